@@ -1,0 +1,67 @@
+"""venire: juries of LLM personas that deliberate over a case, and are held against a single judge and people."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .orchestration import Court, Stop, Store, Transcript, Verdict, deliberate, deliberate_sync, recount
+    from .personas import Jury, Limits, Persona, Seat, load_jury, load_persona
+    from .rubrics import (
+        Abstention,
+        Attribute,
+        Ballot,
+        Case,
+        Rubric,
+        Scale,
+        VenireError,
+        load_cases,
+        load_rubric,
+    )
+
+_HOMES = {
+    "rubrics": "Abstention Attribute Ballot Case Rubric Scale VenireError load_cases load_rubric",
+    "personas": "Jury Limits Persona Seat load_jury load_persona",
+    "orchestration": "Court Stop Store Transcript Verdict deliberate deliberate_sync recount",
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "Abstention",
+    "Attribute",
+    "Ballot",
+    "Case",
+    "Court",
+    "Jury",
+    "Limits",
+    "Persona",
+    "Rubric",
+    "Scale",
+    "Seat",
+    "Stop",
+    "Store",
+    "Transcript",
+    "VenireError",
+    "Verdict",
+    "deliberate",
+    "deliberate_sync",
+    "load_cases",
+    "load_jury",
+    "load_persona",
+    "load_rubric",
+    "recount",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used: `import venire` itself costs next to nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'venire' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

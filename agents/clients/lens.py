@@ -1,0 +1,74 @@
+"""`lens/NAME`: jurors that are not language models. They count words, quote what they counted, and say so."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from ...personas.jury import ModelSettings
+from ...rubrics.errors import VenireError
+from ...rubrics.files import nearest
+from ..lenses import LENSES, SINGLE, Reading, place, reading_for
+from ..model import ModelFailure, Reply, Request, Subject
+from .roads import Road
+
+
+def connect(settings: ModelSettings) -> LensProvider:
+    name = (settings.model or "").partition("/")[2]
+    known = [*LENSES, SINGLE]
+    if name not in known:
+        raise VenireError(f"no lens named {name!r}", remedy=nearest(name, known))
+    return LensProvider(name)
+
+
+class LensProvider:
+    """One lens. Its answer depends on the exhibits alone, never on the prompt or on the other jurors."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def answers_for(self, subject: Subject) -> tuple[str, ...]:
+        """The attributes it sees something of in this case; on others it has no opinion."""
+        return tuple(name for name in subject.asked if self._read(subject, name) is not None)
+
+    async def complete(self, request: Request) -> Reply:
+        subject = request.subject
+        if subject is None or subject.kind != "ballot" or request.schema is None:
+            raise ModelFailure("refused", f"lens/{self.name} counts words; it can only vote")
+        started = time.perf_counter()
+        answer: dict[str, Any] = {}
+        for name in subject.asked:
+            reading = self._read(subject, name)
+            if reading is None:
+                raise ModelFailure(
+                    "refused", f"lens/{self.name} sees nothing in this case that bears on {name}"
+                )
+            vote = {
+                "rationale": reading.rationale,
+                "evidence": list(reading.quotes),
+                "moved_by": "",
+                "confidence": "high",
+                "score": _score(reading.merit, subject, name),
+            }
+            answer[name] = {part: vote[part] for part in request.schema["properties"][name]["properties"]}
+        return Reply(text=json.dumps(answer), usd=0.0, seconds=time.perf_counter() - started)
+
+    def _read(self, subject: Subject, attribute: str) -> Reading | None:
+        source = [e.text for e in subject.exhibits if e.name.startswith("source")]
+        output = next(e.text for e in subject.exhibits if e.name == "output")
+        return reading_for(self.name, attribute, source, output)
+
+    async def close(self) -> None:
+        return None
+
+
+def _score(merit: float, subject: Subject, attribute: str) -> Any:
+    scale, better = subject.rubric.scale_of(attribute), subject.rubric.by_name[attribute].better
+    if scale.values:
+        return place(merit, scale.values, better=better)
+    low, high = (float(end) for end in scale.ends)
+    return low + (merit if better == "high" else 1 - merit) * (high - low)
+
+
+road = Road(connect=connect, per_model=True)

@@ -1,0 +1,106 @@
+"""`recorded/FILE#JUROR`: real judgements from a table, answered again by case and attribute."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ...personas.jury import ModelSettings
+from ...rubrics.errors import InvalidFile, VenireError
+from ...rubrics.files import nearest, read_rows
+from ..model import ModelFailure, Reply, Request, Subject
+from .roads import Road
+
+_Cell = dict[str, Any]
+_Key = tuple[str, str, int]
+"""Case, attribute and repeat."""
+
+
+def connect(settings: ModelSettings) -> RecordedProvider:
+    file, _, juror = (settings.model or "").removeprefix("recorded/").partition("#")
+    if not file or not juror:
+        raise VenireError(
+            f"the model {settings.model!r} names no juror", remedy="write it as recorded/FILE#JUROR"
+        )
+    table = _load(Path(file))
+    if juror not in table:
+        raise VenireError(f"{file}: no juror named {juror!r}", remedy=nearest(juror, table))
+    return RecordedProvider(juror, table[juror])
+
+
+class RecordedProvider:
+    """One juror of the table. A case that it never judged is an abstention."""
+
+    def __init__(self, juror: str, judgements: dict[_Key, _Cell]) -> None:
+        self.juror = juror
+        self._judgements = judgements
+        self._judged: dict[str, set[str]] = {}
+        for case, attribute, _ in judgements:
+            self._judged.setdefault(case, set()).add(attribute)
+
+    def answers_for(self, subject: Subject) -> tuple[str, ...]:
+        """The attributes it judged; all that is asked where it never saw the case, which is an abstention."""
+        judged = self._judged.get(subject.case)
+        return subject.asked if judged is None else tuple(name for name in subject.asked if name in judged)
+
+    async def complete(self, request: Request) -> Reply:
+        subject = request.subject
+        if subject is None or subject.kind != "ballot" or request.schema is None:
+            raise ModelFailure("refused", f"{self.juror} is a record of votes; it can only vote")
+        answer: dict[str, Any] = {}
+        usd = 0.0
+        for attribute in subject.asked:
+            cell = self._judgements.get((subject.case, attribute, request.repeat))
+            if cell is None:
+                raise ModelFailure("no_record", f"{self.juror} has no {attribute} for case {subject.case}")
+            vote = {
+                "rationale": cell.get("rationale") or f"Recorded judgement of {self.juror}.",
+                "evidence": [],
+                "moved_by": "",
+                "confidence": "medium",
+                "score": _value(cell["value"], subject.rubric.scale_of(attribute).numeric),
+            }
+            answer[attribute] = {
+                part: vote[part] for part in request.schema["properties"][attribute]["properties"]
+            }
+            usd += float(cell.get("cost") or 0.0)
+        return Reply(text=json.dumps(answer), usd=usd)
+
+    async def close(self) -> None:
+        return None
+
+
+def _value(text: Any, numeric: bool) -> Any:
+    if not numeric or not isinstance(text, str):
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() else number
+
+
+def _load(path: Path) -> dict[str, dict[_Key, _Cell]]:
+    table: dict[str, dict[_Key, _Cell]] = {}
+    for number, row in read_rows(path):
+        for column in ("case", "juror", "attribute", "value"):
+            if column not in row:
+                raise InvalidFile(
+                    f"{path}:{number}: no column {column!r}",
+                    remedy="a table of judgements has case,juror,attribute,value",
+                )
+        if row["value"] in (None, ""):
+            continue
+        key = (str(row["case"]), str(row["attribute"]), int(row.get("repeat") or 0))
+        judgements = table.setdefault(str(row["juror"]), {})
+        if key in judgements:
+            raise InvalidFile(
+                f"{path}:{number}: {row['juror']} judged {row['attribute']} of {row['case']} twice",
+                remedy="number the second one in a column 'repeat'",
+            )
+        judgements[key] = row
+    return table
+
+
+road = Road(connect=connect, per_model=True)

@@ -1,0 +1,123 @@
+"""`scripted/FILE`: answers written down beforehand, faults included, for tests and rehearsals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from ...personas.jury import ModelSettings
+from ...rubrics.files import load_yaml
+from ..model import ModelFailure, Reply, Request, Subject, TransientFailure, Usage
+from .roads import Road
+
+Fault = Literal["garbage", "refuse", "timeout", "down"]
+
+
+class Line(BaseModel):
+    """One scripted vote: a score, and the words that go with it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    score: int | float | str
+    rationale: str = "Scripted."
+    evidence: list[str] = []
+    moved_by: str = ""
+    confidence: Literal["low", "medium", "high"] = "high"
+
+
+class Script(BaseModel):
+    """What each seat says, round by round; what it said last of an attribute it says again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    seats: dict[str, list[Fault | dict[str, Line | int | float | str]]] = {}
+    orchestrator: Fault | dict[str, Line | int | float | str] = {}
+    """Its decisions by attribute, or the way it fails."""
+
+
+def connect(settings: ModelSettings) -> ScriptedProvider:
+    file = (settings.model or "").partition("/")[2]
+    return ScriptedProvider(load_yaml(Path(file), Script) if file else None)
+
+
+class ScriptedProvider:
+    """Plays a script; a seat that has no lines, or no script at all, picks a score by the hash of the question."""
+
+    def __init__(self, script: Script | None) -> None:
+        self._script = script or Script()
+
+    async def complete(self, request: Request) -> Reply:
+        subject = request.subject
+        if subject is None or request.schema is None:
+            raise ModelFailure("refused", "a script has no words for an open conversation")
+        said = self._said(subject)
+        if isinstance(said, str):
+            return _fault(said)
+        answer = {
+            name: _part(said.get(name), part["properties"], f"{request.key}{name}")
+            for name, part in request.schema["properties"].items()
+        }
+        text = json.dumps(answer)
+        prompt = sum(len(message.content) for message in request.messages) // 4
+        return Reply(text=text, usage=Usage(prompt=prompt, completion=len(text) // 4), usd=0.0)
+
+    async def close(self) -> None:
+        return None
+
+    def _said(self, subject: Subject) -> Any:
+        if subject.kind != "ballot":
+            return self._script.orchestrator
+        lines = (self._script.seats.get(subject.seat) or [{}])[: subject.round]
+        if isinstance(lines[-1], str):
+            return lines[-1]
+        return {
+            name: line
+            for lines_of_round in lines
+            if isinstance(lines_of_round, dict)
+            for name, line in lines_of_round.items()
+        }
+
+
+def _fault(fault: str) -> Reply:
+    match fault:
+        case "refuse":
+            return Reply(text="I cannot judge this.", finish="refusal", usd=0.0)
+        case "timeout":
+            raise TransientFailure("scripted to time out", reason="timeout", retry_after=0.0)
+        case "down":
+            raise TransientFailure("scripted to be down", retry_after=0.0)
+        case _:
+            return Reply(text="garbage, as scripted", usd=0.0)
+
+
+def _part(line: Line | int | float | str | None, properties: dict[str, Any], key: str) -> dict[str, Any]:
+    """One attribute's part of the answer: the scripted line, cut to the fields that were asked for."""
+    said = line if isinstance(line, Line) else Line(score=_picked(properties, key) if line is None else line)
+    fields: dict[str, Any] = said.model_dump() | {
+        "dispute": "The jurors differ.",
+        "question": "Which reading do the exhibits bear out?",
+        "to": _legal(properties.get("to", {}).get("items", {})),
+        "weighed": _legal(properties.get("weighed", {}).get("items", {})),
+    }
+    if not fields["moved_by"]:
+        fields["moved_by"] = "Scripted."
+    return {name: fields[name] for name in properties}
+
+
+def _legal(node: dict[str, Any]) -> list[Any]:
+    return [node["const"]] if "const" in node else node.get("enum", [])
+
+
+def _picked(properties: dict[str, Any], key: str) -> Any:
+    score = properties.get("score")
+    if score is None:
+        return 0
+    legal = _legal(score) or [score.get("minimum", 0), score.get("maximum", 1)]
+    return legal[int(hashlib.sha256(key.encode()).hexdigest(), 16) % len(legal)]
+
+
+road = Road(connect=connect, per_model=True)

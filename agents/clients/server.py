@@ -1,0 +1,169 @@
+"""`server/NAME`: the fast door to any OpenAI-compatible server (vLLM, Ollama, llama.cpp, hosted)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal
+
+import aiohttp
+
+from ...personas.jury import ModelSettings
+from ...rubrics.errors import VenireError
+from ..model import ModelFailure, Reply, Request, TransientFailure, Usage
+from .roads import Road
+
+_BUSY = {408, 409, 425, 429}
+_Format = Literal["json_schema", "json_object", "text"]
+_WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}
+
+
+def connect(settings: ModelSettings) -> ServerProvider:
+    if not settings.base_url:
+        raise VenireError(
+            f"the model {settings.model!r} needs an address",
+            remedy="set base_url in the jury file, or pass --base-url",
+        )
+    return ServerProvider(settings.base_url, key_from(settings))
+
+
+def key_from(settings: ModelSettings) -> str | None:
+    """The key in the variable the seat names; a variable that is not set is an error, never an empty key."""
+    if settings.api_key_env is None:
+        return None
+    key = os.environ.get(settings.api_key_env)
+    if not key:
+        raise VenireError(
+            f"the variable {settings.api_key_env} is not set",
+            remedy=f"export {settings.api_key_env}=... and run again",
+        )
+    return key
+
+
+class ServerProvider:
+    """One endpoint: one pooled HTTP session, opened at the first call."""
+
+    def __init__(self, base_url: str, key: str | None) -> None:
+        self._url = f"{base_url.rstrip('/')}/chat/completions"
+        self._key = key
+        self._headers = {"Content-Type": "application/json"} | (
+            {"Authorization": f"Bearer {key}"} if key else {}
+        )
+        self._format: _Format = "json_schema"
+        self._session: aiohttp.ClientSession | None = None
+
+    async def complete(self, request: Request) -> Reply:
+        while True:
+            sent = self._format
+            started = time.perf_counter()
+            status, headers, raw = await self._post(_body(request, sent))
+            if status == 400 and request.schema is not None and sent in _WEAKER and _about_format(raw):
+                # Not every server knows response_format: ask for less, for the rest of the run.
+                self._format = _WEAKER[sent]
+                continue
+            if status != 200:
+                raise _failure(status, headers, self._scrubbed(raw))
+            return _reply(raw, time.perf_counter() - started)
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+        if self._session is None:
+            # The seats' own timeouts apply, at the door; the number in flight is the runner's business.
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=None)
+            )
+        try:
+            async with self._session.post(self._url, data=body, headers=self._headers) as response:
+                return response.status, response.headers, await response.read()
+        except (aiohttp.ClientError, OSError) as error:
+            raise TransientFailure(f"{type(error).__name__}: {error}"[:300]) from None
+        except asyncio.IncompleteReadError as error:
+            raise TransientFailure(f"the connection was cut: {error}") from None
+
+    def _scrubbed(self, raw: bytes) -> str:
+        text = raw.decode("utf-8", "replace")
+        return text.replace(self._key, "[key]") if self._key else text
+
+
+def _body(request: Request, form: _Format) -> bytes:
+    settings = {name: value for name, value in request.settings.items() if name != "base_url"}
+    body: dict[str, Any] = {
+        "model": request.model.partition("/")[2],
+        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        **settings,
+    }
+    if request.schema is not None and form == "json_schema":
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "strict": True, "schema": request.schema},
+        }
+    elif request.schema is not None and form == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    return json.dumps(body).encode()
+
+
+def _about_format(raw: bytes) -> bool:
+    lowered = raw.lower()
+    return any(word in lowered for word in (b"response_format", b"json_schema", b"schema", b"grammar"))
+
+
+def _failure(status: int, headers: Mapping[str, str], text: str) -> ModelFailure:
+    detail = f"HTTP {status}: {' '.join(text.split())[:300]}"
+    if status in _BUSY or status >= 500:
+        return TransientFailure(detail, retry_after=_retry_after(headers.get("Retry-After")))
+    if "content_filter" in text or "content_policy" in text:
+        return ModelFailure("refused", detail)
+    return ModelFailure("unavailable", detail)
+
+
+def _retry_after(header: str | None) -> float | None:
+    """Seconds to wait, from either form of the header; None when it says nothing usable."""
+    if not header:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def _reply(raw: bytes, seconds: float) -> Reply:
+    try:
+        answer = json.loads(raw)
+        choice = answer["choices"][0]
+        message = choice["message"]
+        usage = answer.get("usage") or {}
+        text, refusal = message.get("content") or "", message.get("refusal")
+        if not isinstance(text, str):
+            raise TypeError("content is not text")
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        start = " ".join(raw[:200].decode("utf-8", "replace").split())
+        raise TransientFailure(f"not a chat completion: {start!r}") from None
+    finish = choice.get("finish_reason")
+    refused = bool(refusal) or finish == "content_filter"
+    return Reply(
+        text=str(refusal or text),
+        usage=Usage(
+            prompt=int(usage.get("prompt_tokens") or 0),
+            completion=int(usage.get("completion_tokens") or 0),
+            cached=int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0),
+        ),
+        usd=None,
+        seconds=seconds,
+        finish="refusal" if refused else "length" if finish == "length" else "stop",
+    )
+
+
+road = Road(connect=connect, per_model=False)

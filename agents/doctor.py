@@ -1,0 +1,68 @@
+"""A look at this installation: what is there, what is missing, which keys are set. Never a key's value."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from rich.table import Table
+
+from ..rubrics.errors import VenireError
+from .clients.weights import check_weights
+
+_PACKAGES = {
+    "pydantic": "ballots and files",
+    "aiohttp": "server/ models",
+    "litellm": "every other provider",
+    "xllamacpp": "the embedded model",
+    "autogen-agentchat": "the magentic-one protocol",
+    "networkx": "graphs",
+    "pandas": "statistics",
+    "scipy": "statistics",
+}
+_KEYS = (
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "AZURE_API_KEY",
+    "MISTRAL_API_KEY",
+    "OPENROUTER_API_KEY",
+    "TOGETHERAI_API_KEY",
+    "GROQ_API_KEY",
+    "DEEPSEEK_API_KEY",
+)
+
+
+def diagnose() -> dict[str, Any]:
+    """What is installed and set, as plain values."""
+    try:
+        weights = f"whole ({check_weights().path.name})"
+    except VenireError as error:
+        weights = f"{error.problem}; {error.remedy}"
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "packages": {name: _version(name) for name in ("venire", *_PACKAGES)},
+        "weights": weights,
+        "keys": {name: bool(os.environ.get(name)) for name in _KEYS},
+    }
+
+
+def told(found: dict[str, Any]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_row("python", f"{found['python']} on {found['machine']}")
+    for name, number in found["packages"].items():
+        table.add_row(name, number or f"not installed: needed for {_PACKAGES[name]}")
+    table.add_row("embedded model", found["weights"])
+    for name, is_set in found["keys"].items():
+        table.add_row(name, "set" if is_set else "not set")
+    return table
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

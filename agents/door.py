@@ -1,0 +1,230 @@
+"""The one door to models: fill a shape from a prompt, once, on the record, within the limits."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from ..personas.jury import ModelSettings
+from ..rubrics.shapes import inline
+from .answers import Misread, read_answer, refuses
+from .clients.roads import Queued
+from .meter import LimitReached, Meter
+from .model import Message, ModelFailure, Reply, Request, Subject, TransientFailure, Usage
+from .prompting import repair_request
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+ATTEMPTS = 4
+"""How often one request is sent at the most while the provider is busy or broken."""
+TIMEOUTS = 2
+"""How often one request may time out."""
+LONGEST_WAIT = 30.0
+
+
+class Calls(Protocol):
+    """The record of calls already paid for."""
+
+    async def get(self, key: str) -> Reply | None: ...
+
+    async def put(self, key: str, request: Request, reply: Reply) -> None:
+        """Commit the reply. Once this returns, the reply survives the process."""
+        ...
+
+
+class Unrecorded:
+    """No record: every call is made anew."""
+
+    async def get(self, key: str) -> Reply | None:
+        return None
+
+    async def put(self, key: str, request: Request, reply: Reply) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question in words, laid out with what never changes first."""
+
+    system: str
+    opening: str
+    """The rubric and the case: the same for every seat and round."""
+    body: str
+    subject: Subject | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return Message("system", "", self.system), Message("user", self.body, self.opening)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What it took to get one answer: every call made for it, failures and repairs included."""
+
+    calls: tuple[str, ...] = ()
+    """The keys of the calls in the record."""
+    usage: Usage = field(default_factory=Usage)
+    usd: float | None = 0.0
+    seconds: float = 0.0
+
+    def plus(self, key: str, reply: Reply) -> Cost:
+        usd = None if self.usd is None or reply.usd is None else self.usd + reply.usd
+        return Cost((*self.calls, key), self.usage + reply.usage, usd, self.seconds + reply.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled(Generic[Shape]):
+    value: Shape
+    cost: Cost
+
+
+class FillFailed(Exception):
+    """No usable answer after one repair; says why, and what was spent on trying."""
+
+    def __init__(self, failure: ModelFailure, cost: Cost) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+        self.cost = cost
+
+
+class ModelClient:
+    """One seat's way to its model during one deliberation."""
+
+    def __init__(
+        self, provider: Queued, settings: ModelSettings, *, calls: Calls, meter: Meter, rng: random.Random
+    ) -> None:
+        self._provider = provider
+        self._settings = settings
+        self._sampling = sampling(settings)
+        self._calls = calls
+        self._meter = meter
+        self._rng = rng
+
+    async def fill(
+        self,
+        prompt: Prompt,
+        shape: type[Shape],
+        *,
+        check: Callable[[Shape], str | None] | None = None,
+        repeat: int = 0,
+    ) -> Filled[Shape]:
+        """`shape`, filled in by the model.
+
+        `check` may refuse a well-formed answer by saying what is wrong with it. An answer that is
+        wrong either way is sent back once with the error. Raises `FillFailed` after that, and
+        `LimitReached` when no call may be made.
+        """
+        schema = inline(shape)
+        messages, cost = prompt.messages, Cost()
+        for last_try in (False, True):
+            request = self._request(messages, schema, repeat, prompt.subject)
+            try:
+                reply = await self.complete(request)
+            except ModelFailure as failure:
+                raise FillFailed(failure, cost) from None
+            cost = cost.plus(request.key, reply)
+            try:
+                return Filled(self._read(reply, shape, check), cost)
+            except Misread as misread:
+                if last_try or misread.failure.reason == "refused":
+                    raise FillFailed(misread.failure, cost) from None
+                messages = (*prompt.messages, *repair_request(reply.text, misread.failure.detail))
+        raise AssertionError("unreachable")
+
+    async def say(
+        self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None = None
+    ) -> tuple[Reply, str]:
+        """The model's own words to a conversation, and the key under which they are recorded."""
+        request = self._request(messages, schema, 0, None)
+        return await self.complete(request), request.key
+
+    async def complete(self, request: Request) -> Reply:
+        """The recorded reply, or a new one that is committed before it is returned."""
+        recorded = await self._calls.get(request.key)
+        if recorded is not None:
+            self._meter.add(recorded, replayed=True)
+            return recorded
+        reply = await self._persist(request)
+        self._meter.add(reply, replayed=False)
+        await self._calls.put(request.key, request, reply)
+        return reply
+
+    def _request(
+        self,
+        messages: tuple[Message, ...],
+        schema: Mapping[str, Any] | None,
+        repeat: int,
+        subject: Subject | None,
+    ) -> Request:
+        return Request(
+            model=self._settings.model or "local",
+            messages=messages,
+            schema=schema,
+            settings=self._sampling,
+            repeat=repeat,
+            timeout=self._settings.timeout,
+            subject=subject,
+        )
+
+    async def _persist(self, request: Request) -> Reply:
+        """Send until answered, with pauses that grow and scatter, a bounded number of times."""
+        timeouts = 0
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return await self._once(request)
+            except TransientFailure as failure:
+                timeouts += failure.reason == "timeout"
+                if attempt == ATTEMPTS or timeouts == TIMEOUTS:
+                    raise
+                pause = failure.retry_after
+                if pause is None:
+                    pause = min(LONGEST_WAIT, 0.25 * 2**attempt) * self._rng.uniform(0.5, 1.0)
+                await asyncio.sleep(min(pause, LONGEST_WAIT))
+        raise AssertionError("unreachable")
+
+    async def _once(self, request: Request) -> Reply:
+        async with self._provider.seats:
+            # Waiting for a free line is not the model's time, but it is the deliberation's.
+            self._meter.admit()
+            left = self._meter.seconds_left
+            try:
+                async with asyncio.timeout(request.timeout if left is None else min(request.timeout, left)):
+                    return await self._provider.road.complete(request)
+            except TimeoutError:
+                if left is not None and left <= request.timeout:
+                    raise LimitReached("max_seconds") from None
+                raise TransientFailure(f"no answer within {request.timeout:g} s", reason="timeout") from None
+
+    @staticmethod
+    def _read(reply: Reply, shape: type[Shape], check: Callable[[Shape], str | None] | None) -> Shape:
+        if reply.finish == "refusal" or refuses(reply.text):
+            raise Misread(
+                ModelFailure("refused", reply.text.strip()[:300] or "the provider filtered the answer")
+            )
+        try:
+            value = read_answer(reply.text, shape)
+        except Misread as misread:
+            if reply.finish == "length":
+                cut = f"stopped at its token limit; {misread.failure.detail}"
+                raise Misread(ModelFailure("unparsable", cut)) from None
+            raise
+        if check is not None and (problem := check(value)):
+            raise Misread(ModelFailure("unparsable", problem))
+        return value
+
+
+def sampling(settings: ModelSettings) -> dict[str, Any]:
+    """The settings that can change an answer, as far as they are set."""
+    found = {
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+        "max_tokens": settings.max_tokens,
+        "seed": settings.seed,
+        "base_url": settings.base_url,
+    }
+    return {name: value for name, value in found.items() if value is not None}

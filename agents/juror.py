@@ -1,0 +1,188 @@
+"""Jurors: one seat's way from a brief to a ballot. A juror holds no memory between cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from ..personas.persona import Persona
+from ..rubrics.ballot import Abstention, Ballot, Vote
+from ..rubrics.scale import Value
+from ..rubrics.shapes import ballot_shape, inline, votes_from
+from .brief import Brief
+from .door import Cost, FillFailed, ModelClient, Prompt
+from .hearing import Statement, heard_text, own_text
+from .meter import LimitReached
+from .model import Subject
+from .prompting import form_of, words
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What came out of a seat when it was asked, and what that cost."""
+
+    answer: Ballot | Abstention
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the orchestrator wants answered about one attribute."""
+
+    attribute: str
+    text: str
+
+
+class Juror:
+    """A persona on a model, for one deliberation."""
+
+    def __init__(
+        self,
+        name: str,
+        persona: Persona | None,
+        client: ModelClient,
+        *,
+        answers_for: Callable[[Subject], tuple[str, ...]] | None = None,
+    ) -> None:
+        self.name = name
+        self._client = client
+        self._stance = _stance(persona)
+        self._answers_for = answers_for
+        """Which of the attributes it is asked about it has an opinion on; language models have one on all."""
+
+    async def cast(
+        self,
+        brief: Brief,
+        asked: Sequence[str],
+        *,
+        examples: str = "",
+        confidence: bool = False,
+        repeat: int = 0,
+        name: str | None = None,
+    ) -> Turn:
+        """A first ballot, made with nothing of the others in sight."""
+
+        def ask(form: str, names: str) -> str:
+            return words("ballot", stance=self._stance, examples=examples, asked=names, form=form)
+
+        return await self._answer(
+            brief, asked, ask, round=1, confidence=confidence, repeat=repeat, name=name or self.name
+        )
+
+    async def revise(
+        self,
+        brief: Brief,
+        asked: Sequence[str],
+        *,
+        round: int,
+        own: Mapping[str, Vote],
+        heard: Sequence[Statement],
+        questions: Sequence[Question] = (),
+        notice: str = "",
+    ) -> Turn:
+        """A ballot on `asked` by a juror who has read `heard`; a change must name what moved it."""
+
+        def ask(form: str, names: str) -> str:
+            put = "\n".join(f"- {question.attribute}: {question.text}" for question in questions)
+            return words(
+                "revision",
+                stance=self._stance,
+                round=round,
+                nonce=brief.nonce,
+                heard="\n\n".join(filter(None, (notice, heard_text(heard, asked, brief.nonce)))),
+                questions=f"The orchestrator asks you:\n{put}\n" if put else "",
+                own=own_text(own[name] for name in asked if name in own),
+                asked=names,
+                form=form,
+            )
+
+        saw = tuple(dict.fromkeys(statement.entry for statement in heard))
+        return await self._answer(brief, asked, ask, round=round, held=_values(own), saw=saw)
+
+    async def challenge(
+        self, brief: Brief, asked: Sequence[str], *, round: int, own: Mapping[str, Vote], saw: tuple[str, ...]
+    ) -> Turn:
+        """The strongest case against what everyone agreed on at once."""
+
+        def ask(form: str, names: str) -> str:
+            agreed = "\n".join(f"- {name}: {own[name].value}" for name in asked)
+            return words("challenge", stance=self._stance, agreed=agreed, asked=names, form=form)
+
+        return await self._answer(brief, asked, ask, round=round, held=_values(own), saw=saw)
+
+    async def _answer(
+        self,
+        brief: Brief,
+        asked: Sequence[str],
+        ask: Callable[[str, str], str],
+        *,
+        round: int,
+        held: Mapping[str, Value] | None = None,
+        saw: tuple[str, ...] = (),
+        confidence: bool = False,
+        repeat: int = 0,
+        name: str | None = None,
+    ) -> Turn:
+        name, asked = name or self.name, tuple(asked)
+        able = asked
+        if self._answers_for is not None:
+            able = self._answers_for(brief.subject(self.name, asked, round=round))
+        if not able:
+            return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Cost())
+        shape = ballot_shape(brief.rubric, able, revision=held is not None, confidence=confidence)
+        tail = ask(form_of(inline(shape)), ", ".join(able))
+        prompt = Prompt(words("juror"), brief.text, tail, brief.subject(self.name, able, round=round))
+        try:
+            filled = await self._client.fill(prompt, shape, check=_names_what_moved(held), repeat=repeat)
+        except FillFailed as failed:
+            failure = failed.failure
+            answer: Ballot | Abstention = Abstention(
+                juror=name, round=round, reason=failure.reason, detail=failure.detail, asked=asked, saw=saw
+            )
+            return Turn(answer, failed.cost)
+        except LimitReached as reached:
+            return Turn(unheard(name, round, asked, reached.limit), Cost())
+        votes = votes_from(filled.value, brief.exhibits)
+        return Turn(Ballot(juror=name, round=round, votes=votes, asked=asked, saw=saw), filled.cost)
+
+
+def unheard(juror: str, round: int, asked: Sequence[str], limit: str) -> Abstention:
+    """A seat whose turn a limit took away."""
+    return Abstention(
+        juror=juror,
+        round=round,
+        reason="limit",
+        detail=f"{limit} was reached before its turn",
+        asked=tuple(asked),
+    )
+
+
+def _stance(persona: Persona | None) -> str:
+    if persona is None:
+        return "You hold no particular stance. Read as a careful, fair expert would."
+    return f"You attend to: {persona.attends_to}\n{persona.voice.strip()}"
+
+
+def _values(own: Mapping[str, Vote]) -> dict[str, Value]:
+    return {name: vote.value for name, vote in own.items()}
+
+
+def _names_what_moved(held: Mapping[str, Value] | None) -> Callable[[BaseModel], str | None] | None:
+    """Refuse a changed score that does not say what changed it: conformity must be told from persuasion."""
+    if held is None:
+        return None
+
+    def check(filled: BaseModel) -> str | None:
+        for attribute in type(filled).model_fields:
+            answer: Any = getattr(filled, attribute)
+            if attribute in held and answer.score != held[attribute] and not answer.moved_by.strip():
+                return (
+                    f"{attribute} changed from {held[attribute]} to {answer.score} and moved_by is empty; "
+                    "name the reason or the quote that moved you, or keep your score"
+                )
+        return None
+
+    return check

@@ -1,0 +1,109 @@
+"""Meters: what has been spent, and whether more may be."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from ..personas.jury import Limits
+from .model import Reply, Usage
+
+
+class LimitReached(Exception):
+    """A hard limit of one deliberation is spent: no further call may be made for it."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+class BudgetSpent(Exception):
+    """The budget of the whole run is spent. Everything so far is kept; the run can be continued."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+@dataclass(slots=True)
+class Spending:
+    """Calls, tokens and dollars so far. Dollars are unknown once one call's price is."""
+
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    usd: float | None = 0.0
+
+    def add(self, reply: Reply) -> None:
+        self.calls += 1
+        self.usage += reply.usage
+        self.usd = None if self.usd is None or reply.usd is None else self.usd + reply.usd
+
+
+@dataclass(slots=True)
+class Budget:
+    """What one invocation of a run may spend; calls replayed from the record cost it nothing."""
+
+    max_tokens: int | None = None
+    max_usd: float | None = None
+    max_seconds: float | None = None
+    spent: Spending = field(default_factory=Spending)
+    known_usd: float = 0.0
+    """The dollars of the calls whose price is known: what `max_usd` is held against."""
+    started: float = field(default_factory=time.monotonic)
+    interrupted: bool = False
+
+    def check(self) -> None:
+        """Raise `BudgetSpent` if nothing more may be spent."""
+        if self.interrupted:
+            raise BudgetSpent("interrupt")
+        if self.max_tokens is not None and self.spent.usage.total >= self.max_tokens:
+            raise BudgetSpent("max_tokens")
+        if self.max_usd is not None and self.known_usd >= self.max_usd:
+            raise BudgetSpent("max_usd")
+        if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
+            raise BudgetSpent("max_seconds")
+
+    def add(self, reply: Reply) -> None:
+        self.spent.add(reply)
+        self.known_usd += reply.usd or 0.0
+
+
+class Meter:
+    """One deliberation's spending against its limits."""
+
+    def __init__(self, limits: Limits, budget: Budget) -> None:
+        self.limits = limits
+        self.budget = budget
+        self.spent = Spending()
+        self._known_usd = 0.0
+        self._started = time.monotonic()
+
+    def admit(self) -> None:
+        """Raise unless one more call may be made."""
+        if reached := self.reached:
+            raise LimitReached(reached)
+        self.budget.check()
+
+    @property
+    def reached(self) -> str | None:
+        """The hard limit that is spent, if one is."""
+        limits = self.limits
+        if limits.max_tokens is not None and self.spent.usage.total >= limits.max_tokens:
+            return "max_tokens"
+        if limits.max_usd is not None and self._known_usd >= limits.max_usd:
+            return "max_usd"
+        if (left := self.seconds_left) is not None and left <= 0:
+            return "max_seconds"
+        return None
+
+    @property
+    def seconds_left(self) -> float | None:
+        if self.limits.max_seconds is None:
+            return None
+        return self.limits.max_seconds - (time.monotonic() - self._started)
+
+    def add(self, reply: Reply, *, replayed: bool) -> None:
+        self.spent.add(reply)
+        self._known_usd += reply.usd or 0.0
+        if not replayed:
+            self.budget.add(reply)

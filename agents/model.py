@@ -1,0 +1,136 @@
+"""What crosses the door to a model: a request, a reply, and the ways it can fail."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from ..rubrics.ballot import AbstentionReason
+from ..rubrics.evidence import Exhibit
+from ..rubrics.rubric import Rubric
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. What many messages open with is kept apart, so that it is stored and hashed once."""
+
+    role: Literal["system", "user", "assistant"]
+    body: str
+    opening: str = ""
+
+    @property
+    def content(self) -> str:
+        return self.opening + self.body
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a request is about, for providers that are not language models and read no prompt."""
+
+    case: str
+    seat: str
+    rubric: Rubric
+    exhibits: tuple[Exhibit, ...]
+    asked: tuple[str, ...]
+    """The attributes to answer for."""
+    round: int
+    kind: Literal["ballot", "ledger", "decision"] = "ballot"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to one model. Its key is its content: the same question has the same key."""
+
+    model: str
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None
+    """The JSON schema of the answer; None for free text."""
+    settings: Mapping[str, Any]
+    """Temperature, top_p, max_tokens and seed, as far as they are set."""
+    repeat: int
+    """Which of several answers to the same question this is."""
+    timeout: float
+    subject: Subject | None = None
+
+    @property
+    def key(self) -> str:
+        """A hash of everything that can change the answer."""
+        parts: list[Any] = [
+            self.model,
+            [(m.role, digest(m.opening) if m.opening else "", m.body) for m in self.messages],
+            self.schema,
+            dict(self.settings),
+            self.repeat,
+        ]
+        if self.subject is not None and self.model.startswith("recorded/"):
+            # A recorded juror is asked by case and seat, not by words: two cases may have the same words.
+            parts.append([self.subject.case, self.subject.seat])
+        return digest(json.dumps(parts))
+
+
+def digest(text: str) -> str:
+    """The content address of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, as the provider counted them."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+    """The part of `prompt` that the provider had in its cache."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt + other.prompt, self.completion + other.completion, self.cached + other.cached
+        )
+
+    @property
+    def total(self) -> int:
+        return self.prompt + self.completion
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered, and what it cost."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+    usd: float | None = None
+    """None where the price is not known."""
+    seconds: float = 0.0
+    finish: Literal["stop", "length", "refusal"] = "stop"
+
+
+class Provider(Protocol):
+    """One road to models. Raises `ModelFailure` and nothing else for what a provider does wrong."""
+
+    async def complete(self, request: Request) -> Reply:
+        """The answer to one request, or a `ModelFailure`. Never retries: the door does."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class ModelFailure(Exception):
+    """The model gave no usable answer. `reason` is what an abstention will say."""
+
+    def __init__(self, reason: AbstentionReason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason: AbstentionReason = reason
+        self.detail = detail
+
+
+class TransientFailure(ModelFailure):
+    """The provider is busy or broken for now: the same request may succeed later."""
+
+    def __init__(
+        self, detail: str, *, reason: AbstentionReason = "unavailable", retry_after: float | None = None
+    ) -> None:
+        super().__init__(reason, detail)
+        self.retry_after = retry_after

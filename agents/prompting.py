@@ -1,0 +1,126 @@
+"""Prompt text: the templates in `prompts/`, and the fences that keep judged text from speaking to the jury."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from ..rubrics.evidence import Exhibit
+from ..rubrics.rubric import Rubric
+from ..rubrics.scale import NOT_APPLICABLE
+from .model import Message
+
+PROMPTS = Path(__file__).parent / "prompts"
+
+_MARKERS = re.compile(r"\[\[(?=\s*(?:exhibit|words))|<(?=\|)|\[(?=/?INST\])|<(?=/?s>)", re.IGNORECASE)
+_ATTEMPTS = re.compile(
+    r"(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+|every\s+)*(?:previous|prior|above|earlier|rubric|instructions)"
+    r"|(?:give|award|assign|rate|score|grade)\b[^.\n]{0,60}\b(?:full marks|top marks|(?:the )?(?:maximum|highest|top|best|perfect)"
+    r"(?: possible)? (?:score|rating|grade|marks?)|(?:a |all )?[0-9]+(?:\s*/\s*|\s+out of\s+)[0-9]+|(?:a |all )(?:5|5s|fives?)\b)"
+    r"|(?:dear|attention|note to|instructions? (?:for|to)|message to)\s+(?:the\s+)?(?:judge|juror|jury|evaluator|grader|reviewer|model|llm|ai)\b"
+    r"|you are (?:now )?(?:a|an|the) (?:judge|juror|evaluator|grader|helpful)"
+    r"|<\|(?:im_start|im_end|system|user|assistant)|\[\[\s*exhibit|system prompt",
+    re.IGNORECASE,
+)
+
+
+@cache
+def template(name: str) -> Template:
+    return Template((PROMPTS / f"{name}.md").read_text(encoding="utf-8").rstrip("\n"))
+
+
+def words(name: str, /, **parts: object) -> str:
+    """The prompt `name` with its parts in place; a part that is missing is an error."""
+    return template(name).substitute({key: str(part) for key, part in parts.items()})
+
+
+@cache
+def prompts_hash() -> str:
+    """One hash of every prompt, for the manifest."""
+    digest = hashlib.sha256()
+    for path in sorted(PROMPTS.glob("*.md")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def nonce(texts: Iterable[str]) -> str:
+    """A code that no text among `texts` can contain on purpose: it is made from all of them.
+
+    It does not change from call to call, so that providers can reuse the prefix it stands in.
+    """
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def fenced(kind: str, name: str, text: str, code: str) -> str:
+    """`text` between markers it cannot forge, any marker inside it broken."""
+    inside = _MARKERS.sub(lambda found: found.group() + " ", text)
+    return f'[[{kind} "{name}" begins {code}]]\n{inside}\n[[{kind} "{name}" ends {code}]]'
+
+
+def attempts_to_instruct(exhibits: Iterable[Exhibit]) -> tuple[str, ...]:
+    """Passages in which a text seems to speak to the jury, as `exhibit: words`."""
+    return tuple(
+        f"{exhibit.name}: {' '.join(exhibit.text[max(0, m.start() - 20) : m.end() + 40].split())}"
+        for exhibit in exhibits
+        for m in _ATTEMPTS.finditer(exhibit.text)
+    )[:5]
+
+
+def rubric_text(rubric: Rubric) -> str:
+    """Every attribute with its question and levels."""
+    parts: list[str] = []
+    for attribute in rubric.attributes:
+        scale = rubric.scale_of(attribute.name)
+        levels = [f"- {value}: {meaning}" for value, meaning in scale.anchors.items()]
+        if not levels:
+            levels = [f"- any number from {scale.ends[0]:g} to {scale.ends[1]:g}"]
+        if attribute.may_not_apply:
+            levels.append(f"- {NOT_APPLICABLE}: the question does not arise for this case")
+        parts.append("\n".join([f"## {attribute.name}", attribute.question, *levels]))
+    return "\n\n".join(parts)
+
+
+def form_of(schema: dict[str, Any]) -> str:
+    """An object schema as a form to fill in: one line for each of its properties."""
+    lines = [f"  {json.dumps(name)}: {_sketch(part)}" for name, part in schema["properties"].items()]
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _sketch(node: dict[str, Any]) -> str:
+    if "enum" in node:
+        return " | ".join(json.dumps(value) for value in node["enum"])
+    if "const" in node:
+        return json.dumps(node["const"])
+    if "anyOf" in node:
+        return " | ".join(_sketch(choice) for choice in node["anyOf"])
+    match node.get("type"):
+        case "object":
+            return (
+                "{" + ", ".join(f"{json.dumps(k)}: {_sketch(v)}" for k, v in node["properties"].items()) + "}"
+            )
+        case "array":
+            return f"[{_sketch(node['items'])}, ...]"
+        case "string":
+            return '"..."'
+        case "boolean":
+            return "true | false"
+        case _:
+            low, high = node.get("minimum"), node.get("maximum")
+            return (
+                f"<number from {low:g} to {high:g}>" if low is not None and high is not None else "<number>"
+            )
+
+
+def repair_request(answer: str, problem: str) -> tuple[Message, Message]:
+    """The model's own answer and what is wrong with it."""
+    shown = answer if len(answer) <= 6000 else answer[:6000] + " [cut]"
+    return Message("assistant", shown or "(nothing)"), Message("user", words("repair", problem=problem))

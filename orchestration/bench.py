@@ -1,0 +1,181 @@
+"""The bench: a jury as it sits for one case, with its jurors, its orchestrator and its limits."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
+
+from ..agents.brief import Brief
+from ..agents.clients.roads import Providers
+from ..agents.door import Calls, ModelClient, Unrecorded
+from ..agents.hearing import Statement
+from ..agents.juror import Juror, unheard
+from ..agents.meter import Budget, Meter
+from ..agents.orchestrator import Orchestrator
+from ..personas.jury import Jury, ModelSettings
+from ..rubrics.errors import VenireError
+from .transcript import Abstained, Entry, Standing, Stop, StopReason, Transcript, entry_of
+
+Listener = Callable[[str, Entry], None]
+"""Told of each entry, with the case's id, as it is made."""
+
+Made = TypeVar("Made")
+
+_REASONS: dict[str, StopReason] = {
+    "max_turns": "turns",
+    "max_rounds": "rounds",
+    "max_stalls": "stall",
+    "max_replans": "replans",
+    "max_tokens": "budget",
+    "max_usd": "budget",
+    "max_seconds": "time",
+}
+
+
+class Court:
+    """What the deliberations of one run share: roads to models, the record of calls, the budget, chance."""
+
+    def __init__(
+        self,
+        *,
+        calls: Calls | None = None,
+        budget: Budget | None = None,
+        seed: int = 0,
+        scored: frozenset[str] = frozenset(),
+        listener: Listener | None = None,
+        in_flight: int = 32,
+    ) -> None:
+        self.providers = Providers(in_flight)
+        self.calls = calls or Unrecorded()
+        self.budget = budget or Budget()
+        self.rng = random.Random(seed)
+        self.scored = scored
+        self.listener = listener
+
+    def check(self, jury: Jury, *, orchestrated: bool) -> None:
+        """Open every road that `jury` needs, so that what is wrong with one shows before any call."""
+        for seat in jury.seats:
+            self.providers.get(seat)
+        if orchestrated and hasattr(self.providers.get(jury.orchestrator).road, "answers_for"):
+            raise VenireError(
+                f"{jury.orchestrator.model!r} can vote, but not preside over a jury",
+                remedy="give the orchestrator a language model, or choose protocol: panel",
+            )
+
+    def bench(self, jury: Jury, case: str, *, orchestrated: bool) -> Bench:
+        meter = Meter(jury.limits, self.budget)
+
+        def client(settings: ModelSettings) -> ModelClient:
+            return ModelClient(
+                self.providers.get(settings), settings, calls=self.calls, meter=meter, rng=self.rng
+            )
+
+        jurors = [
+            Juror(
+                seat.name,
+                seat.persona,
+                client(seat),
+                answers_for=getattr(self.providers.get(seat).road, "answers_for", None),
+            )
+            for seat in jury.seats
+        ]
+        orchestrator = Orchestrator(client(jury.orchestrator), jury.seats) if orchestrated else None
+        return Bench(jury, case, jurors, orchestrator, meter, scored=self.scored, listener=self.listener)
+
+    async def close(self) -> None:
+        await self.providers.close()
+
+
+class Bench:
+    """One case's jury in session."""
+
+    def __init__(
+        self,
+        jury: Jury,
+        case: str,
+        jurors: Sequence[Juror],
+        orchestrator: Orchestrator | None,
+        meter: Meter,
+        *,
+        scored: frozenset[str],
+        listener: Listener | None,
+    ) -> None:
+        self.jury = jury
+        self.case = case
+        self.jurors = {juror.name: juror for juror in jurors}
+        self.meter = meter
+        self.scored = scored | {case}
+        """The cases this run judges: none of them may serve as a worked example."""
+        self._orchestrator = orchestrator
+        self._listener = listener
+
+    @property
+    def orchestrator(self) -> Orchestrator:
+        if self._orchestrator is None:
+            raise VenireError(
+                "this protocol has no orchestrator",
+                remedy="declare orchestrator=True where the protocol is registered",
+            )
+        return self._orchestrator
+
+    def opened(self, brief: Brief) -> Transcript:
+        """An empty transcript for this case."""
+        jury = self.jury
+        return Transcript(
+            case=self.case, arm=jury.name, protocol=jury.protocol, seats=jury.seat_names, flags=brief.flags
+        )
+
+    def noted(self, transcript: Transcript, entries: Iterable[Entry]) -> Transcript:
+        """The transcript with one more step; whoever listens is told."""
+        longer = transcript.add(entries)
+        if self._listener is not None:
+            for entry in longer.entries[len(transcript.entries) :]:
+                self._listener(self.case, entry)
+        return longer
+
+    async def blind_round(
+        self, transcript: Transcript, brief: Brief, *, confidence: bool = False
+    ) -> Transcript:
+        """Every juror's first ballot, made at the same time, nothing of the others in sight.
+
+        Where `max_turns` does not reach round the bench, the last seats are recorded as unheard.
+        """
+        names = brief.rubric.names
+        seats = list(self.jurors.values())
+        allowed = self.turns_left(transcript)
+        turns = await together(juror.cast(brief, names, confidence=confidence) for juror in seats[:allowed])
+        unheard_ones = [
+            Abstained(abstention=unheard(juror.name, 1, names, "max_turns"), round=1, purpose="blind")
+            for juror in seats[allowed:]
+        ]
+        return self.noted(transcript, [*(entry_of(turn, "blind") for turn in turns), *unheard_ones])
+
+    def turns_left(self, transcript: Transcript) -> int:
+        """How many juror turns may still be taken; as many as there are seats where there is no limit."""
+        limit = self.jury.limits.max_turns
+        return len(self.jurors) if limit is None else max(0, min(len(self.jurors), limit - transcript.turns))
+
+    def stop_at(self, limit: str, detail: str = "") -> Stop:
+        """The stop that says which limit ended the deliberation."""
+        return Stop(
+            reason=_REASONS[limit], limit=limit, value=getattr(self.jury.limits, limit), detail=detail
+        )
+
+
+def statements(held: Iterable[Standing], *, label: Callable[[str], str] = str) -> list[Statement]:
+    """Standing votes as others may hear them, under the labels that the protocol gives."""
+    return [Statement(entry=h.entry, label=label(h.juror), vote=h.vote) for h in held]
+
+
+async def together(makers: Iterable[Coroutine[Any, Any, Made]]) -> list[Made]:
+    """The results in order, all made at the same time.
+
+    If one raises, the others are still finished before the error goes on: their calls are paid for.
+    """
+    results = await asyncio.gather(*makers, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return results  # type: ignore[return-value]

@@ -1,0 +1,94 @@
+"""Progress of a long run: a live line on a terminal, plain lines in a pipe. Always on stderr."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from .transcript import Transcript
+
+_EVERY = 5.0
+"""Seconds between two lines in a pipe."""
+
+
+class RunProgress:
+    """Counts what is done and says so, not too often."""
+
+    def __init__(self, total: int, console: Console, *, quiet: bool) -> None:
+        self._total = total
+        self._console = console
+        self._quiet = quiet
+        self._live = (
+            Live(console=console, auto_refresh=False, transient=True)
+            if console.is_terminal and not quiet
+            else None
+        )
+        self._started = time.monotonic()
+        self._told = self._started
+        self._heard = self._skipped = self._calls = self._tokens = self._abstentions = self._ballots = 0
+        self._usd: float | None = 0.0
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+        if not self._quiet:
+            self._console.print(self._line(), highlight=False)
+
+    def skipped(self, case: str, arm: str) -> None:
+        self._skipped += 1
+
+    def done(self, transcript: Transcript) -> None:
+        self._heard += 1
+        self._calls += transcript.calls
+        self._tokens += transcript.usage.total
+        usd = transcript.usd
+        self._usd = None if self._usd is None or usd is None else self._usd + usd
+        self._abstentions += len(transcript.abstentions)
+        self._ballots += len(transcript.ballots)
+        now = time.monotonic()
+        if self._live is not None and now - self._told > 0.1:
+            self._told = now
+            self._live.update(Text(self._line()), refresh=True)
+        elif self._live is None and not self._quiet and now - self._told > _EVERY:
+            self._told = now
+            self._console.print(self._line(), highlight=False)
+
+    @property
+    def nobody_answered(self) -> bool:
+        """Whether cases were heard and not one ballot came back."""
+        return self._heard > 0 and self._ballots == 0
+
+    def _line(self) -> str:
+        done = self._heard + self._skipped
+        price = "price unknown" if self._usd is None else f"${self._usd:.4f}"
+        parts = [
+            f"{done}/{self._total} deliberations",
+            f"{self._calls} calls",
+            f"{self._tokens} tokens",
+            price,
+        ]
+        if self._skipped:
+            parts.append(f"{self._skipped} done before")
+        if self._abstentions:
+            parts.append(f"{self._abstentions} abstentions")
+        if self._heard and done < self._total:
+            left = (time.monotonic() - self._started) / self._heard * (self._total - done)
+            parts.append(f"about {_clock(left)} left")
+        return ", ".join(parts)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

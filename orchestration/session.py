@@ -1,0 +1,106 @@
+"""One sitting of a run: check everything, then hear what is left to hear, with progress, until done or told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from ..agents.meter import Budget
+from ..personas.jury import Jury
+from ..rubrics.case import count_cases, load_cases
+from ..rubrics.errors import VenireError
+from ..rubrics.rubric import Rubric
+from .bench import Court, Listener
+from .progress import RunProgress
+from .protocols import protocol
+from .runner import Ended, run_study
+from .store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What to run, where to keep it, and how much it may spend."""
+
+    cases: Path
+    rubric: Rubric
+    juries: Sequence[Jury]
+    folder: Path
+    max_usd: float | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    in_flight: int = 32
+    seed: int = 0
+
+
+def hold(session: Session, console: Console, *, quiet: bool, listener: Listener | None = None) -> Ended:
+    """Run it to its end. Everything a user can get wrong is found before anything is written."""
+    total = count_cases(session.cases)
+    names = [jury.name for jury in session.juries]
+    for name in names:
+        if names.count(name) > 1:
+            raise VenireError(f"two arms are named {name!r}", remedy="give every jury its own name")
+    ways = [protocol(jury.protocol) for jury in session.juries]
+    court = Court(
+        budget=Budget(session.max_tokens, session.max_usd, session.max_seconds),
+        seed=session.seed,
+        scored=_ids(session),
+        listener=listener,
+        in_flight=session.in_flight,
+    )
+    for jury, way in zip(session.juries, ways, strict=True):
+        court.check(jury, orchestrated=way.orchestrator)
+    return asyncio.run(_hold(session, court, total, console, quiet))
+
+
+def _ids(session: Session) -> frozenset[str]:
+    """The cases that may not serve as worked examples; not collected where no jury wants any."""
+    if not any(jury.shots for jury in session.juries):
+        return frozenset()
+    return frozenset(case.id for case in load_cases(session.cases))
+
+
+async def _hold(session: Session, court: Court, total: int, console: Console, quiet: bool) -> Ended:
+    store = Store.create(session.folder)
+    court.calls = store
+    _stop_gently(court.budget, console)
+    progress = RunProgress(total * len(session.juries), console, quiet=quiet)
+    try:
+        with progress:
+            ended = await run_study(
+                load_cases(session.cases),
+                session.rubric,
+                session.juries,
+                store,
+                court,
+                at_once=session.in_flight,
+                seed=session.seed,
+                progress=progress,
+            )
+    finally:
+        await court.close()
+        await store.close()
+    if progress.nobody_answered:
+        console.print(
+            "no juror ever answered: see the reasons with venire show, and check models, addresses and keys",
+            style="red",
+        )
+    return ended
+
+
+def _stop_gently(budget: Budget, console: Console) -> None:
+    """Ctrl-C once: finish what is in flight and keep it. Twice: stop at once."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+
+    def interrupt() -> None:
+        if budget.interrupted and task is not None:
+            task.cancel()
+        budget.interrupted = True
+        console.print("finishing what is in flight; press Ctrl-C again to stop at once")
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)

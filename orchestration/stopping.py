@@ -1,0 +1,88 @@
+"""Settled or not, moved or stalled: what code, not a model, measures of a deliberation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..rubrics.rubric import Rubric
+from ..rubrics.scale import Value
+from .transcript import Cast, Standing, Transcript
+
+
+def spread(values: Iterable[Value]) -> float | None:
+    """How far apart the numbers lie; None where there is no distance (words, or nothing)."""
+    found = list(values)
+    if not found or any(isinstance(value, str) for value in found):
+        return None
+    numbers = [float(value) for value in found]
+    return max(numbers) - min(numbers)
+
+
+def settled(values: Sequence[Value], tolerance: float) -> bool:
+    """Whether everyone is within `tolerance` of everyone else. Words must be the same words."""
+    apart = spread(values)
+    return len(set(values)) <= 1 if apart is None else apart <= tolerance
+
+
+def disputed(transcript: Transcript, rubric: Rubric, *, tolerance: float, quorum: int) -> tuple[str, ...]:
+    """The attributes with votes enough to decide and no agreement, in the rubric's order."""
+    standing = transcript.standing()
+    return tuple(
+        name
+        for name in rubric.names
+        if len(votes := values_of(standing.get(name, {}))) >= max(quorum, 2) and not settled(votes, tolerance)
+    )
+
+
+def instant_extremes(transcript: Transcript, rubric: Rubric) -> tuple[str, ...]:
+    """The attributes on which two jurors or more gave the same end of the scale at once.
+
+    A scale of two values is all ends, so agreement on it is not extreme.
+    """
+    standing = transcript.standing()
+    found: list[str] = []
+    for name in rubric.names:
+        votes = values_of(standing.get(name, {}))
+        scale = rubric.scale_of(name)
+        graded = scale.ordered and len(scale.values) != 2
+        if len(votes) >= 2 and len(set(votes)) == 1 and graded and votes[0] in scale.ends:
+            found.append(name)
+    return tuple(found)
+
+
+def values_of(standing: Mapping[str, Standing]) -> list[Value]:
+    return [held.vote.value for held in standing.values()]
+
+
+def stalls(transcript: Transcript) -> int:
+    """How many rounds in a row, up to the last, brought neither movement nor new evidence."""
+    count = 0
+    for number in range(transcript.rounds, 1, -1):
+        if moved(transcript, number):
+            break
+        count += 1
+    return count
+
+
+def moved(transcript: Transcript, number: int) -> bool:
+    """Whether a vote changed in round `number`, or a quote was found that nobody had cited before."""
+    before = transcript.standing(before_round=number)
+    cited = {
+        (vote.attribute, quote.text.casefold())
+        for entry in transcript.ballots
+        if entry.round < number
+        for vote in entry.ballot.votes
+        for quote in vote.evidence
+    }
+    for entry in _of_round(transcript, number):
+        for vote in entry.ballot.votes:
+            held = before.get(vote.attribute, {}).get(entry.speaker)
+            if held is None or held.vote.value != vote.value:
+                return True
+            if any(q.found and (vote.attribute, q.text.casefold()) not in cited for q in vote.evidence):
+                return True
+    return False
+
+
+def _of_round(transcript: Transcript, number: int) -> tuple[Cast, ...]:
+    return tuple(entry for entry in transcript.ballots if entry.round == number)

@@ -1,0 +1,245 @@
+"""The transcript: what happened, in order, append-only, and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..agents.door import Cost
+from ..agents.juror import Turn
+from ..agents.model import Usage
+from ..agents.orchestrator import Dispute, Finding
+from ..rubrics.ballot import Abstention, Ballot, Vote
+
+Purpose = Literal["blind", "revision", "challenge", "repeat"]
+
+StopReason = Literal[
+    "consensus", "complete", "stall", "turns", "rounds", "replans", "budget", "time", "orchestrator"
+]
+
+
+class Spent(BaseModel):
+    """What one entry cost: every call made for it, repairs included."""
+
+    model_config = ConfigDict(frozen=True)
+
+    calls: tuple[str, ...] = ()
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+    usd: float | None = 0.0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, cost: Cost) -> Spent:
+        usage = cost.usage
+        return cls(
+            calls=cost.calls,
+            prompt=usage.prompt,
+            completion=usage.completion,
+            cached=usage.cached,
+            usd=cost.usd,
+            seconds=cost.seconds,
+        )
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    id: str = ""
+    step: int = 0
+    """Entries of one step were made at the same time; steps follow each other."""
+    round: int
+    spent: Spent = Spent()
+
+
+class Cast(_Entry):
+    """A ballot, and what it was asked for."""
+
+    kind: Literal["ballot"] = "ballot"
+    purpose: Purpose
+    ballot: Ballot
+
+    @property
+    def speaker(self) -> str:
+        return self.ballot.juror
+
+
+class Abstained(_Entry):
+    kind: Literal["abstention"] = "abstention"
+    purpose: Purpose
+    abstention: Abstention
+
+    @property
+    def speaker(self) -> str:
+        return self.abstention.juror
+
+
+class Ledger(_Entry):
+    """What is in dispute, between whom, and which question goes to whom."""
+
+    kind: Literal["ledger"] = "ledger"
+    disputes: tuple[Dispute, ...]
+    author: Literal["orchestrator", "code"]
+    """`code` when the orchestrator gave none and everyone concerned was asked instead."""
+    replan: bool = False
+    note: str = ""
+
+    @property
+    def speaker(self) -> str:
+        return "orchestrator"
+
+
+class Decided(_Entry):
+    """The orchestrator's reasoned decision on what the jury left open."""
+
+    kind: Literal["decision"] = "decision"
+    findings: tuple[Finding, ...]
+    saw: tuple[str, ...] = ()
+
+    @property
+    def speaker(self) -> str:
+        return "orchestrator"
+
+
+class Said(_Entry):
+    """Words outside any ballot: a plan, a note, a moderator's turn, a failure of the orchestrator."""
+
+    kind: Literal["said"] = "said"
+    who: str
+    about: str
+    """What kind of words: `plan`, `facts`, `silence`, `consensus` ..."""
+    text: str
+    saw: tuple[str, ...] = ()
+
+    @property
+    def speaker(self) -> str:
+        return self.who
+
+
+Entry = Annotated[Cast | Abstained | Ledger | Decided | Said, Field(discriminator="kind")]
+
+
+class Stop(BaseModel):
+    """Why the deliberation ended, and which limit ended it, if one did."""
+
+    model_config = ConfigDict(frozen=True)
+
+    reason: StopReason
+    limit: str | None = None
+    """The limit's name in the jury file."""
+    value: float | None = None
+    """What that limit was set to."""
+    detail: str = ""
+
+    def __str__(self) -> str:
+        told = f" ({self.limit}={self.value:g})" if self.limit and self.value is not None else ""
+        return f"{self.reason}{told}" + (f": {self.detail}" if self.detail else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A juror's last valid vote on an attribute, and the entry it was cast in."""
+
+    entry: str
+    juror: str
+    vote: Vote
+
+
+class Transcript(BaseModel):
+    """Everything said over one case. `add` returns a new transcript; nothing is edited in place."""
+
+    model_config = ConfigDict(frozen=True)
+
+    case: str
+    arm: str
+    protocol: str
+    seats: tuple[str, ...]
+    entries: tuple[Entry, ...] = ()
+    stop: Stop | None = None
+    flags: tuple[str, ...] = ()
+    """Passages in which the case seems to instruct the jury."""
+
+    def add(self, entries: Iterable[Cast | Abstained | Ledger | Decided | Said]) -> Transcript:
+        """The transcript with one more step, in which `entries` were made at the same time."""
+        step = self.steps + 1
+        fresh = tuple(
+            entry.model_copy(update={"step": step, "id": f"{step}/{entry.speaker}"}) for entry in entries
+        )
+        return self.model_copy(update={"entries": (*self.entries, *fresh)}) if fresh else self
+
+    def ended(self, stop: Stop) -> Transcript:
+        return self.model_copy(update={"stop": stop})
+
+    @property
+    def steps(self) -> int:
+        """How many serial steps it took."""
+        return self.entries[-1].step if self.entries else 0
+
+    @property
+    def rounds(self) -> int:
+        return max((entry.round for entry in self.heard), default=0)
+
+    @property
+    def heard(self) -> tuple[Cast | Abstained, ...]:
+        """What came from the jurors' seats."""
+        return tuple(entry for entry in self.entries if isinstance(entry, Cast | Abstained))
+
+    @property
+    def turns(self) -> int:
+        """How often a juror was asked. A seat that a limit kept from its turn had none."""
+        return sum(1 for entry in self.heard if isinstance(entry, Cast) or entry.abstention.reason != "limit")
+
+    @property
+    def ballots(self) -> tuple[Cast, ...]:
+        return tuple(entry for entry in self.entries if isinstance(entry, Cast))
+
+    @property
+    def abstentions(self) -> tuple[Abstained, ...]:
+        return tuple(entry for entry in self.entries if isinstance(entry, Abstained))
+
+    def standing(self, *, before_round: int | None = None) -> Mapping[str, Mapping[str, Standing]]:
+        """Each attribute's standing votes by juror: the last valid one of each, in seat order."""
+        votes: dict[str, dict[str, Standing]] = {}
+        for entry in self.ballots:
+            if before_round is not None and entry.round >= before_round:
+                continue
+            for vote in entry.ballot.votes:
+                votes.setdefault(vote.attribute, {})[entry.speaker] = Standing(entry.id, entry.speaker, vote)
+        return votes
+
+    @property
+    def calls(self) -> int:
+        return sum(len(entry.spent.calls) for entry in self.entries)
+
+    @property
+    def usage(self) -> Usage:
+        spent = [entry.spent for entry in self.entries]
+        return Usage(
+            sum(s.prompt for s in spent), sum(s.completion for s in spent), sum(s.cached for s in spent)
+        )
+
+    @property
+    def usd(self) -> float | None:
+        """None when the price of any call is not known."""
+        prices = [entry.spent.usd for entry in self.entries]
+        return None if None in prices else sum(price for price in prices if price is not None)
+
+    @property
+    def seconds(self) -> float:
+        """The length of the critical path: the slowest entry of each step, one step after the other."""
+        slowest: dict[int, float] = {}
+        for entry in self.entries:
+            slowest[entry.step] = max(slowest.get(entry.step, 0.0), entry.spent.seconds)
+        return sum(slowest.values())
+
+
+def entry_of(turn: Turn, purpose: Purpose) -> Cast | Abstained:
+    """A juror's turn as an entry of the transcript."""
+    shared: dict[str, Any] = {"round": turn.answer.round, "purpose": purpose, "spent": Spent.of(turn.cost)}
+    if isinstance(turn.answer, Ballot):
+        return Cast(ballot=turn.answer, **shared)
+    return Abstained(abstention=turn.answer, **shared)

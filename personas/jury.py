@@ -1,0 +1,193 @@
+"""Juries: who sits, on which model, and under which rules they deliberate. One file, readable and diffable."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from ..rubrics.errors import VenireError
+from ..rubrics.files import load_yaml
+from ..rubrics.rubric import Name, library_file
+from .persona import Persona, load_persona
+
+LIBRARY = Path(__file__).parent / "juries"
+
+SeatName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
+
+CountingRule = Literal["mean", "median", "mode", "trimmed", "weighted", "dawid-skene", "decision"]
+
+
+class ModelSettings(BaseModel):
+    """Which model answers, and how it is asked."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str | None = None
+    """A model string; without one, `--model` fills the seat, or the embedded model."""
+    base_url: str | None = None
+    api_key_env: str | None = None
+    """The name of the environment variable that holds the key; the key itself is never written down."""
+    temperature: float | None = Field(default=None, ge=0)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, gt=0)
+    seed: int | None = None
+    timeout: float = Field(default=120, gt=0)
+    """Seconds to wait for one answer."""
+    context: int | None = Field(default=None, gt=0)
+    """The model's context window in tokens, where it is not known from its name."""
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _a_name_not_a_key(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+            raise ValueError("is not the name of a variable\nwrite the variable's name, never the key")
+        return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _an_address(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("is not an http address\nwrite it as http://HOST:PORT/v1")
+        return value
+
+
+class Seat(ModelSettings):
+    """One place on the jury: a point of view on a model."""
+
+    name: SeatName
+    persona: Persona | None = None
+    """Named from the library, or a file beside the jury's, or written out; without one the seat has no stance."""
+
+    @field_validator("persona", mode="before")
+    @classmethod
+    def _by_name(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, str):
+            return value
+        beside = (info.context or {}).get("beside", Path())
+        try:
+            return load_persona(beside / value if value.endswith((".yaml", ".yml")) else value)
+        except VenireError as error:
+            raise ValueError(f"{error.problem}\n{error.remedy}") from None
+
+
+class Limits(BaseModel):
+    """Where a deliberation ends, whatever has been reached. Each means what it says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_rounds: int | None = Field(default=3, ge=1)
+    max_turns: int | None = Field(default=None, ge=1)
+    """The exact number of juror turns."""
+    max_stalls: int | None = Field(default=1, ge=0)
+    """Consecutive rounds without movement or new evidence before it stops."""
+    max_replans: int | None = Field(default=1, ge=0)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_usd: float | None = Field(default=None, gt=0)
+    max_seconds: float | None = Field(default=None, gt=0)
+
+
+class Shots(BaseModel):
+    """Worked examples for a single judge: cases people have already scored, drawn by seed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int = Field(ge=1)
+    cases: Path
+    ratings: Path
+    seed: int = 0
+
+
+class Escalation(BaseModel):
+    """When one judge is not enough: the stated rules of the `escalate` protocol."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    repeats: int = Field(default=2, ge=1)
+    """How often the first judge is asked."""
+    repeat_range: float = Field(default=0, ge=0)
+    """The judge is unsure when its own answers lie further apart than this."""
+    confidence: Literal["low", "medium", "high"] = "medium"
+    """The judge is unsure when it says that its confidence is lower than this."""
+    panel_spread: float = Field(default=1, ge=0)
+    """The panel is split when its answers lie further apart than this."""
+
+
+class Jury(BaseModel):
+    """The seats, the orchestrator's seat, the protocol and its limits. Not a running thing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Name
+    description: str = ""
+    protocol: str = "orchestrated"
+    limits: Limits = Limits()
+    tolerance: float = Field(default=0, ge=0)
+    """An attribute is settled when every juror who did not abstain is within this of every other."""
+    quorum: int = Field(default=1, ge=1)
+    """With fewer votes than this an attribute is hung."""
+    count: CountingRule | None = None
+    """How votes become a value; without it, the protocol's own rule."""
+    challenge: bool = True
+    """Whether an instant unanimous score at the end of its scale is challenged once."""
+    repeats: int = Field(default=1, ge=1)
+    """How often a single judge is asked."""
+    shots: Shots | None = None
+    escalation: Escalation = Escalation()
+    seats: tuple[Seat, ...] = Field(min_length=1)
+    orchestrator: ModelSettings = ModelSettings()
+
+    @model_validator(mode="after")
+    def _seats_fit(self) -> Self:
+        names = [seat.name for seat in self.seats]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two seats are named {name!r}\ngive every seat its own name")
+            if name == "orchestrator":
+                raise ValueError("'orchestrator' is not a juror's name\nrename the seat")
+        seated = len(names) * (self.repeats if self.protocol == "single" else 1)
+        if self.quorum > seated:
+            raise ValueError(
+                f"a quorum of {self.quorum} with {seated} to vote can never be met\nlower the quorum"
+            )
+        return self
+
+    @cached_property
+    def seat_names(self) -> tuple[str, ...]:
+        return tuple(seat.name for seat in self.seats)
+
+    def fill(self, *, model: str | None, base_url: str | None = None) -> Jury:
+        """The jury with `model` in every seat that names none, the orchestrator's included."""
+
+        def filled(settings: ModelSettings) -> dict[str, str | None]:
+            return (
+                {}
+                if settings.model
+                else {"model": model or "local", "base_url": settings.base_url or base_url}
+            )
+
+        return self.model_copy(
+            update={
+                "seats": tuple(seat.model_copy(update=filled(seat)) for seat in self.seats),
+                "orchestrator": self.orchestrator.model_copy(update=filled(self.orchestrator)),
+            }
+        )
+
+
+def load_jury(name_or_path: str | Path) -> Jury:
+    """The jury in a file, or the library's jury of that name, with its personas."""
+    path = Path(name_or_path)
+    if path.suffix not in (".yaml", ".yml") and not path.exists():
+        path = library_file(LIBRARY, str(name_or_path), "jury")
+    return load_yaml(path, Jury)

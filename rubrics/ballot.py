@@ -1,0 +1,62 @@
+"""Ballots and abstentions: the two things that can come out of a seat."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from .evidence import Quote
+from .scale import Value
+
+AbstentionReason = Literal[
+    "unparsable", "out_of_scale", "refused", "timeout", "unavailable", "no_record", "limit"
+]
+
+
+class Vote(BaseModel):
+    """One seat's answer to one question."""
+
+    model_config = ConfigDict(frozen=True)
+
+    attribute: str
+    value: Value
+    """A legal value of the attribute's scale, or `not_applicable`."""
+    rationale: str
+    evidence: tuple[Quote, ...] = ()
+    moved_by: str = ""
+    """In a revision that changes the value: the reason or quote that changed it."""
+    confidence: Literal["low", "medium", "high"] | None = None
+    """How sure the juror says it is, where the protocol asks."""
+
+
+class Ballot(BaseModel):
+    """One seat's answers in one round, and what it had seen when it gave them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    juror: str
+    round: int
+    votes: tuple[Vote, ...]
+    asked: tuple[str, ...]
+    """The attributes it was asked about; those without a vote, it had no opinion on."""
+    saw: tuple[str, ...] = ()
+    """The ids of the transcript's entries that were in its prompt."""
+
+    @property
+    def silent_on(self) -> tuple[str, ...]:
+        voted = {vote.attribute for vote in self.votes}
+        return tuple(name for name in self.asked if name not in voted)
+
+
+class Abstention(BaseModel):
+    """A seat that failed, refused or could not be understood, and why. Never a number."""
+
+    model_config = ConfigDict(frozen=True)
+
+    juror: str
+    round: int
+    reason: AbstentionReason
+    detail: str
+    asked: tuple[str, ...]
+    saw: tuple[str, ...] = ()

@@ -1,0 +1,102 @@
+"""Cases: what is put before a jury, read one at a time from JSONL or CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from .errors import InvalidFile
+from .files import near_column, read_rows
+
+_TEXTS = ("source", "reference", "question", "audience", "group", "system")
+_KNOWN = {"id", "output", "metadata", *_TEXTS}
+
+
+class Case(BaseModel):
+    """One thing to be judged.
+
+    What people said of it is not here, and `metadata` is kept out of every prompt: it may hold labels.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
+
+    id: str = Field(min_length=1)
+    output: str = Field(min_length=1)
+    """The text under judgement."""
+    source: tuple[str, ...] = ()
+    """What the output was made from: notes, a transcript."""
+    reference: str | None = None
+    """A known good answer. Jurors see it only if the rubric says so."""
+    question: str | None = None
+    audience: str | None = None
+    group: str | None = None
+    """Cases of one group (one patient, one site) stay together when cases are resampled or split."""
+    system: str | None = None
+    """Who produced the output. Jurors never see it."""
+    metadata: dict[str, Any] = {}
+
+    @field_validator("source", mode="before")
+    @classmethod
+    def _one_note_or_many(cls, value: Any) -> Any:
+        if value is None:
+            return ()
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("id", "output")
+    @classmethod
+    def _says_something(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("is blank")
+        return value
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Case:
+        """The case in one row of a file; columns without a meaning of their own become metadata."""
+        known = {key: row[key] for key in ("id", "output", *_TEXTS) if row.get(key) not in (None, "")}
+        extra = {key: value for key, value in row.items() if key not in _KNOWN}
+        metadata = row.get("metadata") or {}
+        if not isinstance(metadata, dict):
+            extra["metadata"], metadata = metadata, {}
+        return cls(**known, metadata={**metadata, **extra})
+
+
+def load_cases(path: Path) -> Iterator[Case]:
+    """Each case of a .jsonl or .csv file in turn, so that memory does not grow with their number."""
+    lines: dict[str, int] = {}
+    for line, row in read_rows(path, required=("id", "output")):
+        case = _case(path, line, row)
+        if case.id in lines:
+            raise InvalidFile(
+                f"{path}:{line}: the id {case.id!r} was used on line {lines[case.id]}",
+                remedy="give every case an id of its own",
+            )
+        lines[case.id] = line
+        yield case
+    if not lines:
+        raise InvalidFile(f"{path}: no cases in it", remedy="write one case a line, with id and output")
+
+
+def count_cases(path: Path) -> int:
+    """How many cases the file holds; reads it whole, so anything wrong in it is found before work starts."""
+    return sum(1 for _ in load_cases(path))
+
+
+def _case(path: Path, line: int, row: Mapping[str, Any]) -> Case:
+    for required in ("id", "output"):
+        if row.get(required) in (None, ""):
+            raise InvalidFile(
+                f"{path}:{line}: {required!r} is missing",
+                remedy=f"{near_column(required, row)}every case needs id and output (the text under judgement)",
+            )
+    try:
+        return Case.from_row(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        raise InvalidFile(
+            f"{path}:{line}: {where}: {message}", remedy=f"correct {where} of case {row.get('id')!r}"
+        ) from None

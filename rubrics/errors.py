@@ -1,0 +1,18 @@
+"""The errors that are meant for the person at the keyboard."""
+
+
+class VenireError(Exception):
+    """Base of every deliberate error. Anything else that escapes is a bug and keeps its traceback."""
+
+    def __init__(self, problem: str, *, remedy: str) -> None:
+        super().__init__(f"{problem}\n  -> {remedy}")
+        self.problem = problem
+        self.remedy = remedy
+
+
+class InvalidFile(VenireError):
+    """A file that a user wrote cannot be used as it stands."""
+
+
+class MissingExtra(VenireError):
+    """Something needs a package that the core does not install."""

@@ -1,0 +1,268 @@
+"""Reading the files users write, with errors that name the file, the line and the remedy."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import json
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from .errors import InvalidFile
+
+Model = TypeVar("Model", bound=BaseModel)
+Location = tuple[int | str, ...]
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file that must exist and say something."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: no such file", remedy="check the path") from None
+    except IsADirectoryError:
+        raise InvalidFile(f"{path}: is a directory", remedy="name a file in it") from None
+    except UnicodeDecodeError as error:
+        raise broken_utf8(path, error.object[: error.start].count(b"\n") + 1) from None
+    if not text.strip():
+        raise InvalidFile(f"{path}: the file is empty", remedy="write something in it, or name another file")
+    return text
+
+
+def broken_utf8(path: Path, line: int) -> InvalidFile:
+    return InvalidFile(
+        f"{path}:{line}: not valid UTF-8", remedy="save the file as UTF-8 (for example with iconv -t utf-8)"
+    )
+
+
+def read_rows(path: Path, *, required: tuple[str, ...] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each row of a .csv or .jsonl file with its line number, one at a time."""
+    if path.suffix.lower() == ".csv":
+        return _csv_rows(path, required)
+    return _json_rows(path)
+
+
+def near_column(column: str, found: Iterable[str]) -> str:
+    """'is it ...? ' when a column with nearly that name stands in the file; otherwise nothing."""
+    close = difflib.get_close_matches(column, [name for name in found if name != column], n=1, cutoff=0.5)
+    return f"is it {close[0]!r}? " if close else ""
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        handle = path.open("rb")
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: no such file", remedy="check the path") from None
+    except IsADirectoryError:
+        raise InvalidFile(f"{path}: is a directory", remedy="name a .jsonl or .csv file in it") from None
+    with handle:
+        for number, raw in enumerate(handle, 1):
+            try:
+                yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise broken_utf8(path, number) from None
+
+
+def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in _lines(path):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InvalidFile(
+                f"{path}:{number}: not valid JSON: {error.msg} at column {error.colno}",
+                remedy="write one JSON object a line",
+            ) from None
+        if not isinstance(row, dict):
+            raise InvalidFile(
+                f"{path}:{number}: expected an object, found {type(row).__name__}",
+                remedy="write one JSON object a line",
+            )
+        yield number, row
+
+
+def _csv_rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.DictReader((text for _, text in _lines(path)), strict=True)
+    try:
+        header = list(reader.fieldnames or [])
+        for column in required:
+            if header and column not in header:
+                raise InvalidFile(
+                    f"{path}:1: no column {column!r}",
+                    remedy=f"{near_column(column, header)}the columns {', '.join(required)} are required",
+                )
+        for row in reader:
+            if None in row:
+                raise InvalidFile(
+                    f"{path}:{reader.line_num}: more cells than columns",
+                    remedy="quote cells that contain a comma",
+                )
+            yield reader.line_num, {key: cell if cell is not None else "" for key, cell in row.items()}
+    except csv.Error as error:
+        raise InvalidFile(
+            f"{path}:{reader.line_num}: not valid CSV: {error}", remedy="check the quotes near that line"
+        ) from None
+
+
+def load_yaml(path: Path, model: type[Model]) -> Model:
+    """The file at `path` as a `model`.
+
+    A key that the model does not know is an error that names the nearest one it does; so is a
+    key written twice. Words such as `yes`, `no` and `on` stay words: only true and false are booleans.
+    """
+    text = read_text(path)
+    try:
+        root = yaml.compose(text, Loader=_PlainLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InvalidFile(
+            f"{path}:{line}: not valid YAML: {error.problem or error.context}",
+            remedy="check the indentation and quotes near that line",
+        ) from None
+    except yaml.YAMLError as error:
+        raise InvalidFile(
+            f"{path}: not valid YAML: {error}", remedy="remove the offending character"
+        ) from None
+    lines: dict[Location, int] = {}
+    plain = _plain(root, (), lines, path)
+    if not isinstance(plain, dict):
+        raise InvalidFile(
+            f"{path}:1: expected keys and values, found {type(plain).__name__}",
+            remedy=f"start from the keys {', '.join(model.model_fields)}",
+        )
+    try:
+        return model.model_validate(plain, context={"beside": path.parent})
+    except ValidationError as error:
+        raise _explain(path, error, model, lines) from None
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """'did you mean ...', or the list of what is known when nothing is near."""
+    known = list(known)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+
+
+_SURPRISES = {f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "timestamp")}
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML's safe types, without the surprise that `no` is false, `12:30` a number and a date a date."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _SURPRISES]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+_PlainLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
+_PlainLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile("^[-+]?(?:0|[1-9][0-9]*)$"), list("-+0123456789")
+)
+
+
+def _plain(node: yaml.Node | None, at: Location, lines: dict[Location, int], path: Path) -> Any:
+    """The node as plain Python, noting the line on which each key and item stands."""
+    if node is None:
+        return None
+    lines.setdefault(at, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        plain: dict[Hashable, Any] = {}
+        for key_node, value_node in node.value:
+            key = _scalar(key_node)
+            line = key_node.start_mark.line + 1
+            if key in plain:
+                raise InvalidFile(
+                    f"{path}:{line}: the key {key!r} is written twice", remedy="keep one of the two"
+                )
+            here = (*at, key if isinstance(key, int) else str(key))
+            lines[here] = line
+            plain[key] = _plain(value_node, here, lines, path)
+        return plain
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(child, (*at, index), lines, path) for index, child in enumerate(node.value)]
+    return _scalar(node)
+
+
+def _scalar(node: yaml.Node) -> Any:
+    return yaml.constructor.SafeConstructor().construct_object(node, deep=True)
+
+
+def _explain(
+    path: Path, error: ValidationError, model: type[BaseModel], lines: Mapping[Location, int]
+) -> InvalidFile:
+    """The first thing wrong in the file's own order, in the words of the file."""
+    details = sorted(error.errors(), key=lambda detail: _line(detail["loc"], lines))
+    first = details[0]
+    loc = first["loc"]
+    where = ".".join(str(part) for part in _visible(loc, lines)) or "the file"
+    problem, remedy = f"{where}: {first['msg']}", f"correct {where}"
+    if first["type"] == "extra_forbidden":
+        problem = f"unknown key {str(loc[-1])!r}" + (
+            f" in {where.rpartition('.')[0]}" if "." in where else ""
+        )
+        remedy = nearest(str(loc[-1]), _fields_at(model, loc[:-1]))
+    elif first["type"] == "missing":
+        problem = f"{where}: missing"
+        remedy = f"add {str(loc[-1])!r}"
+    elif first["type"] == "value_error":
+        problem = (f"{where}: " if loc else "") + first["msg"].removeprefix("Value error, ")
+        problem, _, said = problem.partition("\n")
+        remedy = said.strip() or remedy
+    elif "input" in first and isinstance(first["input"], str | int | float | bool):
+        problem = f"{where}: {first['msg']} (found {first['input']!r})"
+    if len(details) > 1:
+        remedy += f" ({len(details) - 1} more after this one)"
+    return InvalidFile(f"{path}:{_line(loc, lines)}: {problem}", remedy=remedy)
+
+
+def _visible(loc: Location, lines: Mapping[Location, int]) -> list[int | str]:
+    """The part of pydantic's location that the file's author wrote, and the field that is missing."""
+    shown: list[int | str] = []
+    for part in loc:
+        if (*shown, part) in lines or part == loc[-1]:
+            shown.append(part)
+    return shown
+
+
+def _line(loc: Location, lines: Mapping[Location, int]) -> int:
+    at: list[int | str] = []
+    line = lines.get((), 1)
+    for part in loc:
+        if (*at, part) in lines:
+            at.append(part)
+            line = lines[tuple(at)]
+    return line
+
+
+def _fields_at(model: type[BaseModel], loc: Location) -> list[str]:
+    """The field names that are legal at `loc`, found by walking the model's JSON schema."""
+    schema = model.model_json_schema()
+    at: Any = schema
+    for part in loc:
+        at = _resolve(at, schema)
+        if isinstance(part, int) and "items" in at:
+            at = at["items"]
+        elif "properties" in at and part in at["properties"]:
+            at = at["properties"][part]
+        elif isinstance(at.get("additionalProperties"), dict):
+            at = at["additionalProperties"]
+    return list(_resolve(at, schema).get("properties", model.model_fields))
+
+
+def _resolve(at: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    for choice in at.get("anyOf", []):
+        if "$ref" in choice:
+            at = choice
+    if "$ref" in at:
+        return schema["$defs"][at["$ref"].rpartition("/")[2]]
+    return at

@@ -1,0 +1,172 @@
+"""Rubrics: the questions, their scales, and the exact shape of an answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from .case import Case
+from .errors import VenireError
+from .evidence import Exhibit
+from .files import load_yaml, nearest
+from .scale import Scale, Value
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
+
+
+class Attribute(BaseModel):
+    """One question put to the jury."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Name
+    question: str = Field(min_length=1)
+    scale: str
+    anchors: dict[int | float | str, str] = {}
+    """Words for this attribute's levels, in place of the scale's own."""
+    better: Literal["high", "low"] = "high"
+    may_not_apply: bool = False
+    reverse_as: Name | None = None
+    """The name of the reversed score (lowest + highest - value): a risk of 2 on 1-5 is a safety of 4."""
+
+
+class Rubric(BaseModel):
+    """An ordered set of attributes and the scales they use."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Name
+    version: int
+    """Bumped whenever a word of the rubric changes."""
+    description: str = ""
+    origin: str = ""
+    reference: Literal["hidden", "shown"] = "hidden"
+    """Whether jurors read the case's reference text."""
+    scales: dict[str, Scale] = Field(min_length=1)
+    attributes: tuple[Attribute, ...] = Field(min_length=1)
+    composites: dict[Name, dict[str, float]] = {}
+
+    @model_validator(mode="after")
+    def _attributes_fit(self) -> Self:
+        seen: set[str] = set()
+        for attribute in self.attributes:
+            for name in filter(None, (attribute.name, attribute.reverse_as)):
+                if name in seen:
+                    raise ValueError(f"the name {name!r} is used twice\ngive every attribute its own name")
+                seen.add(name)
+            if attribute.scale not in self.scales:
+                raise ValueError(
+                    f"attribute {attribute.name!r} uses scale {attribute.scale!r}, which is not defined\n"
+                    + nearest(attribute.scale, self.scales)
+                )
+            scale = self.scales[attribute.scale]
+            if attribute.anchors and list(attribute.anchors) != list(scale.anchors):
+                raise ValueError(
+                    f"attribute {attribute.name!r} anchors {list(attribute.anchors)}; "
+                    f"its scale {attribute.scale!r} has {list(scale.anchors)}\nuse the scale's values, in order"
+                )
+            if attribute.reverse_as and not scale.ordered:
+                raise ValueError(f"attribute {attribute.name!r} has no order, so it cannot be reversed")
+        return self
+
+    @model_validator(mode="after")
+    def _composites_add_up(self) -> Self:
+        known = [*self.by_name, *self.reversed_names]
+        for composite, weights in self.composites.items():
+            for part in weights:
+                if part not in known:
+                    raise ValueError(f"composite {composite!r} weighs {part!r}\n{nearest(part, known)}")
+            if not math.isclose(total := sum(weights.values()), 1.0, abs_tol=1e-9):
+                raise ValueError(
+                    f"the weights of composite {composite!r} sum to {total:g}\nmake them sum to 1"
+                )
+            if composite in known:
+                raise ValueError(f"composite {composite!r} has an attribute's name\nrename the composite")
+        return self
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Attribute]:
+        return {attribute.name: attribute for attribute in self.attributes}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.by_name)
+
+    @cached_property
+    def reversed_names(self) -> Mapping[str, str]:
+        """Each reversed name and the attribute it reverses."""
+        return {a.reverse_as: a.name for a in self.attributes if a.reverse_as}
+
+    def scale_of(self, attribute: str) -> Scale:
+        """The attribute's scale, with the attribute's own words for its levels where it has them."""
+        return self._worded_scales[attribute]
+
+    @cached_property
+    def _worded_scales(self) -> Mapping[str, Scale]:
+        return {
+            a.name: self.scales[a.scale].model_copy(update={"anchors": a.anchors})
+            if a.anchors
+            else self.scales[a.scale]
+            for a in self.attributes
+        }
+
+    def exhibits(self, case: Case) -> tuple[Exhibit, ...]:
+        """The texts of `case` that a juror may read, the one under judgement last.
+
+        The reference only if the rubric shows it; the system, the group and the metadata never.
+        """
+        found: list[Exhibit] = []
+        if case.question:
+            found.append(Exhibit(name="question", text=case.question))
+        if case.audience:
+            found.append(Exhibit(name="audience", text=case.audience))
+        single = len(case.source) == 1
+        for number, note in enumerate(case.source, 1):
+            found.append(Exhibit(name="source" if single else f"source {number}", text=note))
+        if self.reference == "shown" and case.reference:
+            found.append(Exhibit(name="reference", text=case.reference))
+        found.append(Exhibit(name="output", text=case.output))
+        return tuple(found)
+
+    def derived(self, values: Mapping[str, Value]) -> dict[str, float]:
+        """Reversed scores and composites that `values` suffice for; a composite with a part missing is left out."""
+        scores: dict[str, float] = {
+            name: float(value) for name, value in values.items() if not isinstance(value, str)
+        }
+        results: dict[str, float] = {}
+        for reversed_name, name in self.reversed_names.items():
+            if name in scores:
+                low, high = self.scale_of(name).ends
+                results[reversed_name] = float(low) + float(high) - scores[name]
+        scores |= results
+        for composite, weights in self.composites.items():
+            parts = {part: weight for part, weight in weights.items() if weight}
+            if parts.keys() <= scores.keys():
+                results[composite] = sum(weight * scores[part] for part, weight in parts.items())
+        return results
+
+
+LIBRARY = Path(__file__).parent / "library"
+
+
+def load_rubric(name_or_path: str | Path) -> Rubric:
+    """The rubric in a file, or the library's rubric of that name."""
+    path = Path(name_or_path)
+    if path.suffix in (".yaml", ".yml") or path.exists():
+        return load_yaml(path, Rubric)
+    return load_yaml(library_file(LIBRARY, str(name_or_path), "rubric"), Rubric)
+
+
+def library_file(library: Path, name: str, noun: str) -> Path:
+    """The library's file for `name`; an error that names the nearest one when there is none."""
+    found = {path.stem: path for path in sorted(library.glob("*.yaml"))}
+    if name not in found:
+        raise VenireError(
+            f"no {noun} named {name!r}, in the library or as a file", remedy=nearest(name, found)
+        )
+    return found[name]

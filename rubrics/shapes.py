@@ -1,0 +1,146 @@
+"""The shape of a ballot as a model must fill it: a pydantic class, and the JSON schema it implies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+
+from .ballot import Vote
+from .evidence import Exhibit, find_quote
+from .rubric import Rubric
+from .scale import NOT_APPLICABLE, Value
+
+TEXT_LIMIT = 4000
+QUOTE_LIMIT = 1000
+QUOTES_LIMIT = 8
+
+STRICT = ConfigDict(extra="forbid", strict=True)
+
+
+def at_most(limit: int, keyword: str = "maxLength") -> Any:
+    """A bound for the decoder alone: a long reason from a model that is not bound by it is still a reason."""
+    return Field(json_schema_extra={keyword: limit})
+
+
+TEXT = Annotated[str, Field(min_length=1), at_most(TEXT_LIMIT)]
+"""Words that must be there."""
+
+
+class Legal(NamedTuple):
+    """The legal scores of one attribute, in a form that can key a cache."""
+
+    values: tuple[Value, ...]
+    bounds: tuple[Value, Value] | None
+    may_not_apply: bool
+
+    @classmethod
+    def of(cls, rubric: Rubric, attribute: str) -> Legal:
+        scale = rubric.scale_of(attribute)
+        return cls(
+            scale.values, None if scale.anchors else scale.ends, rubric.by_name[attribute].may_not_apply
+        )
+
+    @property
+    def score(self) -> Any:
+        """The type that admits these scores and no others."""
+        if self.bounds is None:
+            legal = (*self.values, NOT_APPLICABLE) if self.may_not_apply else self.values
+            return Annotated[Literal[legal], BeforeValidator(_not_a_boolean)]  # type: ignore[valid-type]
+        low, high = self.bounds
+        number: Any = Annotated[float, Field(ge=low, le=high, strict=False)]  # type: ignore[arg-type]
+        either: Any = number | Literal["not_applicable"] if self.may_not_apply else number
+        return Annotated[either, BeforeValidator(_not_a_boolean)]
+
+
+def ballot_shape(
+    rubric: Rubric,
+    attributes: Sequence[str] | None = None,
+    *,
+    revision: bool = False,
+    confidence: bool = False,
+) -> type[BaseModel]:
+    """The pydantic class of a ballot on `attributes` (all, unless named).
+
+    A `revision` must also say what moved it; with `confidence` each score says how sure it is.
+    """
+    names = attributes or rubric.names
+    return _shape(tuple((name, Legal.of(rubric, name)) for name in names), revision, confidence)
+
+
+@lru_cache(maxsize=1024)
+def _shape(questions: tuple[tuple[str, Legal], ...], revision: bool, confidence: bool) -> type[BaseModel]:
+    fields: dict[str, Any] = {}
+    for name, legal in questions:
+        parts: dict[str, Any] = {
+            # The rationale comes first, so that the model reasons before it commits.
+            "rationale": TEXT,
+            "evidence": Annotated[
+                list[Annotated[str, at_most(QUOTE_LIMIT)]], at_most(QUOTES_LIMIT, "maxItems")
+            ],
+        }
+        if revision:
+            parts["moved_by"] = Annotated[str, at_most(TEXT_LIMIT)]
+        if confidence:
+            parts["confidence"] = Literal["low", "medium", "high"]
+        parts["score"] = legal.score
+        required: dict[str, Any] = {part: (kind, ...) for part, kind in parts.items()}
+        vote = create_model(f"Vote_{name}", __config__=STRICT, **required)
+        fields[name] = (vote, ...)
+    return create_model("Ballot", __config__=STRICT, **fields)
+
+
+def ballot_schema(rubric: Rubric, attributes: Sequence[str] | None = None, **options: bool) -> dict[str, Any]:
+    """The JSON schema of a ballot, with nothing left to look up by reference."""
+    return inline(ballot_shape(rubric, attributes, **options))
+
+
+def votes_from(filled: BaseModel, exhibits: Sequence[Exhibit]) -> tuple[Vote, ...]:
+    """The votes in a filled ballot, each quote checked against the exhibits."""
+    votes: list[Vote] = []
+    for attribute in type(filled).model_fields:
+        answer: Any = getattr(filled, attribute)
+        votes.append(
+            Vote(
+                attribute=attribute,
+                value=answer.score,
+                rationale=answer.rationale,
+                evidence=tuple(find_quote(text, exhibits) for text in answer.evidence if text.strip()),
+                moved_by=getattr(answer, "moved_by", ""),
+                confidence=getattr(answer, "confidence", None),
+            )
+        )
+    return tuple(votes)
+
+
+@lru_cache(maxsize=512)
+def inline(shape: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of `shape` with every reference written out, titles dropped."""
+    schema = shape.model_json_schema()
+    definitions = schema.pop("$defs", {})
+
+    def written_out(node: Any) -> Any:
+        if isinstance(node, list):
+            return [written_out(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            return written_out(definitions[node["$ref"].rpartition("/")[2]])
+        return {
+            key: {name: written_out(child) for name, child in value.items()}
+            if key == "properties"
+            else written_out(value)
+            for key, value in node.items()
+            if key != "title"
+        }
+
+    return written_out(schema)
+
+
+def _not_a_boolean(value: Any) -> Any:
+    # In Python True equals 1: without this, a model that answers `true` would be given the lowest score.
+    if isinstance(value, bool):
+        raise ValueError("a score is not true or false")
+    return value
