@@ -1,0 +1,270 @@
+"""Every coefficient equals an independent package on random tables with ties, gaps and constant raters."""
+
+import warnings
+
+import krippendorff
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from tables import boot, long
+from venire.evals.statistics.alpha import krippendorff_alpha
+from venire.evals.statistics.classification import classification
+from venire.evals.statistics.confusion import confusion_matrix, exact_match
+from venire.evals.statistics.correlation import kendall, pearson, spearman
+from venire.evals.statistics.error import mae, offset, rmse
+from venire.evals.statistics.fleiss import fleiss_kappa
+from venire.evals.statistics.gwet import gwet_ac
+from venire.evals.statistics.icc import FORMS, icc
+from venire.evals.statistics.kappa import cohen_kappa
+from venire.evals.statistics.pairwise_icc import pairwise_icc, zscored_icc
+from venire.evals.statistics.percent import percent_agreement
+from venire.evals.statistics.roc import roc_auc
+from venire.evals.statistics.weights import agreement_weights
+
+PAIR = ("r0", "r1")
+CLOSE = 1e-9
+THOUSAND = settings(max_examples=1000, deadline=None, derandomize=True)
+POINT = {"resamples": 1, "kind": "percentile"}
+
+
+@st.composite
+def tables(draw: st.DrawFn, most_raters: int = 6, gaps: bool = True) -> np.ndarray:
+    """Cases by raters on a scale of up to six points, some of it missing, some raters constant."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, k = draw(st.integers(2, 30)), draw(st.integers(2, most_raters))
+    quality = rng.integers(0, draw(st.integers(1, 6)), (n, 1))
+    noise = rng.integers(0, 2, (n, k)) * rng.integers(0, 2, (n, k))
+    values = (quality + noise + 1).astype(float)
+    if draw(st.booleans()):
+        values[:, rng.integers(k)] = rng.integers(1, 4)
+    if gaps and draw(st.booleans()):
+        values[rng.random((n, k)) < draw(st.sampled_from([0.1, 0.4, 0.7]))] = np.nan
+    return values
+
+
+def same(found: float, wanted: float) -> bool:
+    return bool(np.isclose(found, wanted, rtol=CLOSE, atol=CLOSE, equal_nan=True))
+
+
+@THOUSAND
+@given(tables(), st.sampled_from(["nominal", "ordinal", "interval", "ratio"]))
+def test_alpha_equals_krippendorff(values, level):
+    found = krippendorff_alpha(long(values), level=level, bootstrap=boot(**POINT))
+    pairable = values[(~np.isnan(values)).sum(axis=1) >= 2]
+    if len(np.unique(pairable[~np.isnan(pairable)])) < 2:
+        assert np.isnan(found.value) and found.note
+    else:
+        assert same(found.value, krippendorff.alpha(pairable.T, level_of_measurement=level))
+
+
+@THOUSAND
+@given(tables(most_raters=2, gaps=True), st.sampled_from(["identity", "linear", "quadratic"]))
+def test_kappa_equals_scikit_learn(values, weighting):
+    from sklearn.metrics import cohen_kappa_score
+
+    found = cohen_kappa(long(values), weighting=weighting, bootstrap=boot(**POINT))
+    both = values[~np.isnan(values).any(axis=1)]
+    if len(np.unique(both)) < 2:
+        assert np.isnan(found.value) and found.note
+    else:
+        weights = None if weighting == "identity" else weighting
+        assert same(found.value, cohen_kappa_score(*both.T, weights=weights, labels=range(1, 8)))
+
+
+@THOUSAND
+@given(tables(), st.sampled_from(["identity", "linear", "quadratic", "ordinal"]))
+def test_gwet_and_fleiss_equal_irrcac(values, weighting):
+    values = values[(~np.isnan(values)).any(axis=1)]
+    scale = np.unique(values[~np.isnan(values)])
+    found, plain, percent = (
+        gwet_ac(long(values), weighting=weighting),
+        fleiss_kappa(long(values)),
+        percent_agreement(long(values)),
+    )
+    if len(scale) < 2 or not ((~np.isnan(values)).sum(axis=1) >= 2).any():
+        assert np.isnan(found.value) and found.note
+        assert np.isnan(plain.value) and plain.note
+        return
+    if len(values) < 2:
+        assert "no interval" in found.note
+        return  # irrCAC divides by zero
+    ac, fleiss, agreed = irrcac(values, scale, weighting)
+    assert same(found.value, ac["coefficient_value"])
+    assert same(found.se, ac["se"])
+    assert same(plain.value, fleiss["coefficient_value"])
+    assert same(plain.se, fleiss["se"])
+    assert same(percent.value, agreed)
+
+
+def irrcac(values: np.ndarray, scale: np.ndarray, weighting: str) -> tuple[dict, dict, float]:
+    """Gwet's own coefficients, told the categories, as the package takes NaN for one under new pandas."""
+    from irrCAC.raw import CAC
+
+    frame = pd.DataFrame(values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        weighted = CAC(frame, weights=weighting, categories=list(scale), digits=15).gwet()["est"]
+        plain = CAC(frame, weights="identity", categories=list(scale), digits=15).fleiss()["est"]
+    return weighted, plain, plain["pa"]
+
+
+@settings(THOUSAND, max_examples=250)
+@given(tables())
+def test_icc_equals_pingouin(values):
+    import pingouin
+
+    table = long(values)
+    found = {form: icc(table, form=form).value for form in FORMS}
+    complete = values[~np.isnan(values).any(axis=1)]
+    if len(complete) < 2:
+        assert np.isnan(list(found.values())).all()
+        return
+    if len(complete) < 5 or np.ptp(complete.mean(axis=1)) == 0:
+        return  # pingouin refuses fewer than five cases
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        oracle = pingouin.intraclass_corr(long(complete), targets="case", raters="rater", ratings="value")
+    for form, value in zip(("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"), oracle["ICC"], strict=True):
+        assert same(found[form], value), form
+
+
+@THOUSAND
+@given(tables())
+def test_icc_equals_the_analysis_of_variance_written_out(values):
+    complete = values[~np.isnan(values).any(axis=1)]
+    n, k = complete.shape
+    if n < 2 or np.ptp(complete.mean(axis=1)) < 1e-12:
+        return
+    grand = complete.mean()
+    rows = k * ((complete.mean(axis=1) - grand) ** 2).sum() / (n - 1)
+    columns = n * ((complete.mean(axis=0) - grand) ** 2).sum() / (k - 1)
+    rest = complete - complete.mean(axis=1, keepdims=True) - complete.mean(axis=0) + grand
+    error = (rest**2).sum() / ((n - 1) * (k - 1))
+    within = ((complete - complete.mean(axis=1, keepdims=True)) ** 2).sum() / (n * (k - 1))
+    wanted = {
+        "icc1": (rows - within) / (rows + (k - 1) * within),
+        "icc2": (rows - error) / (rows + (k - 1) * error + k * (columns - error) / n),
+        "icc3": (rows - error) / (rows + (k - 1) * error),
+        "icc1k": (rows - within) / rows,
+        "icc2k": (rows - error) / (rows + (columns - error) / n),
+        "icc3k": (rows - error) / rows,
+    }
+    for form in FORMS:
+        assert same(icc(long(values), form=form).value, wanted[form]), form
+
+
+@THOUSAND
+@given(tables(most_raters=2))
+def test_correlations_equal_scipy(values):
+    table = long(values)
+    x, y = values[~np.isnan(values).any(axis=1)].T
+    found = [function(table, bootstrap=boot(**POINT)) for function in (pearson, spearman, kendall)]
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        assert all(np.isnan(each.value) and each.note for each in found)
+        return
+    wanted = [stats.pearsonr(x, y), stats.spearmanr(x, y), stats.kendalltau(x, y)]
+    assert all(same(each.value, other.statistic) for each, other in zip(found, wanted, strict=True))
+
+
+@THOUSAND
+@given(tables(most_raters=2))
+def test_errors_equal_scikit_learn(values):
+    from sklearn import metrics
+
+    table = long(values)
+    both = values[~np.isnan(values).any(axis=1)]
+    found = [function(table, bootstrap=boot(**POINT)) for function in (mae, rmse, offset)]
+    if not len(both):
+        assert all(np.isnan(each.value) and each.note for each in found)
+        return
+    x, y = both.T
+    wanted = [metrics.mean_absolute_error(x, y), metrics.root_mean_squared_error(x, y), np.mean(x - y)]
+    assert all(same(each.value, other) for each, other in zip(found, wanted, strict=True))
+    assert same(exact_match(table, raters=PAIR).value, metrics.accuracy_score(x, y))
+    oracle = metrics.confusion_matrix(x, y)
+    assert confusion_matrix(table, raters=PAIR).to_numpy().tolist() == oracle.tolist()
+
+
+@settings(THOUSAND, max_examples=300)
+@given(tables(most_raters=2))
+def test_classification_equals_scikit_learn(values):
+    from sklearn import metrics
+
+    both = values[~np.isnan(values).any(axis=1)]
+    if not len(both):
+        return
+    predicted, actual = both.T
+    options = {"average": "macro", "zero_division": np.nan, "labels": np.unique(both)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = metrics.precision_recall_fscore_support(actual, predicted, **options)[:2]
+        macro_f1 = metrics.f1_score(actual, predicted, average="macro", labels=np.unique(both))
+        binary = metrics.precision_recall_fscore_support(
+            actual == 1, predicted == 1, average="binary", zero_division=np.nan
+        )
+        specificity = metrics.recall_score(actual != 1, predicted != 1, zero_division=np.nan)
+
+    def found(metric, positive=None):
+        table = long(values)
+        return classification(table, metric=metric, raters=PAIR, bootstrap=boot(**POINT), positive=positive).value
+
+    assert same(found("precision"), wanted[0])
+    assert same(found("recall"), wanted[1])
+    assert same(found("f1"), macro_f1)
+    assert same(found("precision", 1), binary[0])
+    assert same(found("sensitivity", 1), binary[1])
+    assert same(found("specificity", 1), specificity)
+    if (both == 1).any():
+        assert same(found("f1", 1), metrics.f1_score(actual == 1, predicted == 1, zero_division=0.0))
+
+
+@THOUSAND
+@given(tables(most_raters=2))
+def test_auc_equals_scikit_learn(values):
+    from sklearn.metrics import roc_auc_score
+
+    both = values[~np.isnan(values).any(axis=1)]
+    found = roc_auc(long(values), raters=PAIR, positive=1, bootstrap=boot(**POINT))
+    positive = both[:, 1] == 1
+    if positive.all() or not positive.any():
+        assert np.isnan(found.value) and found.note
+    else:
+        assert same(found.value, roc_auc_score(positive, both[:, 0]))
+
+
+@settings(THOUSAND, max_examples=300)
+@given(tables(most_raters=4, gaps=False))
+def test_zscored_icc_is_the_icc_of_zscores(values):
+    found = zscored_icc(long(values), bootstrap=boot(**POINT))
+    spread = values.std(axis=0, ddof=1)
+    if (spread == 0).any():
+        assert np.isnan(found.value) and found.note
+        return
+    scored = (values - values.mean(axis=0)) / spread
+    assert same(found.value, icc(long(scored), form="icc3k").value) or np.ptp(scored.mean(axis=1)) < 1e-9
+
+
+@settings(THOUSAND, max_examples=200)
+@given(tables(most_raters=4), st.sampled_from(["kappa", "spearman", "pairwise"]))
+def test_many_raters_give_the_mean_over_pairs(values, what):
+    measure = {
+        "kappa": lambda table: cohen_kappa(table, bootstrap=boot(**POINT)),
+        "spearman": lambda table: spearman(table, bootstrap=boot(**POINT)),
+        "pairwise": lambda table: pairwise_icc(table, bootstrap=boot(**POINT), zscore=False),
+    }[what]
+    k = values.shape[1]
+    each = [measure(long(values[:, [i, j]])).value for i in range(k) for j in range(i + 1, k)]
+    known = [value for value in each if not np.isnan(value)]
+
+    assert same(measure(long(values)).value, np.mean(known) if known else np.nan)
+
+
+@pytest.mark.parametrize("weighting", ["linear", "quadratic", "ordinal"])
+def test_weights_run_from_one_to_zero(weighting):
+    weights = agreement_weights(np.arange(5.0), weighting)
+
+    assert np.diag(weights).tolist() == [1.0] * 5
+    assert weights[0, 4] == 0
