@@ -18,6 +18,7 @@ from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
 from .progress import RunProgress
 from .protocols import protocol
+from .protocols.examples import worked_examples
 from .runner import Ended, run_study
 from .store import Store
 
@@ -54,6 +55,7 @@ def hold(session: Session, console: Console, *, quiet: bool, listener: Listener 
     )
     for jury, way in zip(session.juries, ways, strict=True):
         court.check(jury, orchestrated=way.orchestrator)
+        worked_examples(jury.shots, session.rubric, court.scored)
     return asyncio.run(_hold(session, court, total, console, quiet))
 
 

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from ..rubrics.errors import VenireError
-from ..rubrics.files import load_yaml
+from ..rubrics.files import load_yaml, wrong
 from ..rubrics.rubric import Name, library_file
 from .persona import Persona, load_persona
 
@@ -151,16 +151,14 @@ class Jury(BaseModel):
     @model_validator(mode="after")
     def _seats_fit(self) -> Self:
         names = [seat.name for seat in self.seats]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two seats are named {name!r}\ngive every seat its own name")
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise wrong(f"two seats are named {name!r}\ngive every seat its own name", "seats", number)
             if name == "orchestrator":
-                raise ValueError("'orchestrator' is not a juror's name\nrename the seat")
+                raise wrong("'orchestrator' is not a juror's name\nrename the seat", "seats", number)
         seated = len(names) * (self.repeats if self.protocol == "single" else 1)
         if self.quorum > seated:
-            raise ValueError(
-                f"a quorum of {self.quorum} with {seated} to vote can never be met\nlower the quorum"
-            )
+            raise wrong(f"{self.quorum} with {seated} to vote can never be met\nlower the quorum", "quorum")
         return self
 
     @cached_property

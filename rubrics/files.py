@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from .errors import InvalidFile
 
@@ -143,6 +144,12 @@ def load_yaml(path: Path, model: type[Model]) -> Model:
         raise _explain(path, error, model, lines) from None
 
 
+def wrong(message: str, *where: int | str) -> ValidationError:
+    """An error at a place in the model, for validators that know better than the whole model where it is."""
+    detail = PydanticCustomError("value_error", "{message}", {"message": message})
+    return ValidationError.from_exception_data("file", [InitErrorDetails(type=detail, loc=where, input=None)])
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """'did you mean ...', or the list of what is known when nothing is near."""
     known = list(known)
@@ -201,7 +208,12 @@ def _explain(
     path: Path, error: ValidationError, model: type[BaseModel], lines: Mapping[Location, int]
 ) -> InvalidFile:
     """The first thing wrong in the file's own order, in the words of the file."""
-    details = sorted(error.errors(), key=lambda detail: _line(detail["loc"], lines))
+    found = error.errors()
+    # What is wrong inside an item is said of the item; and a misspelt key before the key it leaves missing.
+    details = [
+        d for d in found if not any(d["loc"] == e["loc"][: len(d["loc"])] and d is not e for e in found)
+    ]
+    details.sort(key=lambda d: (d["type"] != "extra_forbidden", _line(d["loc"], lines)))
     first = details[0]
     loc = first["loc"]
     where = ".".join(str(part) for part in _visible(loc, lines)) or "the file"

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from .case import Case
 from .errors import VenireError
 from .evidence import Exhibit
-from .files import load_yaml, nearest
-from .scale import Scale, Value
+from .files import load_yaml, nearest, wrong
+from .scale import Anchors, Scale, Value
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
 
@@ -27,7 +27,7 @@ class Attribute(BaseModel):
     name: Name
     question: str = Field(min_length=1)
     scale: str
-    anchors: dict[int | float | str, str] = {}
+    anchors: Anchors = {}
     """Words for this attribute's levels, in place of the scale's own."""
     better: Literal["high", "low"] = "high"
     may_not_apply: bool = False
@@ -54,39 +54,39 @@ class Rubric(BaseModel):
     @model_validator(mode="after")
     def _attributes_fit(self) -> Self:
         seen: set[str] = set()
-        for attribute in self.attributes:
+        for number, attribute in enumerate(self.attributes):
+            at = ("attributes", number)
             for name in filter(None, (attribute.name, attribute.reverse_as)):
                 if name in seen:
-                    raise ValueError(f"the name {name!r} is used twice\ngive every attribute its own name")
+                    raise wrong(f"the name {name!r} is used twice\ngive every attribute its own name", *at)
                 seen.add(name)
             if attribute.scale not in self.scales:
-                raise ValueError(
-                    f"attribute {attribute.name!r} uses scale {attribute.scale!r}, which is not defined\n"
-                    + nearest(attribute.scale, self.scales)
-                )
+                told = f"scale {attribute.scale!r} is not defined\n{nearest(attribute.scale, self.scales)}"
+                raise wrong(told, *at, "scale")
             scale = self.scales[attribute.scale]
             if attribute.anchors and list(attribute.anchors) != list(scale.anchors):
-                raise ValueError(
-                    f"attribute {attribute.name!r} anchors {list(attribute.anchors)}; "
-                    f"its scale {attribute.scale!r} has {list(scale.anchors)}\nuse the scale's values, in order"
+                raise wrong(
+                    f"{list(attribute.anchors)} are not the values {list(scale.anchors)} of scale "
+                    f"{attribute.scale!r}\nuse the scale's values, in order",
+                    *at,
+                    "anchors",
                 )
             if attribute.reverse_as and not scale.ordered:
-                raise ValueError(f"attribute {attribute.name!r} has no order, so it cannot be reversed")
+                raise wrong("a scale without order cannot be reversed\nremove it", *at, "reverse_as")
         return self
 
     @model_validator(mode="after")
     def _composites_add_up(self) -> Self:
         known = [*self.by_name, *self.reversed_names]
         for composite, weights in self.composites.items():
+            at = ("composites", composite)
             for part in weights:
                 if part not in known:
-                    raise ValueError(f"composite {composite!r} weighs {part!r}\n{nearest(part, known)}")
+                    raise wrong(f"{part!r} is no attribute\n{nearest(part, known)}", *at, part)
             if not math.isclose(total := sum(weights.values()), 1.0, abs_tol=1e-9):
-                raise ValueError(
-                    f"the weights of composite {composite!r} sum to {total:g}\nmake them sum to 1"
-                )
+                raise wrong(f"the weights sum to {total:g}\nmake them sum to 1", *at)
             if composite in known:
-                raise ValueError(f"composite {composite!r} has an attribute's name\nrename the composite")
+                raise wrong("a composite needs a name of its own\nrename it", *at)
         return self
 
     @cached_property

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
 
 Value = int | float | str
 """One legal answer: a number on numeric scales, a word on nominal ones."""
@@ -15,14 +15,27 @@ NOT_APPLICABLE = "not_applicable"
 """The answer of a juror who finds that the question does not arise. It is counted, never averaged."""
 
 
+def _from_pairs(anchors: Any) -> Any:
+    return dict(map(tuple, anchors)) if isinstance(anchors, list) else anchors
+
+
+Anchors = Annotated[
+    dict[int | float | str, str],
+    BeforeValidator(_from_pairs),
+    # In JSON every key is a word; pairs keep a number a number.
+    PlainSerializer(lambda anchors: [[value, words] for value, words in anchors.items()], when_used="json"),
+]
+"""Each legal value and its meaning, in order."""
+
+
 class Scale(BaseModel):
     """The answers a question allows, in order, and how far apart they are."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     level: Level
-    anchors: dict[int | float | str, str] = {}
-    """Each legal value and its meaning, in order from lowest to highest."""
+    anchors: Anchors = {}
+    """From the lowest value to the highest."""
     minimum: float | None = None
     """For an interval scale without anchors: the lowest legal number."""
     maximum: float | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from venire import Case, Jury, Limits, Rubric, Seat
 
 ROOT = Path(__file__).parent.parent

@@ -26,7 +26,9 @@ def test_agreement_at_once_asks_nobody_else(rubric: Rubric, case: Case) -> None:
 def test_jurors_of_one_round_are_asked_at_the_same_time(rubric: Rubric, case: Case) -> None:
     answers = jury_of({"a": [5, 4], "b": [2, 3], "c": [3, 3], "boss": 3})
     with ProviderServer(answers, latency=0.1) as server:
-        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", "c", limits=Limits(max_rounds=2)))
+        verdict = deliberate_sync(
+            case, rubric, jury_at(server.url, "a", "b", "c", limits=Limits(max_rounds=2))
+        )
 
     assert server.most_in_flight == 3
     assert verdict.transcript.steps <= 2 * 2 + 1
@@ -58,7 +60,9 @@ def test_max_turns_is_the_exact_number_of_juror_turns(rubric: Rubric, case: Case
 
 def test_max_turns_below_the_number_of_seats_records_who_was_not_heard(rubric: Rubric, case: Case) -> None:
     with ProviderServer(jury_of({"a": 5, "b": 2, "c": 3, "boss": 3})) as server:
-        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", "c", limits=Limits(max_turns=2)))
+        verdict = deliberate_sync(
+            case, rubric, jury_at(server.url, "a", "b", "c", limits=Limits(max_turns=2))
+        )
 
     (unheard,) = verdict.transcript.abstentions
     assert (unheard.speaker, unheard.abstention.reason) == ("c", "limit")
@@ -143,7 +147,9 @@ def test_below_quorum_the_attribute_is_hung_and_says_so(rubric: Rubric, case: Ca
     assert "quorum" in verdict["accurate"].why
 
 
-@pytest.mark.parametrize("boss", [Fault(status=500, headers={"Retry-After": "0"}), "two {} blocks {}", Refusal()])
+@pytest.mark.parametrize(
+    "boss", [Fault(status=500, headers={"Retry-After": "0"}), "two {} blocks {}", Refusal()]
+)
 def test_without_an_orchestrator_code_asks_everyone_and_what_stays_open_is_hung(
     rubric: Rubric, case: Case, boss: object
 ) -> None:
@@ -161,9 +167,7 @@ def test_an_instant_unanimous_extreme_is_challenged_once(rubric: Rubric, case: C
     with ProviderServer(answers) as server:
         jury = jury_at(server.url, "a", "b", "c")
         challenged = deliberate_sync(case, rubric, jury)
-        unchallenged = deliberate_sync(
-            case, rubric, jury_at(server.url, "a", "b", challenge=False)
-        )
+        unchallenged = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", challenge=False))
 
     assert unchallenged["accurate"].value == 5
     assert challenged["accurate"].value == 2

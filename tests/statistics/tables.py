@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+
 from venire.evals.statistics.bootstrap import Bootstrap
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tables import KRIPPENDORFF, SHROUT_FLEISS, boot, by_rater, from_counts, long, shared, two_by_two
+
 from venire.evals.statistics.alpha import krippendorff_alpha
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.evals.statistics.correlation import pearson
@@ -132,7 +133,9 @@ def test_hollander_and_wolfe_depression_scores():
 
 def test_irr_anxiety():
     wide = pd.read_csv(shared("classic_fixtures/irr_anxiety.csv"))
-    published = json.loads(shared("classic_fixtures/fixtures.json").read_text())["irr_R_package"]["anxiety_20x3"]
+    published = json.loads(shared("classic_fixtures/fixtures.json").read_text())["irr_R_package"][
+        "anxiety_20x3"
+    ]
     table = long(wide.to_numpy().tolist())
     single = icc(table, form="icc2")
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tables import boot, shared
+
 from venire.evals.statistics.alpha import krippendorff_alpha
 from venire.evals.statistics.classification import classification
 from venire.evals.statistics.confusion import confusion_matrix, exact_match
@@ -29,8 +30,12 @@ def clinicians() -> pd.DataFrame:
 
 def test_clinician_a_against_b(clinicians):
     both = clinicians[clinicians["rater"].isin(["a", "b"])]
-    kappa = {w: cohen_kappa(both, weighting=w, bootstrap=boot()).value for w in ("identity", "linear", "quadratic")}
-    alpha = [krippendorff_alpha(both, level=x, bootstrap=boot()).value for x in ("nominal", "ordinal", "interval")]
+    kappa = {
+        w: cohen_kappa(both, weighting=w, bootstrap=boot()).value for w in ("identity", "linear", "quadratic")
+    }
+    alpha = [
+        krippendorff_alpha(both, level=x, bootstrap=boot()).value for x in ("nominal", "ordinal", "interval")
+    ]
 
     assert exact_match(both, raters=("a", "b")).value == 138 / 175
     assert [round(x, 4) for x in kappa.values()] == [0.5719, 0.6738, 0.7442]

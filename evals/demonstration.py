@@ -1,0 +1,164 @@
+"""`venire demo`: one live deliberation by the embedded model, then a study whose labels are known."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..orchestration.export import verdicts
+from ..orchestration.session import Session, hold
+from ..orchestration.show import Teller, outcome_table, show
+from ..orchestration.store import Store
+from ..orchestration.transcript import Entry
+from ..personas.jury import load_jury
+from ..rubrics.case import Case, load_cases
+from ..rubrics.errors import VenireError
+from ..rubrics.rubric import Rubric, load_rubric
+from .arms import arm_costs, arm_ratings
+from .comparison import OVERALL, Comparison, compare_tables
+from .ratings import load_ratings
+from .statistics.estimate import Estimate
+from .statistics.overlap import rouge_l
+
+FOLDER = Path(__file__).parent / "demo"
+STAMP = "135M model: the mechanics are real, its judgement is not"
+EXCERPT = "demo-07"
+CONSTANT = "always the best score"
+OVERLAP = "text overlap (ROUGE-L)"
+
+
+def demonstrate(console: Console, *, quick: bool, folder: Path | None, gguf: Path | None) -> None:
+    """The whole first minute: a deliberation to read, a study to look at, and where to go on."""
+    folder = folder or Path(tempfile.mkdtemp(prefix="venire-demo-"))
+    console.print("Every case here is invented; no patient exists.\n", style="dim")
+    if not quick:
+        _live(console, folder / "live", gguf)
+    _study(console, folder / "study")
+
+
+def _live(console: Console, folder: Path, gguf: Path | None) -> None:
+    """One deliberation by a language model in this process, told as it happens."""
+    console.rule("A live deliberation")
+    console.print(Text(STAMP if gguf is None else f"the model in {gguf.name}", "bold yellow"))
+    case = next(load_cases(FOLDER / "live.jsonl"))
+    console.print(Text.assemble(("source  ", "dim"), " ".join(case.source)))
+    console.print(Text.assemble(("output  ", "dim"), case.output, "\n"))
+    jury = load_jury("local-stances").fill(model=f"local/{gguf}" if gguf else None)
+    teller = Teller()
+
+    def tell(_: str, entry: Entry) -> None:
+        console.print(teller.told(entry))
+
+    session = Session(
+        cases=FOLDER / "live.jsonl",
+        rubric=load_rubric(FOLDER / "live.yaml"),
+        juries=[jury],
+        folder=folder,
+        in_flight=1,
+    )
+    try:
+        with console.status("three jurors read the case; the first words take a little while"):
+            hold(session, console, quiet=True, listener=tell)
+    except VenireError as error:
+        console.print(Text(f"left out: {error.problem} -> {error.remedy}\n", "yellow"))
+        return
+    store = Store.read(folder)
+    ((_, verdict),) = verdicts(store)
+    store.release()
+    console.print(Text.assemble(("\nstopped: ", "dim"), (str(verdict.stop), "bold")))
+    console.print(outcome_table(verdict))
+    console.print(Text(f"{STAMP if gguf is None else ''}\n", "bold yellow"))
+
+
+def _study(console: Console, folder: Path) -> None:
+    """Two arms that need no model, against labels known by construction."""
+    console.rule("A study: 24 invented summaries with planted faults")
+    rubric = load_rubric("clinical-note")
+    juries = [load_jury(name).fill(model=None) for name in ("lens-jury", "lens-single")]
+    session = Session(cases=FOLDER / "cases.jsonl", rubric=rubric, juries=juries, folder=folder)
+    hold(session, console, quiet=False)
+    store = Store.read(folder)
+    try:
+        (excerpt,) = [v for _, v in verdicts(store, arm="lens-jury", case=EXCERPT)]
+        show(excerpt, console)
+        arms, costs = arm_ratings(store), arm_costs(store)
+    finally:
+        store.release()
+    cases = list(load_cases(FOLDER / "cases.jsonl"))
+    labels = load_ratings(FOLDER / "labels.csv")
+    everyone = pd.concat([arms, _constant(cases, rubric)], ignore_index=True)
+    comparison = compare_tables(everyone, labels, costs)
+    console.rule("Against the labels")
+    console.print(comparison_table(comparison))
+    console.print(Text(_overlap_line(cases, labels), "dim"))
+    for sentence in comparison.sentences():
+        console.print(f"- {sentence}")
+    console.print(
+        "\nLenses count words; they are the floor that a jury of language models must beat. A jury that does not beat\n"
+        "a constant, or a single judge, has added nothing, and the table says so.\n"
+    )
+    console.print(f"read one:     venire show {folder} {EXCERPT}")
+    console.print(f"as a table:   venire export {folder} --to csv")
+    console.print(
+        "your own:     venire run CASES.jsonl --rubric clinical-note --jury stances --model MODEL -o RUN"
+    )
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """Arms as rows: error and exact agreement with intervals, failures and cost beside them."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("arm", "n", "mean absolute error", "offset", "exact", "hung", "calls", "cost"):
+        table.add_column(column)
+    costs = comparison.costs.set_index("arm")
+    for arm, attributes in comparison.agreement.items():
+        overall = attributes[OVERALL]
+        spent = costs.loc[arm] if arm in costs.index else None
+        table.add_row(
+            arm,
+            str(overall["mae"].n),
+            _interval(overall["mae"]),
+            _interval(overall["offset"]),
+            _interval(overall["exact"], percent=True),
+            "" if spent is None else f"{spent['hung']:.0f}",
+            "0" if spent is None else f"{spent['calls']:.0f}",
+            "$0" if spent is None else "unknown" if pd.isna(spent["usd"]) else f"${spent['usd']:.4f}",
+        )
+    return table
+
+
+def _interval(estimate: Estimate, *, percent: bool = False) -> str:
+    if not estimate.defined:
+        return "undefined"
+    shown = [f"{x:.0%}" if percent else f"{x:.2f}" for x in (estimate.value, estimate.low, estimate.high)]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]"
+
+
+def _constant(cases: Sequence[Case], rubric: Rubric) -> pd.DataFrame:
+    """An arm that reads nothing and always gives the good end of the scale."""
+    best = {a.name: rubric.scale_of(a.name).ends[1 if a.better == "high" else 0] for a in rubric.attributes}
+    rows = [(case.id, CONSTANT, name, value) for case in cases for name, value in best.items()]
+    return pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
+
+
+def _overlap_line(cases: Sequence[Case], labels: pd.DataFrame) -> str:
+    """How the order of the cases by overlap with a good summary goes with the order by their labels."""
+    import numpy as np
+
+    from .statistics.bootstrap import Bootstrap
+    from .statistics.correlation import spearman
+
+    quality = labels[labels["attribute"] != "stigmatizing"].groupby("case")["value"].mean()
+    rows = [(case.id, OVERLAP, rouge_l(case.output, case.reference or "")) for case in cases]
+    rows += [(str(case), "labels", value) for case, value in quality.items()]
+    table = pd.DataFrame(rows, columns=["case", "rater", "value"])
+    found = spearman(table, bootstrap=Bootstrap(np.random.default_rng(0)), raters=(OVERLAP, "labels"))
+    return (
+        f"{OVERLAP} with a good summary gives no scores, only an order: Spearman with the mean label "
+        f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}], n = {found.n}"
+    )

@@ -1,0 +1,74 @@
+"""How far one rater is from another: offset, absolute and squared error, exact match."""
+
+import numpy as np
+import pandas as pd
+
+from .bootstrap import Bootstrap, Statistic
+from .estimate import Estimate
+from .matrix import FloatArray
+from .pairs import PairStatistic, Raters, pair_estimate, paired
+
+EMPTY = "no case has both ratings"
+
+
+def offset(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+    """The mean of the first rater minus the second, over the cases both rated.
+
+    With two raters and none named, the first is the first by name. With more it is the mean over pairs
+    of the size of their offset, as its sign would depend on their names.
+    """
+    grid = paired(ratings, raters, by=bootstrap.by).numbers("the offset")
+    if len(grid.raters) == 2:
+        name = f"offset, {grid.raters[0]} minus {grid.raters[1]}"
+        return pair_estimate(grid, offset_statistic, bootstrap, method=name, otherwise=EMPTY, least=1)
+    return pair_estimate(
+        grid, _size_of_offset, bootstrap, method="size of the offset", otherwise=EMPTY, least=1
+    )
+
+
+def mae(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+    """The mean absolute difference, over the cases both rated; over pairs when there are more raters."""
+    return _estimate(ratings, mae_statistic, "mean absolute error", bootstrap, raters)
+
+
+def rmse(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+    """The root of the mean squared difference, over the cases both rated; over pairs when more raters."""
+    return _estimate(ratings, rmse_statistic, "root mean squared error", bootstrap, raters)
+
+
+def offset_statistic(x: FloatArray, y: FloatArray) -> Statistic:
+    """The mean signed difference as a function of the weights of cases."""
+    return _mean_of(x - y)
+
+
+def mae_statistic(x: FloatArray, y: FloatArray) -> Statistic:
+    """The mean absolute difference as a function of the weights of cases."""
+    return _mean_of(np.abs(x - y))
+
+
+def rmse_statistic(x: FloatArray, y: FloatArray) -> Statistic:
+    """The root mean squared difference as a function of the weights of cases."""
+    mean = _mean_of((x - y) ** 2)
+    return lambda weights: np.sqrt(mean(weights))
+
+
+def _size_of_offset(x: FloatArray, y: FloatArray) -> Statistic:
+    mean = _mean_of(x - y)
+    return lambda weights: np.abs(mean(weights))
+
+
+def _estimate(
+    ratings: pd.DataFrame, statistic: PairStatistic, method: str, bootstrap: Bootstrap, raters: Raters | None
+) -> Estimate:
+    grid = paired(ratings, raters, by=bootstrap.by).numbers(f"the {method}")
+    return pair_estimate(grid, statistic, bootstrap, method=method, otherwise=EMPTY, least=1)
+
+
+def _mean_of(gap: FloatArray) -> Statistic:
+    """A weighted mean; NaN where a resample holds none of the cases."""
+
+    def mean(weights: FloatArray) -> FloatArray:
+        n = weights.sum(axis=1)
+        return np.divide(weights @ gap, n, out=np.full(len(n), np.nan), where=n > 0)
+
+    return mean

@@ -1,0 +1,61 @@
+"""Fleiss' kappa: nominal agreement of many raters beyond chance."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from .bootstrap import Bootstrap
+from .chance import corrected, standard_error
+from .estimate import Estimate, undefined
+from .matrix import FloatArray, matrix, on_scale
+
+METHOD = "Fleiss' kappa"
+
+
+def fleiss_kappa(
+    ratings: pd.DataFrame, *, confidence: float = 0.95, bootstrap: Bootstrap | None = None
+) -> Estimate:
+    """Fleiss' kappa, with a linearised standard error and Student's t interval.
+
+    Missing ratings: Gwet's generalisation. A case with two ratings or more counts for agreement, a case
+    with one still counts for how often each value is used. With as many ratings for every case this is
+    the coefficient of 1971.
+
+    Args:
+        ratings: Columns `case`, `rater`, `value`.
+        bootstrap: Resample cases instead of using the standard error.
+
+    Returns:
+        The estimate; `n` counts cases with two ratings or more. NaN when there is none or only one value
+        was ever used.
+
+    References:
+        Fleiss (1971), Psychological Bulletin 76:378-382; Gwet (2014), Handbook, chapter 2.
+    """
+    grid = matrix(ratings, by=bootstrap.by if bootstrap else "case")
+    grid, scale = on_scale(grid)
+    n = len(grid.pairable().cases)
+    confidence = bootstrap.confidence if bootstrap else confidence
+    if n == 0 or len(scale) < 2:
+        why = "no case has two ratings" if n == 0 else "only one value was ever used"
+        return undefined(why, method=METHOD, n=n, confidence=confidence)
+    identity = np.eye(len(scale))
+    if bootstrap:
+        return bootstrap.estimate(
+            lambda values: corrected(values, scale, identity, _chance),
+            grid,
+            method=METHOD,
+            otherwise="chance agreement is complete",
+            n=n,
+        )
+    value = float(corrected(grid.values, scale, identity, _chance)(np.ones((1, len(grid.cases))))[0])
+    se = standard_error(grid.values, scale, identity, _chance)
+    if np.isnan(se):
+        return Estimate(value, np.nan, np.nan, n, METHOD, confidence, "no interval: one case has no spread")
+    reach = float(stdtrit(len(grid.cases) - 1, (1 + confidence) / 2)) * se
+    low, high = max(value - reach, -1.0), min(value + reach, 1.0)
+    return Estimate(value, low, high, n, f"{METHOD}; linearised t interval", confidence, se=se)
+
+
+def _chance(own: FloatArray, overall: FloatArray, weights: FloatArray) -> FloatArray:
+    return ((own @ weights) * overall).sum(axis=1)

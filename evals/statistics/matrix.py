@@ -1,0 +1,155 @@
+"""A long ratings table as a matrix of cases by raters."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ...rubrics.errors import VenireError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Value = float | str
+
+COLUMNS = ("case", "rater", "value")
+
+
+class InvalidRatings(VenireError):
+    """A ratings table that no coefficient can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Ratings as `values[case, rater]`, NaN where a rater gave none.
+
+    Cases nobody rated are absent. Text values are held as codes into `labels`, in sorted order.
+    """
+
+    values: FloatArray
+    cases: tuple[Hashable, ...]
+    raters: tuple[str, ...]
+    cluster: IntArray
+    """For each case, the number of the cluster that is resampled as a whole; by default the case."""
+    labels: tuple[str, ...] | None = None
+    """What the codes stand for; None when the values are numbers."""
+
+    @property
+    def clusters(self) -> int:
+        return int(self.cluster.max()) + 1 if len(self.cluster) else 0
+
+    @property
+    def clustered(self) -> bool:
+        return self.clusters < len(self.cluster)
+
+    def only(self, cases: npt.NDArray[np.bool_]) -> "Matrix":
+        """The matrix of the `cases` marked, its clusters renumbered."""
+        kept = tuple(case for case, keep in zip(self.cases, cases, strict=True) if keep)
+        _, cluster = np.unique(self.cluster[cases], return_inverse=True)
+        return replace(self, values=self.values[cases], cases=kept, cluster=cluster.astype(np.int64))
+
+    def complete(self) -> "Matrix":
+        """The cases that every rater rated."""
+        return self.only(~np.isnan(self.values).any(axis=1))
+
+    def pairable(self) -> "Matrix":
+        """The cases with two ratings or more."""
+        return self.only((~np.isnan(self.values)).sum(axis=1) >= 2)
+
+    def column(self, rater: str) -> FloatArray:
+        """What `rater` gave each case."""
+        if rater not in self.raters:
+            raise InvalidRatings(
+                f"no rater named {rater!r} in the ratings", remedy=f"choose from {sorted(self.raters)}"
+            )
+        return self.values[:, self.raters.index(rater)]
+
+    def numbers(self, what: str) -> "Matrix":
+        """This matrix, once sure that its values are numbers."""
+        if self.labels is not None:
+            raise InvalidRatings(
+                f"{what} needs numbers; the ratings hold text such as {self.labels[0]!r}",
+                remedy="use a nominal coefficient (kappa, AC1, Fleiss, nominal alpha), or code the values",
+            )
+        return self
+
+
+def matrix(ratings: pd.DataFrame, *, by: str = "case") -> Matrix:
+    """The ratings as a matrix.
+
+    Args:
+        ratings: One row per rating, of one attribute: columns `case`, `rater`, `value`. Rows without a
+            value are missing ratings.
+        by: The column whose equal values are resampled together.
+
+    Raises:
+        InvalidRatings: A column is absent, a rater rated a case twice, or a value is infinite.
+    """
+    absent = [name for name in (*COLUMNS, by) if name not in ratings.columns]
+    if absent:
+        raise InvalidRatings(
+            f"the ratings have no column {absent[0]!r}", remedy=f"give the columns {', '.join(COLUMNS)}"
+        )
+    given = ratings.loc[ratings["value"].notna().to_numpy()]
+    values, labels = _values(given["value"])
+    row, cases = pd.factorize(given["case"])
+    column, raters = pd.factorize(given["rater"], sort=True)
+    cell = row * len(raters) + column
+    if len(cell) and np.bincount(cell).max() > 1:
+        twice = given[pd.Series(cell, index=given.index).duplicated()].iloc[0]
+        raise InvalidRatings(
+            f"rater {twice['rater']!r} rated case {twice['case']!r} more than once",
+            remedy="keep one rating for each case, rater and attribute (the last round, or a median)",
+        )
+    grid = np.full((len(cases), len(raters)), np.nan)
+    grid[row, column] = values
+    cluster = np.arange(len(cases))
+    if by != "case":
+        first = given.drop_duplicates("case")
+        cluster, _ = pd.factorize(first[by])
+    return Matrix(grid, tuple(cases), tuple(map(str, raters)), cluster.astype(np.int64), labels)
+
+
+def on_scale(grid: Matrix, categories: Sequence[Value] | None = None) -> tuple[Matrix, FloatArray]:
+    """The matrix and the values of its scale: those in use, or `categories`.
+
+    Numbers are ascending. Text takes the order of `categories`, or the alphabet's, and is coded by it.
+
+    Raises:
+        InvalidRatings: A rating is not among `categories`.
+    """
+    used = np.unique(grid.values[~np.isnan(grid.values)])
+    if categories is None:
+        return grid, used
+    if grid.labels is None:
+        scale = np.unique(np.asarray(categories, dtype=float))
+        strangers: list[Value] = [float(value) for value in np.setdiff1d(used, scale)]
+    else:
+        names = [str(name) for name in categories]
+        scale = np.arange(len(names), dtype=float)
+        strangers = [label for label in grid.labels if label not in names]
+    if strangers:
+        raise InvalidRatings(
+            f"the ratings hold {strangers[0]!r}, which is not on the scale",
+            remedy=f"use one of {list(categories)}",
+        )
+    if grid.labels is None:
+        return grid, scale
+    order = np.array([*(names.index(label) for label in grid.labels), np.nan])
+    codes = np.where(np.isnan(grid.values), len(grid.labels), grid.values).astype(np.int64)
+    return replace(grid, values=order[codes], labels=tuple(names)), scale
+
+
+def _values(column: "pd.Series") -> tuple[FloatArray, tuple[str, ...] | None]:
+    """The values as floats, with the labels behind them when they were text."""
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        values = column.to_numpy(dtype=float)
+        if np.isinf(values).any():
+            raise InvalidRatings("a rating is infinite", remedy="give finite numbers, or leave it blank")
+        return values, None
+    numbers = pd.to_numeric(column, errors="coerce")
+    if not numbers.isna().any():
+        return _values(numbers)
+    codes, labels = pd.factorize(column.astype(str), sort=True)
+    return codes.astype(float), tuple(map(str, labels))

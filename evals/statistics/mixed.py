@@ -1,0 +1,124 @@
+"""Whether the gap between jury and people depends on what was judged, by a linear mixed-effects model."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ...rubrics.errors import MissingExtra
+from .estimate import Estimate, undefined
+from .matrix import InvalidRatings
+
+PREDICTORS = ("group", "system", "source_length", "output_length")
+METHOD = "linear mixed model, REML; Wald interval"
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What moves the difference, and what was left unexplained."""
+
+    effects: dict[str, Estimate]
+    """By term: a length's effect is per standard deviation, a category's against the first by name."""
+    p: dict[str, float]
+    spread: dict[str, float]
+    """The standard deviation of each random intercept, and of the residual."""
+    note: str = ""
+
+
+def difference_effects(
+    differences: pd.DataFrame,
+    *,
+    predictors: Sequence[str] = PREDICTORS,
+    intercepts: Sequence[str] = ("rater", "attribute"),
+    confidence: float = 0.95,
+) -> Effects:
+    """The effect of each predictor on the jury's score minus a person's.
+
+    Missing values: rows without a difference or a predictor are left out. Predictors and intercepts that
+    do not vary are left out and named in the note.
+
+    Args:
+        differences: One row per case, person and attribute: `difference`, the predictors (text or
+            numbers) and the columns of `intercepts`.
+        predictors: Fixed effects.
+        intercepts: Crossed random intercepts; people differ, and so do attributes.
+
+    References:
+        Laird and Ware (1982), Biometrics 38:963-974.
+    """
+    wanted = [*dict.fromkeys(["difference", *predictors, *intercepts])]
+    absent = [name for name in wanted if name not in differences.columns]
+    if absent:
+        raise InvalidRatings(
+            f"the differences have no column {absent[0]!r}", remedy=f"give {', '.join(wanted)}"
+        )
+    rows = differences[wanted].dropna().reset_index(drop=True)
+    flat = [name for name in (*predictors, *intercepts) if rows[name].nunique() < 2]
+    fixed = _design(rows, [name for name in predictors if name not in flat])
+    random = {name: _indicators(rows[name]) for name in intercepts if name not in flat}
+    note = f"left out, as they do not vary: {', '.join(flat)}" if flat else ""
+    if not random or len(rows) <= fixed.shape[1] + len(random) or rows["difference"].nunique() < 2:
+        few = "too few rows, raters or distinct differences for a mixed model"
+        nothing = {term: undefined(few, method=METHOD, n=len(rows), confidence=confidence) for term in fixed}
+        return Effects(nothing, dict.fromkeys(nothing, np.nan), {}, f"{few}; {note}".rstrip("; "))
+    return _fit(rows["difference"].to_numpy(float), fixed, random, confidence, note)
+
+
+def _fit(
+    gap: np.ndarray, fixed: pd.DataFrame, random: dict[str, pd.DataFrame], confidence: float, note: str
+) -> Effects:
+    try:
+        from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
+    except ImportError as error:
+        raise MissingExtra("the mixed model needs statsmodels", remedy="pip install statsmodels") from error
+    names = list(random)
+    # Crossed intercepts: one group that holds everything, and a variance component for each factor.
+    components = VCSpec(
+        names, [[list(random[name].columns)] for name in names], [[random[name].to_numpy()] for name in names]
+    )
+    model = MixedLM(gap, fixed.to_numpy(), groups=np.zeros(len(gap)), exog_vc=components)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Said in the note, as `converged` and as missing standard errors.
+        try:
+            fit = model.fit(reml=True, method=["lbfgs", "powell"])
+        except np.linalg.LinAlgError:
+            nothing = {
+                term: undefined(
+                    "the predictors are collinear", method=METHOD, n=len(gap), confidence=confidence
+                )
+                for term in fixed
+            }
+            return Effects(nothing, dict.fromkeys(nothing, np.nan), {}, "the predictors are collinear")
+        bounds = np.asarray(fit.conf_int(alpha=1 - confidence))
+        p_values = np.asarray(fit.pvalues)
+        errors = np.asarray(fit.bse)
+    if not fit.converged:
+        note = f"the fit did not converge; {note}".rstrip("; ")
+    effects = {
+        term: Estimate(
+            float(value), float(low), float(high), len(gap), METHOD, confidence, note, se=float(error)
+        )
+        for term, value, (low, high), error in zip(fixed, fit.fe_params, bounds, errors, strict=False)
+    }
+    spread = {name: float(np.sqrt(part)) for name, part in zip(names, fit.vcomp, strict=True)}
+    spread["residual"] = float(np.sqrt(fit.scale))
+    return Effects(effects, dict(zip(fixed, map(float, p_values), strict=False)), spread, note)
+
+
+def _design(rows: pd.DataFrame, predictors: Sequence[str]) -> pd.DataFrame:
+    """An intercept, numbers in standard deviations, and indicators of all but the first category."""
+    columns: dict[str, np.ndarray] = {"intercept": np.ones(len(rows))}
+    for name in predictors:
+        if pd.api.types.is_numeric_dtype(rows[name].dtype):
+            values = rows[name].to_numpy(float)
+            columns[name] = (values - values.mean()) / values.std(ddof=1)
+        else:
+            for label, column in list(_indicators(rows[name]).items())[1:]:
+                columns[f"{name}: {label}"] = column.to_numpy()
+    return pd.DataFrame(columns)
+
+
+def _indicators(column: "pd.Series") -> pd.DataFrame:
+    return pd.get_dummies(column.astype(str), dtype=float)

@@ -1,0 +1,171 @@
+"""Tables from which little can be learnt say so, in words; none crashes, warns or answers 0."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import boot, long
+
+from venire.evals.statistics.alpha import LEVELS, krippendorff_alpha
+from venire.evals.statistics.classification import METRICS, classification, per_class
+from venire.evals.statistics.confusion import confusion_matrix, exact_match
+from venire.evals.statistics.correlation import kendall, pearson, spearman
+from venire.evals.statistics.error import mae, offset, rmse
+from venire.evals.statistics.fleiss import fleiss_kappa
+from venire.evals.statistics.generalised_icc import generalised_icc
+from venire.evals.statistics.gwet import gwet_ac
+from venire.evals.statistics.icc import FORMS, icc
+from venire.evals.statistics.kappa import cohen_kappa
+from venire.evals.statistics.matrix import InvalidRatings
+from venire.evals.statistics.outliers import rater_outliers
+from venire.evals.statistics.pairwise_icc import pairwise_icc, zscored_icc
+from venire.evals.statistics.percent import percent_agreement
+from venire.evals.statistics.roc import roc_auc, roc_curve
+from venire.evals.statistics.signed_rank import differences, wilcoxon_signed_rank
+from venire.evals.statistics.substitution import as_extra_rater, as_substitute
+
+PAIR = ("r0", "r1")
+MEASURES = {
+    **{form: lambda t, form=form: icc(t, form=form) for form in FORMS},
+    **{f"{form} resampled": lambda t, form=form: icc(t, form=form, bootstrap=boot()) for form in FORMS},
+    "icc2 generalised": lambda t: generalised_icc(t, rng=np.random.default_rng(0), draws=100),
+    "icc z": lambda t: zscored_icc(t, bootstrap=boot()),
+    "icc pairs": lambda t: pairwise_icc(t, bootstrap=boot()),
+    "icc pairs plain": lambda t: pairwise_icc(t, bootstrap=boot(), zscore=False),
+    **{f"alpha {lv}": lambda t, lv=lv: krippendorff_alpha(t, level=lv, bootstrap=boot()) for lv in LEVELS},
+    "ac1": gwet_ac,
+    "ac2": lambda t: gwet_ac(t, weighting="quadratic"),
+    "ac1 resampled": lambda t: gwet_ac(t, bootstrap=boot()),
+    "fleiss": fleiss_kappa,
+    "fleiss resampled": lambda t: fleiss_kappa(t, bootstrap=boot()),
+    "percent": percent_agreement,
+    "percent resampled": lambda t: percent_agreement(t, bootstrap=boot()),
+    "kappa": lambda t: cohen_kappa(t, bootstrap=boot()),
+    "kappa linear": lambda t: cohen_kappa(t, weighting="linear", bootstrap=boot()),
+    "kappa quadratic": lambda t: cohen_kappa(t, weighting="quadratic", bootstrap=boot()),
+    **{
+        f.__name__: lambda t, f=f: f(t, bootstrap=boot())
+        for f in (pearson, spearman, kendall, offset, mae, rmse)
+    },
+}
+
+GAP = None
+TABLES = {
+    "nothing at all": [],
+    "all missing": [[GAP, GAP], [GAP, GAP]],
+    "one rating": [[3]],
+    "one rater": [[1], [2], [3]],
+    "one case": [[1, 2, 3]],
+    "one case, equal": [[2, 2]],
+    "all equal": [[4, 4, 4]] * 6,
+    "all equal, a fraction": [[0.1, 0.1, 0.1]] * 7,
+    "raters never meet": [[1, GAP], [GAP, 2], [3, GAP]],
+    "a rater with one rating": [[1, 1, GAP], [2, 3, GAP], [3, 3, 3], [1, 2, GAP]],
+    "constant but different raters": [[1, 5]] * 5,
+    "cases that do not differ": [[1, 2], [2, 1], [1, 2], [2, 1]],
+    "lockstep": [[1, 2], [2, 3], [3, 4], [5, 6]],
+    "perfect": [[1, 1], [2, 2], [3, 3]],
+    "mirror": [[1, 3], [2, 2], [3, 1]],
+    "one odd case": [[1, 1]] * 20 + [[1, 2]],
+}
+
+
+@pytest.mark.parametrize("rows", TABLES.values(), ids=TABLES.keys())
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES.keys())
+def test_an_undefined_value_or_interval_has_a_note(measure, rows):
+    found = measure(long(rows))
+
+    if math.isnan(found.value):
+        assert found.note
+        assert math.isnan(found.low) and math.isnan(found.high)
+    elif math.isnan(found.low):
+        assert found.note
+    else:
+        assert found.low <= found.high
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing at all", "all missing", "one rating", "one rater", "raters never meet"]
+)
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES.keys())
+def test_without_two_ratings_of_a_case_nothing_is_defined(measure, name):
+    assert math.isnan(measure(long(TABLES[name])).value)
+
+
+@pytest.mark.parametrize("name", ["all equal", "all equal, a fraction"])
+@pytest.mark.parametrize(
+    "measure", [m for n, m in MEASURES.items() if n.split()[0] not in ("percent", "offset", "mae", "rmse")]
+)
+def test_one_value_throughout_is_undefined_not_perfect(measure, name):
+    assert math.isnan(measure(long(TABLES[name])).value)
+
+
+@pytest.mark.parametrize("rows", [rows for rows in TABLES.values() if len(rows) > 1 and len(rows[0]) > 1])
+def test_two_rater_measures_survive(rows):
+    table = long(rows)
+    for metric in METRICS:
+        for positive in (None, 1, 99):
+            found = classification(table, metric=metric, raters=PAIR, bootstrap=boot(), positive=positive)
+            assert found.note or not math.isnan(found.value)
+    per_class(table, raters=PAIR, bootstrap=boot())
+    confusion_matrix(table, raters=PAIR)
+    differences(table, raters=PAIR)
+    roc_curve(table, raters=PAIR)
+    assert roc_auc(table, raters=PAIR, bootstrap=boot()).method
+    match = exact_match(table, raters=PAIR)
+    assert match.note or not math.isnan(match.value)
+    test = wilcoxon_signed_rank(table, raters=PAIR)
+    assert test.note or 0 <= test.p <= 1
+    assert len(rater_outliers(table, level="ordinal", bootstrap=boot())) <= len(rows[0])
+
+
+@pytest.mark.parametrize(
+    "rows", [rows for rows in TABLES.values() if rows and len(rows[0]) > 1 and rows[0][0]]
+)
+def test_substitution_survives(rows):
+    table = long(rows)
+    for change in [
+        as_extra_rater(table, jury="r0", bootstrap=boot()),
+        *as_substitute(table, jury="r0", bootstrap=boot()).values(),
+    ]:
+        assert change.change.note or not math.isnan(change.p)
+
+
+def test_a_rater_who_rates_a_case_twice_is_refused():
+    table = pd.concat([long([[1, 2], [2, 3]]), long([[1, 2]])])
+
+    with pytest.raises(InvalidRatings, match="'r0' rated case 'c0' more than once"):
+        icc(table)
+
+
+def test_a_value_off_the_scale_is_refused():
+    with pytest.raises(InvalidRatings, match="9.0, which is not on the scale"):
+        gwet_ac(long([[1, 2], [9, 2]]), categories=[1, 2, 3, 4, 5])
+    with pytest.raises(InvalidRatings, match="'maybe', which is not on the scale"):
+        cohen_kappa(long([["yes", "no"], ["maybe", "no"]]), categories=["yes", "no"], bootstrap=boot())
+
+
+def test_an_infinite_rating_is_refused():
+    with pytest.raises(InvalidRatings, match="infinite"):
+        icc(long([[1, 2], [np.inf, 2]]))
+
+
+def test_text_is_refused_where_numbers_are_needed():
+    with pytest.raises(InvalidRatings, match="text such as 'no'"):
+        icc(long([["yes", "no"], ["no", "no"]]))
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(InvalidRatings, match="no column 'rater'"):
+        icc(pd.DataFrame({"case": [1], "value": [2]}))
+
+
+def test_an_unknown_rater_is_named():
+    with pytest.raises(InvalidRatings, match="no rater named 'zoe'"):
+        exact_match(long([[1, 2]]), raters=("zoe", "r1"))
+
+
+def test_negative_values_have_no_ratio():
+    with pytest.raises(InvalidRatings, match="zero or more"):
+        krippendorff_alpha(long([[-1, 2], [1, 2]]), level="ratio", bootstrap=boot())

@@ -1,0 +1,103 @@
+"""The house: which room may call which, where each third party lives, and what an import costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+ORDER = ["rubrics", "personas", "agents", "orchestration", "evals", "web"]
+HOMES = {
+    "litellm": ["agents/clients/"],
+    "xllamacpp": ["agents/clients/"],
+    "autogen_agentchat": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
+    "autogen_core": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
+    "networkx": ["orchestration/graph"],
+    "pandas": ["evals/"],
+    "scipy": ["evals/"],
+    "sklearn": ["evals/"],
+    "statsmodels": ["evals/"],
+}
+
+
+def sources() -> list[Path]:
+    return sorted(path for room in ORDER for path in (ROOT / room).rglob("*.py"))
+
+
+def imports(path: Path) -> list[tuple[int, str]]:
+    """Each import as (level, module); a relative one names the module it goes up to."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            found.append((node.level, node.module or ""))
+        elif isinstance(node, ast.Import):
+            found.extend((0, alias.name) for alias in node.names)
+    return found
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_one_way(path: Path) -> None:
+    inside = path.relative_to(ROOT)
+    room = ORDER.index(inside.parts[0])
+    for level, module in imports(path):
+        top = module.split(".")[0]
+        assert top != "venire", f"{inside} imports the root by name"
+        if level == len(inside.parts) and top in ORDER:
+            assert ORDER.index(top) <= room, f"{inside} reaches up to {top}"
+        if level == 0 and top in HOMES:
+            assert str(inside).startswith(tuple(HOMES[top])), f"{top} is not at home in {inside}"
+
+
+def test_every_package_is_listed() -> None:
+    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    there = {
+        ".".join(("venire", *path.parent.relative_to(ROOT).parts))
+        for room in ORDER
+        for path in (ROOT / room).rglob("__init__.py")
+    }
+
+    assert listed == there | {"venire"}
+
+
+def test_importing_venire_loads_nothing_heavy() -> None:
+    code = "import sys, venire; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert not {"litellm", "autogen_core", "autogen_agentchat", "pandas", "scipy", "sklearn", "numpy"} & set(
+        loaded
+    )
+
+
+def test_the_core_deliberates_without_anything_heavy() -> None:
+    code = "import sys, venire.orchestration; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert not {"litellm", "autogen_core", "pandas", "scipy", "sklearn", "numpy", "networkx"} & set(loaded)
+
+
+def test_every_public_name_is_there() -> None:
+    import venire
+
+    for name in venire.__all__:
+        assert getattr(venire, name) is not None
+
+
+def test_no_path_of_a_machine_is_in_the_tree() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files"], capture_output=True, text=True, cwd=ROOT, check=False
+    ).stdout.split()
+    if not tracked:
+        pytest.skip("not a git checkout")
+    needles = [f"/{name}/" for name in ("work", "root", "farm")]
+    for name in tracked:
+        text = (ROOT / name).read_text(encoding="utf-8", errors="replace") if (ROOT / name).is_file() else ""
+        assert not any(needle in text for needle in needles), name
