@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .evals import Comparison, compare
     from .orchestration import Court, Stop, Store, Transcript, Verdict, deliberate, deliberate_sync, recount
     from .personas import Jury, Limits, Persona, Seat, load_jury, load_persona
     from .rubrics import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "rubrics": "Abstention Attribute Ballot Case Rubric Scale VenireError load_cases load_rubric",
     "personas": "Jury Limits Persona Seat load_jury load_persona",
+    "evals": "Comparison compare",
     "orchestration": "Court Stop Store Transcript Verdict deliberate deliberate_sync recount",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -32,6 +34,7 @@ __all__ = [
     "Attribute",
     "Ballot",
     "Case",
+    "Comparison",
     "Court",
     "Jury",
     "Limits",
@@ -44,6 +47,7 @@ __all__ = [
     "Transcript",
     "VenireError",
     "Verdict",
+    "compare",
     "deliberate",
     "deliberate_sync",
     "load_cases",

@@ -91,10 +91,11 @@ def matrix(ratings: pd.DataFrame, *, by: str = "case") -> Matrix:
         raise InvalidRatings(
             f"the ratings have no column {absent[0]!r}", remedy=f"give the columns {', '.join(COLUMNS)}"
         )
-    given = ratings.loc[ratings["value"].notna().to_numpy()]
+    known = ratings["value"].notna().to_numpy()
+    given = ratings if known.all() else ratings.loc[known]
     values, labels = _values(given["value"])
     row, cases = pd.factorize(given["case"])
-    column, raters = pd.factorize(given["rater"], sort=True)
+    column, raters = _sorted_codes(given["rater"])
     cell = row * len(raters) + column
     if len(cell) and np.bincount(cell).max() > 1:
         twice = given[pd.Series(cell, index=given.index).duplicated()].iloc[0]
@@ -108,7 +109,7 @@ def matrix(ratings: pd.DataFrame, *, by: str = "case") -> Matrix:
     if by != "case":
         first = given.drop_duplicates("case")
         cluster, _ = pd.factorize(first[by])
-    return Matrix(grid, tuple(cases), tuple(map(str, raters)), cluster.astype(np.int64), labels)
+    return Matrix(grid, tuple(cases), raters, cluster.astype(np.int64), labels)
 
 
 def on_scale(grid: Matrix, categories: Sequence[Value] | None = None) -> tuple[Matrix, FloatArray]:
@@ -139,6 +140,16 @@ def on_scale(grid: Matrix, categories: Sequence[Value] | None = None) -> tuple[M
     order = np.array([*(names.index(label) for label in grid.labels), np.nan])
     codes = np.where(np.isnan(grid.values), len(grid.labels), grid.values).astype(np.int64)
     return replace(grid, values=order[codes], labels=tuple(names)), scale
+
+
+def _sorted_codes(names: "pd.Series") -> tuple[IntArray, tuple[str, ...]]:
+    """Each row's position among the distinct names, which are sorted as text."""
+    codes, distinct = pd.factorize(names)
+    texts = [str(name) for name in distinct]
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    place = np.empty(len(texts), dtype=np.int64)
+    place[order] = np.arange(len(texts))
+    return place[codes], tuple(texts[number] for number in order)
 
 
 def _values(column: "pd.Series") -> tuple[FloatArray, tuple[str, ...] | None]:

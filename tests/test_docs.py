@@ -1,0 +1,52 @@
+"""What the documents show is run: Python examples, files and the commands printed beside them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from test_files import venire
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(name: str) -> list[tuple[str, str]]:
+    return [(kind, text) for kind, text in BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))]
+
+
+def test_the_python_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    demo = ROOT / "evals/demo"
+    made = venire(
+        "run", demo / "cases.jsonl", "--rubric", "clinical-note", "--jury", "lens-jury", "--jury", "lens-single",
+        "-o", "runs/monday", cwd=tmp_path,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    (tmp_path / "ratings.csv").write_bytes((demo / "labels.csv").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for kind, text in blocks("docs/python.md"):
+        if kind == "python":
+            exec(compile(text, "docs/python.md", "exec"), namespace)
+
+    assert namespace["verdict"]
+    assert namespace["found"]
+
+
+@pytest.mark.parametrize("page", ["docs/rubrics.md", "docs/juries.md", "docs/personas.md"])
+def test_files_and_commands_of_a_page_do_what_it_says(tmp_path: Path, page: str) -> None:
+    files = 0
+    for kind, text in blocks(page):
+        if kind == "yaml":
+            name = text.partition("\n")[0].removeprefix("# ")
+            (tmp_path / name).write_text(text)
+            plural = Path(page).stem
+            assert venire(plural, "check", name, cwd=tmp_path).returncode == 0, text
+            files += 1
+        if kind == "console":
+            command, _, printed = text.partition("\n")
+            ended = venire(*shlex.split(command.removeprefix("$ venire ")), cwd=tmp_path)
+            assert ended.stdout == printed
+    assert files
