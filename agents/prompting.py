@@ -110,7 +110,7 @@ def _sketch(node: dict[str, Any]) -> str:
         case "array":
             return f"[{_sketch(node['items'])}, ...]"
         case "string":
-            return '"..."'
+            return '"<words>"'
         case "boolean":
             return "true | false"
         case _:

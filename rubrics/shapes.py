@@ -107,12 +107,17 @@ def votes_from(filled: BaseModel, exhibits: Sequence[Exhibit]) -> tuple[Vote, ..
                 attribute=attribute,
                 value=answer.score,
                 rationale=answer.rationale,
-                evidence=tuple(find_quote(text, exhibits) for text in answer.evidence if text.strip()),
+                evidence=tuple(find_quote(text, exhibits) for text in answer.evidence if has_words(text)),
                 moved_by=getattr(answer, "moved_by", ""),
                 confidence=getattr(answer, "confidence", None),
             )
         )
     return tuple(votes)
+
+
+def has_words(text: str) -> bool:
+    """Whether there is a word or a number in it: dots and dashes are neither a quote nor a reason."""
+    return any(character.isalnum() for character in text)
 
 
 @lru_cache(maxsize=512)

@@ -50,3 +50,25 @@ def test_files_and_commands_of_a_page_do_what_it_says(tmp_path: Path, page: str)
             ended = venire(*shlex.split(command.removeprefix("$ venire ")), cwd=tmp_path)
             assert ended.stdout == printed
     assert files
+
+
+def test_the_excerpt_in_the_readme_is_what_show_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    example = ROOT / "examples/wrong-dose"
+    made = venire(
+        "run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", tmp_path / "run", cwd=example
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    shown = venire("show", tmp_path / "run", "visit-1", cwd=example).stdout
+    (excerpt,) = [text for kind, text in blocks("README.md") if kind == "text"]
+
+    assert [line.rstrip() for line in shown.rstrip().splitlines()] == excerpt.rstrip().splitlines()
+
+
+def test_the_readme_names_both_commands_on_its_first_screen() -> None:
+    first_screen = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:25])
+
+    assert "make demo" in first_screen
+    assert "make test" in first_screen

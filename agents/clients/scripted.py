@@ -27,6 +27,11 @@ class Line(BaseModel):
     evidence: list[str] = []
     moved_by: str = ""
     confidence: Literal["low", "medium", "high"] = "high"
+    dispute: str = "The jurors differ."
+    question: str = "Which reading do the exhibits bear out?"
+    to: list[str] | None = None
+    """Whom the orchestrator asks; everyone, unless it is said."""
+    weighed: list[str] | None = None
 
 
 class Script(BaseModel):
@@ -97,14 +102,11 @@ def _fault(fault: str) -> Reply:
 def _part(line: Line | int | float | str | None, properties: dict[str, Any], key: str) -> dict[str, Any]:
     """One attribute's part of the answer: the scripted line, cut to the fields that were asked for."""
     said = line if isinstance(line, Line) else Line(score=_picked(properties, key) if line is None else line)
-    fields: dict[str, Any] = said.model_dump() | {
-        "dispute": "The jurors differ.",
-        "question": "Which reading do the exhibits bear out?",
-        "to": _legal(properties.get("to", {}).get("items", {})),
-        "weighed": _legal(properties.get("weighed", {}).get("items", {})),
-    }
-    if not fields["moved_by"]:
-        fields["moved_by"] = "Scripted."
+    fields: dict[str, Any] = said.model_dump()
+    for name in ("to", "weighed"):
+        if fields[name] is None and name in properties:
+            fields[name] = _legal(properties[name]["items"])
+    fields["moved_by"] = fields["moved_by"] or "Scripted."
     return {name: fields[name] for name in properties}
 
 
