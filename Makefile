@@ -35,7 +35,9 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
-	$(INSTALL) -e '.[test,autogen]'
+	$(INSTALL) -e '.[test,autogen,postgres]'
+	# An oracle that pins an old scipy; what it needs of it is in every newer one.
+	$(INSTALL) --no-deps irrCAC==0.4.4
 	$(BIN)/venire model install
 	touch $@
 

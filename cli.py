@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from .personas import Jury
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
-_RUN = click.argument("run", type=click.Path(path_type=Path))
+
+
+def _location(run: str) -> Path | str:
+    """A run's directory, or the address of its database."""
+    return run if run.startswith(("postgresql://", "postgres://")) else Path(run)
+
+
+_RUN = click.argument("run", type=_location)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -40,7 +47,15 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
 @click.option(
     "--jury", "juries", required=True, multiple=True, help="A jury file or name; give more for more arms."
 )
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The run's directory.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=_location,
+    metavar="RUN",
+    help="The run's directory, or postgresql://HOST/DATABASE?run=NAME.",
+)
+@click.option("--redact", is_flag=True, help="Keep the words of cases and jurors out of the record.")
 @click.option("--model", help="The model of every seat that names none.")
 @click.option("--base-url", help="The address of that model's server.")
 @click.option(
@@ -56,7 +71,7 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--quiet", is_flag=True, help="No progress.")
 @_JSON
-def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path, **options: Any) -> None:
+def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
     """Have juries deliberate over CASES; resumes where RUN left off."""
     from .orchestration.session import Session, hold
     from .personas import load_jury
@@ -78,6 +93,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path, **optio
         max_seconds=options["max_seconds"],
         in_flight=options["in_flight"],
         seed=options["seed"],
+        redact=options["redact"],
     )
     ended = hold(session, _console(stderr=True), quiet=options["quiet"])
     _report(output, as_json=options["as_json"])
@@ -90,14 +106,37 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path, **optio
 
 @app.command()
 @_RUN
+@_JSON
+def status(run: Path | str, as_json: bool) -> None:
+    """How far RUN has come: from any terminal, while it goes on."""
+    from .orchestration.status import show_status, status_json
+    from .orchestration.status import status as found
+
+    if as_json:
+        _print_json(status_json(found(run)))
+    else:
+        show_status(found(run), _console())
+
+
+@app.command()
+@_RUN
 @click.argument("case", required=False)
 @click.option("--arm", help="Only this jury's deliberation.")
+@click.option(
+    "--summary", is_flag=True, help="Who persuades, who conforms, what splits juries, what to look at."
+)
 @_JSON
-def show(run: Path, case: str | None, arm: str | None, as_json: bool) -> None:
+def show(run: Path | str, case: str | None, arm: str | None, summary: bool, as_json: bool) -> None:
     """One deliberation in the terminal; without CASE, a summary of the run."""
-    from .orchestration.reading import show_case
+    from .orchestration.reading import show_case, show_summary
 
-    if case is None:
+    if summary:
+        if case is not None or as_json:
+            raise click.UsageError(
+                "--summary is of the whole run, and for reading: leave out CASE and --json"
+            )
+        show_summary(run, _console())
+    elif case is None:
         _report(run, as_json=as_json)
     else:
         show_case(run, case, arm, None if as_json else _console(), sys.stdout)
@@ -105,16 +144,83 @@ def show(run: Path, case: str | None, arm: str | None, as_json: bool) -> None:
 
 @app.command()
 @_RUN
-@click.option("--to", required=True, help="jsonl or csv.")
+@click.option("--to", required=True, help="jsonl, csv, html; or its graph: graphml, json, dot.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; stdout without it.")
-@click.option("--count", help="Recount by this rule: mean, median, mode, trimmed.")
-def export(run: Path, to: str, output: Path | None, count: str | None) -> None:
+@click.option(
+    "--count", help="Recount by this rule: mean, median, mode, trimmed, weighted, dawid-skene, decision."
+)
+@click.option("--case", help="Only this case.")
+@click.option("--arm", help="Only this jury's deliberations.")
+def export(
+    run: Path | str, to: str, output: Path | None, count: str | None, case: str | None, arm: str | None
+) -> None:
     """The run in a format other programs read. Makes no model call."""
-    from .orchestration.reading import export_run
+    if to == "html":
+        from .web.standalone import export_page
 
-    written = export_run(run, to, output, sys.stdout, count)
+        written = export_page(run, output, sys.stdout, case=case, arm=arm)
+    else:
+        from .orchestration.reading import export_run
+
+        written = export_run(run, to, output, sys.stdout, count, case, arm)
     if output is not None:
         click.echo(f"{written} deliberations written to {output}", err=True)
+
+
+@app.command()
+@_RUN
+@click.option("--human", required=True, type=click.Path(path_type=Path), help="People's ratings.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@_JSON
+def compare(run: Path | str, human: Path, seed: int, as_json: bool) -> None:
+    """The arms of RUN against people: who comes nearer, and whether that can be told from chance."""
+    from .evals.comparison import compare as compared
+    from .evals.tables import comparison_json, comparison_table
+
+    found = compared(run, human, seed=seed)
+    if as_json:
+        _print_json(comparison_json(found))
+        return
+    _console().print(comparison_table(found))
+    for sentence in found.sentences():
+        click.echo(f"- {sentence}")
+
+
+@app.command()
+@click.argument("ratings", type=click.Path(path_type=Path))
+@click.option("--wide", is_flag=True, help="One column an attribute.")
+@click.option("--rubric", help="Take each attribute's level and values from this rubric.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@_JSON
+def agreement(ratings: Path, wide: bool, rubric: str | None, seed: int, as_json: bool) -> None:
+    """How far the raters of any ratings table agree: every coefficient that fits, with intervals."""
+    from .evals.agreement import agreement as agreed
+    from .evals.ratings import load_ratings
+    from .evals.tables import agreement_table
+    from .rubrics import load_rubric
+
+    table = load_ratings(ratings, wide=wide)
+    asked = load_rubric(rubric) if rubric else None
+    levels = {a.name: asked.scale_of(a.name).level for a in asked.attributes} if asked else None
+    values = {a.name: asked.scale_of(a.name).values for a in asked.attributes} if asked else None
+    found = agreed(table, levels=levels, categories=values, seed=seed)
+    if as_json:
+        _print_json(found.to_json())
+    else:
+        _console().print(agreement_table(found))
+
+
+@app.command()
+@_RUN
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="A port of your choice; any free one without it."
+)
+@click.option("--no-open", is_flag=True, help="Print the address, open no browser.")
+def inspect(run: Path | str, port: int, no_open: bool) -> None:
+    """Read RUN in the browser: served on this machine only, and only shown."""
+    from .web.server import inspect as show_in_browser
+
+    show_in_browser(run, port=port, opened=not no_open, say=lambda words: click.echo(words, err=True))
 
 
 def _library(noun: str, plural: str) -> click.Group:
@@ -170,9 +276,13 @@ def install() -> None:
 @model.command(name="check")
 def check_model() -> None:
     """Say whether the weights are there and whole."""
-    from .agents.clients.weights import check_weights
+    from .agents.clients.weights import INSTALL, check_weights
+    from .rubrics.errors import VenireError
 
-    click.echo(f"whole: {check_weights().path.name}")
+    weights = check_weights()
+    if not weights.intact:
+        raise VenireError(f"{weights.path.name} is not the file it should be", remedy=f"run: {INSTALL}")
+    click.echo(f"whole: {weights.path.name}")
 
 
 @app.command()
@@ -183,9 +293,7 @@ def doctor(as_json: bool) -> None:
 
     found = diagnose()
     if as_json:
-        import json
-
-        click.echo(json.dumps(found))
+        _print_json(found)
     else:
         _console().print(told(found))
 
@@ -196,10 +304,16 @@ def _under(jury: Jury, protocol: str | None) -> Jury:
     return jury.model_copy(update={"protocol": protocol, "name": f"{jury.name}-{protocol}"})
 
 
-def _report(folder: Path, *, as_json: bool) -> None:
+def _report(folder: Path | str, *, as_json: bool) -> None:
     from .orchestration.reading import report
 
     report(folder, None if as_json else _console(), sys.stdout)
+
+
+def _print_json(document: Any) -> None:
+    import json
+
+    click.echo(json.dumps(document, allow_nan=False))
 
 
 def _console(*, stderr: bool = False) -> Console:
@@ -215,7 +329,8 @@ def main() -> None:
     except click.ClickException as error:
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "venire"
         _refuse(error.format_message().replace("\n", " "), f"{path} --help")
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped at once; everything that was committed is kept", err=True)
         raise SystemExit(130) from None
     except BrokenPipeError:
         sys.stderr.close()

@@ -38,7 +38,8 @@ _KEYS = (
 def diagnose() -> dict[str, Any]:
     """What is installed and set, as plain values."""
     try:
-        weights = f"whole ({check_weights().path.name})"
+        found = check_weights()
+        weights = f"{'whole' if found.intact else 'NOT the file it should be'} ({found.path.name})"
     except VenireError as error:
         weights = f"{error.problem}; {error.remedy}"
     return {

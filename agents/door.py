@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from ..personas.jury import ModelSettings
-from ..rubrics.shapes import inline
+from ..rubrics.shapes import Schema, inline
 from .answers import Misread, read_answer, refuses
 from .clients.roads import Queued
+from .context import window
 from .meter import LimitReached, Meter
 from .model import Message, ModelFailure, Reply, Request, Subject, TransientFailure, Usage
 from .prompting import repair_request
@@ -96,14 +97,24 @@ class ModelClient:
     """One seat's way to its model during one deliberation."""
 
     def __init__(
-        self, provider: Queued, settings: ModelSettings, *, calls: Calls, meter: Meter, rng: random.Random
+        self,
+        provider: Queued,
+        settings: ModelSettings,
+        *,
+        calls: Calls,
+        meter: Meter,
+        rng: random.Random,
+        first_repeat: int = 0,
     ) -> None:
         self._provider = provider
         self._settings = settings
         self._sampling = sampling(settings)
+        self.window = window(settings)
         self._calls = calls
         self._meter = meter
         self._rng = rng
+        self._first_repeat = first_repeat
+        """Where its repeats start: two seats that are alike in everything are still two jurors."""
 
     async def fill(
         self,
@@ -136,28 +147,40 @@ class ModelClient:
                 messages = (*prompt.messages, *repair_request(reply.text, misread.failure.detail))
         raise AssertionError("unreachable")
 
-    async def say(
-        self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None = None
-    ) -> tuple[Reply, str]:
+    async def say(self, messages: tuple[Message, ...], schema: Schema | None = None) -> tuple[Reply, str]:
         """The model's own words to a conversation, and the key under which they are recorded."""
         request = self._request(messages, schema, 0, None)
         return await self.complete(request), request.key
 
     async def complete(self, request: Request) -> Reply:
-        """The recorded reply, or a new one that is committed before it is returned."""
-        recorded = await self._calls.get(request.key)
-        if recorded is not None:
-            self._meter.add(recorded, replayed=True)
-            return recorded
-        reply = await self._persist(request)
-        self._meter.add(reply, replayed=False)
-        await self._calls.put(request.key, request, reply)
-        return reply
+        """The recorded reply, or a new one that is committed before it is returned.
+
+        The same question asked twice at the same time is sent once: the second waits for the first.
+        """
+        reply = await self._calls.get(request.key)
+        asked = self._provider.asked
+        while reply is None and (waiting := asked.get(request.key)) is not None:
+            reply = await asyncio.shield(waiting)
+        if reply is not None:
+            self._meter.add(reply, replayed=True)
+            return reply
+        mine = asked[request.key] = asyncio.get_running_loop().create_future()
+        committed: Reply | None = None
+        try:
+            reply = await self._persist(request)
+            self._meter.add(reply, replayed=False)
+            await self._calls.put(request.key, request, reply)
+            committed = reply
+            return reply
+        finally:
+            # Without a committed reply, whoever waits for it makes the call anew.
+            del asked[request.key]
+            mine.set_result(committed)
 
     def _request(
         self,
         messages: tuple[Message, ...],
-        schema: Mapping[str, Any] | None,
+        schema: Schema | None,
         repeat: int,
         subject: Subject | None,
     ) -> Request:
@@ -166,7 +189,7 @@ class ModelClient:
             messages=messages,
             schema=schema,
             settings=self._sampling,
-            repeat=repeat,
+            repeat=self._first_repeat + repeat,
             timeout=self._settings.timeout,
             subject=subject,
         )

@@ -1,12 +1,15 @@
-"""What a seat may hear of the others: statements, and how they are put into words."""
+"""What a seat may hear of the others: statements, how they are put into words, and how they are shortened."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from ..rubrics.ballot import Vote
-from .prompting import fenced
+from ..rubrics.scale import Value
+from .context import tokens
+from .prompting import fenced, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,26 @@ class Statement:
     vote: Vote
 
 
+def heard_within(
+    room: int | None,
+    tail: Callable[[str], str],
+    statements: Sequence[Statement],
+    attributes: Sequence[str],
+    nonce: str,
+) -> str:
+    """`tail` with the statements in it: whole if they fit into `room` tokens, else shortened.
+
+    Jurors hear standing votes only, so earlier rounds are already left out. If that is too long, the votes on
+    each attribute are counted by value and reasons are taken in turns from every value, those with a quote
+    that stands in an exhibit first and short ones before long ones, for as long as they fit. The prompt says
+    how many reasons were left out of it. Where not even the counts fit, what comes back is longer than `room`.
+    """
+    whole = tail(heard_text(statements, attributes, nonce))
+    if room is None or tokens(whole) <= room:
+        return whole
+    return tail(_shortened(statements, attributes, nonce, room - tokens(tail(""))))
+
+
 def heard_text(statements: Sequence[Statement], attributes: Iterable[str], nonce: str) -> str:
     """The statements by attribute, each between markers, quotes that stand in no exhibit marked so."""
     parts: list[str] = []
@@ -27,6 +50,10 @@ def heard_text(statements: Sequence[Statement], attributes: Iterable[str], nonce
         if spoken:
             parts.append(f"## {attribute}\n" + "\n".join(_statement(s, nonce) for s in spoken))
     return "\n\n".join(parts) or "(nothing has been said)"
+
+
+def own_text(votes: Iterable[Vote]) -> str:
+    return "\n".join(f"- {vote.attribute}: {vote.value}. {vote.rationale}" for vote in votes) or "- none"
 
 
 def _statement(statement: Statement, nonce: str) -> str:
@@ -41,5 +68,45 @@ def _statement(statement: Statement, nonce: str) -> str:
     )
 
 
-def own_text(votes: Iterable[Vote]) -> str:
-    return "\n".join(f"- {vote.attribute}: {vote.value}. {vote.rationale}" for vote in votes) or "- none"
+def _shortened(statements: Sequence[Statement], attributes: Sequence[str], nonce: str, room: int) -> str:
+    groups = _by_value(statements, attributes)
+    left = room - tokens(_condensed(groups, {}))
+    chosen: dict[int, str] = {}
+    # Taken in turns, so that no attribute and no side is left without a reason while another has two.
+    for turn in zip_longest(*(group for sides in groups.values() for group in sides.values())):
+        for statement in filter(None, turn):
+            text = _statement(statement, nonce)
+            if (size := tokens(text + "\n")) <= left:
+                chosen[id(statement)] = text
+                left -= size
+    return _condensed(groups, chosen)
+
+
+def _by_value(
+    statements: Sequence[Statement], attributes: Sequence[str]
+) -> dict[str, dict[Value, list[Statement]]]:
+    """Each attribute's statements by value, the best reasons first."""
+    groups: dict[str, dict[Value, list[Statement]]] = {}
+    for attribute in attributes:
+        for statement in statements:
+            if statement.vote.attribute == attribute:
+                groups.setdefault(attribute, {}).setdefault(statement.vote.value, []).append(statement)
+    for sides in groups.values():
+        for group in sides.values():
+            group.sort(key=lambda s: (not any(q.found for q in s.vote.evidence), len(s.vote.rationale)))
+    return groups
+
+
+def _condensed(groups: dict[str, dict[Value, list[Statement]]], chosen: dict[int, str]) -> str:
+    parts = [words("condensed")]
+    for attribute, sides in groups.items():
+        lines = [f"## {attribute}"]
+        for value, group in sides.items():
+            shown = [chosen[id(statement)] for statement in group if id(statement) in chosen]
+            missing = len(group) - len(shown)
+            lines.append(
+                f"{len(group)} gave {value}" + (f"; {missing} of their reasons left out." if missing else ".")
+            )
+            lines += shown
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from ..personas.persona import Persona
 from ..rubrics.ballot import Abstention, Ballot, Vote
 from ..rubrics.scale import Value
-from ..rubrics.shapes import ballot_shape, inline, votes_from
+from ..rubrics.shapes import ballot_shape, has_words, votes_from
 from .brief import Brief
 from .door import Cost, FillFailed, ModelClient, Prompt
-from .hearing import Statement, heard_text, own_text
+from .hearing import Statement, heard_within, own_text
 from .meter import LimitReached
 from .model import Subject
 from .prompting import form_of, words
@@ -65,12 +65,19 @@ class Juror:
     ) -> Turn:
         """A first ballot, made with nothing of the others in sight."""
 
-        def ask(form: str, names: str) -> str:
+        def ask(form: str, names: str, room: int | None) -> str:
             return words("ballot", stance=self._stance, examples=examples, asked=names, form=form)
 
         return await self._answer(
             brief, asked, ask, round=1, confidence=confidence, repeat=repeat, name=name or self.name
         )
+
+    def overflow(self, brief: Brief) -> str | None:
+        """Why this seat's model cannot read the case at all; None if it can."""
+        form = form_of(ballot_shape(brief.rubric))
+        asked = ", ".join(brief.rubric.names)
+        tail = words("ballot", stance=self._stance, examples="", asked=asked, form=form)
+        return self._client.window.overflow(words("juror"), brief.text, tail)
 
     async def revise(
         self,
@@ -85,29 +92,80 @@ class Juror:
     ) -> Turn:
         """A ballot on `asked` by a juror who has read `heard`; a change must name what moved it."""
 
-        def ask(form: str, names: str) -> str:
+        def ask(form: str, names: str, room: int | None) -> str:
             put = "\n".join(f"- {question.attribute}: {question.text}" for question in questions)
-            return words(
-                "revision",
-                stance=self._stance,
-                round=round,
-                nonce=brief.nonce,
-                heard="\n\n".join(filter(None, (notice, heard_text(heard, asked, brief.nonce)))),
-                questions=f"The orchestrator asks you:\n{put}\n" if put else "",
-                own=own_text(own[name] for name in asked if name in own),
-                asked=names,
-                form=form,
-            )
 
-        saw = tuple(dict.fromkeys(statement.entry for statement in heard))
-        return await self._answer(brief, asked, ask, round=round, held=_values(own), saw=saw)
+            def tail(told: str) -> str:
+                return words(
+                    "revision",
+                    stance=self._stance,
+                    round=round,
+                    nonce=brief.nonce,
+                    heard="\n\n".join(filter(None, (notice, told))),
+                    questions=f"The orchestrator asks you:\n{put}\n" if put else "",
+                    own=own_text(own[name] for name in asked if name in own),
+                    asked=names,
+                    form=form,
+                )
+
+            return heard_within(room, tail, heard, asked, brief.nonce)
+
+        return await self._answer(brief, asked, ask, round=round, held=_values(own), saw=_entries(heard))
+
+    async def argue(
+        self,
+        brief: Brief,
+        asked: Sequence[str],
+        *,
+        side: Literal["high", "low"],
+        round: int,
+        own: Mapping[str, Vote],
+        heard: Sequence[Statement],
+    ) -> Turn:
+        """An advocate's ballot: the best honest case for the `side` of the scale, against the other's last one."""
+
+        def ask(form: str, names: str, room: int | None) -> str:
+            def tail(told: str) -> str:
+                return words(
+                    "advocate",
+                    stance=self._stance,
+                    side="better" if side == "high" else "worse",
+                    against="too severe" if side == "high" else "too lenient",
+                    round=round,
+                    nonce=brief.nonce,
+                    heard=told,
+                    own=own_text(own[name] for name in asked if name in own),
+                    moved=words("moved") if own else "",
+                    asked=names,
+                    form=form,
+                )
+
+            return heard_within(room, tail, heard, asked, brief.nonce)
+
+        held = _values(own) if own else None
+        return await self._answer(brief, asked, ask, round=round, held=held, saw=_entries(heard))
+
+    async def vote(
+        self, brief: Brief, asked: Sequence[str], *, round: int, heard: Sequence[Statement]
+    ) -> Turn:
+        """A first ballot by a juror who has listened to advocates."""
+
+        def ask(form: str, names: str, room: int | None) -> str:
+            def tail(told: str) -> str:
+                return words(
+                    "vote", stance=self._stance, nonce=brief.nonce, heard=told, asked=names, form=form
+                )
+
+            return heard_within(room, tail, heard, asked, brief.nonce)
+
+        return await self._answer(brief, asked, ask, round=round, saw=_entries(heard))
 
     async def challenge(
         self, brief: Brief, asked: Sequence[str], *, round: int, own: Mapping[str, Vote], saw: tuple[str, ...]
     ) -> Turn:
         """The strongest case against what everyone agreed on at once."""
 
-        def ask(form: str, names: str) -> str:
+        def ask(form: str, names: str, room: int | None) -> str:
             agreed = "\n".join(f"- {name}: {own[name].value}" for name in asked)
             return words("challenge", stance=self._stance, agreed=agreed, asked=names, form=form)
 
@@ -117,7 +175,7 @@ class Juror:
         self,
         brief: Brief,
         asked: Sequence[str],
-        ask: Callable[[str, str], str],
+        ask: Callable[[str, str, int | None], str],
         *,
         round: int,
         held: Mapping[str, Value] | None = None,
@@ -133,13 +191,19 @@ class Juror:
         if not able:
             return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Cost())
         shape = ballot_shape(brief.rubric, able, revision=held is not None, confidence=confidence)
-        tail = ask(form_of(inline(shape)), ", ".join(able))
-        prompt = Prompt(words("juror"), brief.text, tail, brief.subject(self.name, able, round=round))
+        system, window = words("juror"), self._client.window
+        tail = ask(form_of(shape), ", ".join(able), window.room(system, brief.text))
+        if too_long := window.overflow(system, brief.text, tail):
+            answer: Ballot | Abstention = Abstention(
+                juror=name, round=round, reason="too_long", detail=too_long, asked=asked, saw=saw
+            )
+            return Turn(answer, Cost())
+        prompt = Prompt(system, brief.text, tail, brief.subject(self.name, able, round=round))
         try:
             filled = await self._client.fill(prompt, shape, check=_names_what_moved(held), repeat=repeat)
         except FillFailed as failed:
             failure = failed.failure
-            answer: Ballot | Abstention = Abstention(
+            answer = Abstention(
                 juror=name, round=round, reason=failure.reason, detail=failure.detail, asked=asked, saw=saw
             )
             return Turn(answer, failed.cost)
@@ -166,6 +230,10 @@ def _stance(persona: Persona | None) -> str:
     return f"You attend to: {persona.attends_to}\n{persona.voice.strip()}"
 
 
+def _entries(heard: Sequence[Statement]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(statement.entry for statement in heard))
+
+
 def _values(own: Mapping[str, Vote]) -> dict[str, Value]:
     return {name: vote.value for name, vote in own.items()}
 
@@ -178,7 +246,7 @@ def _names_what_moved(held: Mapping[str, Value] | None) -> Callable[[BaseModel],
     def check(filled: BaseModel) -> str | None:
         for attribute in type(filled).model_fields:
             answer: Any = getattr(filled, attribute)
-            if attribute in held and answer.score != held[attribute] and not answer.moved_by.strip():
+            if attribute in held and answer.score != held[attribute] and not has_words(answer.moved_by):
                 return (
                     f"{attribute} changed from {held[attribute]} to {answer.score} and moved_by is empty; "
                     "name the reason or the quote that moved you, or keep your score"

@@ -6,11 +6,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any, Literal, Protocol
 
 from ..rubrics.ballot import AbstentionReason
 from ..rubrics.evidence import Exhibit
 from ..rubrics.rubric import Rubric
+from ..rubrics.shapes import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,13 @@ class Subject:
     kind: Literal["ballot", "ledger", "decision"] = "ballot"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Request:
     """One question to one model. Its key is its content: the same question has the same key."""
 
     model: str
     messages: tuple[Message, ...]
-    schema: Mapping[str, Any] | None
+    schema: Schema | None
     """The JSON schema of the answer; None for free text."""
     settings: Mapping[str, Any]
     """Temperature, top_p, max_tokens and seed, as far as they are set."""
@@ -55,13 +57,13 @@ class Request:
     timeout: float
     subject: Subject | None = None
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A hash of everything that can change the answer."""
         parts: list[Any] = [
             self.model,
             [(m.role, digest(m.opening) if m.opening else "", m.body) for m in self.messages],
-            self.schema,
+            None if self.schema is None else digest(self.schema.text),
             dict(self.settings),
             self.repeat,
         ]
@@ -71,6 +73,7 @@ class Request:
         return digest(json.dumps(parts))
 
 
+@lru_cache(maxsize=4096)
 def digest(text: str) -> str:
     """The content address of a text."""
     return hashlib.sha256(text.encode()).hexdigest()

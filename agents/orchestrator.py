@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -11,12 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..personas.jury import Seat
 from ..rubrics.scale import Value
-from ..rubrics.shapes import STRICT, TEXT, Legal, inline
+from ..rubrics.shapes import STRICT, TEXT, Legal, Schema
 from .brief import Brief
 from .door import Cost, FillFailed, ModelClient, Prompt
-from .hearing import Statement, heard_text
+from .hearing import Statement, heard_within
 from .meter import LimitReached
-from .model import Subject
+from .model import Message, Reply, Subject
 from .prompting import form_of, words
 
 NAME = "orchestrator"
@@ -31,6 +31,8 @@ class Dispute(BaseModel):
     dispute: str
     question: str
     to: tuple[str, ...]
+    answering: str = ""
+    """Whose argument is to be answered, where a moderator says so."""
 
 
 class Finding(BaseModel):
@@ -47,6 +49,15 @@ class Finding(BaseModel):
 @dataclass(frozen=True, slots=True)
 class Disputes:
     disputes: tuple[Dispute, ...]
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Moderation:
+    """A moderator's turn: what is still disputed, and what it declares agreed."""
+
+    disputes: tuple[Dispute, ...]
+    declared: tuple[str, ...]
     cost: Cost
 
 
@@ -81,22 +92,20 @@ class Orchestrator:
     ) -> Disputes | Silence:
         """What is disputed after `round`; with `replan`, after questions that moved nobody."""
         shape = _ledger_shape(tuple(disputed), self._names)
-        again = (
-            "The questions you put last time moved nobody and brought no new evidence. Put different ones.\n"
-            if replan
-            else ""
-        )
-        tail = words(
-            "ledger",
-            jurors=self._bench,
-            round=round,
-            heard=heard_text(heard, disputed, brief.nonce),
-            disputed=", ".join(disputed),
-            replan=again,
-            form=form_of(inline(shape)),
-        )
+
+        def tail(told: str) -> str:
+            return words(
+                "ledger",
+                jurors=self._bench,
+                round=round,
+                heard=told,
+                disputed=", ".join(disputed),
+                replan=words("replan") if replan else "",
+                form=form_of(shape),
+            )
+
         subject = brief.subject(NAME, tuple(disputed), round=round, kind="ledger")
-        filled = await self._fill(brief, tail, shape, subject)
+        filled = await self._fill(brief, tail, heard, shape, subject)
         if isinstance(filled, Silence):
             return filled
         answer, cost = filled
@@ -108,6 +117,41 @@ class Orchestrator:
             cost,
         )
 
+    async def moderate(
+        self, brief: Brief, pending: Sequence[str], heard: Sequence[Statement], *, round: int, replan: bool
+    ) -> Moderation | Silence:
+        """Who should answer whom about each attribute, or that the jury agrees on it. Code checks the latter."""
+        shape = _moderation_shape(tuple(pending), self._names)
+
+        def tail(told: str) -> str:
+            return words(
+                "moderation",
+                jurors=self._bench,
+                round=round,
+                heard=told,
+                pending=", ".join(pending),
+                replan=words("replan") if replan else "",
+                form=form_of(shape),
+            )
+
+        subject = brief.subject(NAME, tuple(pending), round=round, kind="ledger")
+        filled = await self._fill(brief, tail, heard, shape, subject)
+        if isinstance(filled, Silence):
+            return filled
+        answer, cost = filled
+        disputes = tuple(
+            Dispute(
+                attribute=name,
+                dispute=part.dispute,
+                question=part.question,
+                to=tuple(part.to),
+                answering=part.answering,
+            )
+            for name, part in _parts(answer)
+        )
+        declared = tuple(name for name, part in _parts(answer) if part.finding == "consensus")
+        return Moderation(disputes, declared, cost)
+
     async def decide(
         self, brief: Brief, undecided: Sequence[str], heard: Sequence[Statement], *, round: int, why: str
     ) -> Decision | Silence:
@@ -115,16 +159,19 @@ class Orchestrator:
         shape = _decision_shape(
             tuple((name, Legal.of(brief.rubric, name), _voters(heard, name)) for name in undecided)
         )
-        tail = words(
-            "decision",
-            jurors=self._bench,
-            heard=heard_text(heard, undecided, brief.nonce),
-            why=why,
-            open=", ".join(undecided),
-            form=form_of(inline(shape)),
-        )
+
+        def tail(told: str) -> str:
+            return words(
+                "decision",
+                jurors=self._bench,
+                heard=told,
+                why=why,
+                open=", ".join(undecided),
+                form=form_of(shape),
+            )
+
         subject = brief.subject(NAME, tuple(undecided), round=round, kind="decision")
-        filled = await self._fill(brief, tail, shape, subject)
+        filled = await self._fill(brief, tail, heard, shape, subject)
         if isinstance(filled, Silence):
             return filled
         answer, cost = filled
@@ -141,10 +188,27 @@ class Orchestrator:
             cost,
         )
 
+    async def say(self, messages: tuple[Message, ...], schema: Schema | None = None) -> tuple[Reply, str]:
+        """Its words to an open conversation, and the key of the call. Fails as the door does."""
+        return await self._client.say(messages, schema)
+
+    def room(self, messages: Sequence[Message]) -> int | None:
+        """The tokens left beside a conversation: below zero where it does not fit, None where all do."""
+        return self._client.window.room(*(message.content for message in messages))
+
     async def _fill(
-        self, brief: Brief, tail: str, shape: type[BaseModel], subject: Subject
+        self,
+        brief: Brief,
+        tail: Callable[[str], str],
+        heard: Sequence[Statement],
+        shape: type[BaseModel],
+        subject: Subject,
     ) -> tuple[BaseModel, Cost] | Silence:
-        prompt = Prompt(words("orchestrator"), brief.text, tail, subject)
+        system, window = words("orchestrator"), self._client.window
+        body = heard_within(window.room(system, brief.text), tail, heard, subject.asked, brief.nonce)
+        if too_long := window.overflow(system, brief.text, body):
+            return Silence("too_long", too_long, Cost())
+        prompt = Prompt(system, brief.text, body, subject)
         try:
             filled = await self._client.fill(prompt, shape)
         except FillFailed as failed:
@@ -168,6 +232,20 @@ def _ledger_shape(disputed: tuple[str, ...], seats: tuple[str, ...]) -> type[Bas
     part = create_model("Dispute", __config__=STRICT, dispute=(TEXT, ...), question=(TEXT, ...), to=(to, ...))
     fields: dict[str, Any] = dict.fromkeys(disputed, (part, ...))
     return create_model("Ledger", __config__=STRICT, **fields)
+
+
+@lru_cache(maxsize=1024)
+def _moderation_shape(pending: tuple[str, ...], seats: tuple[str, ...]) -> type[BaseModel]:
+    parts: dict[str, Any] = {
+        "dispute": (TEXT, ...),
+        "finding": (Literal["disputed", "consensus"], ...),
+        "question": (str, ...),
+        "answering": (Literal[(*seats, "")], ...),
+        "to": (list[Literal[seats]], ...),  # type: ignore[valid-type]
+    }
+    part = create_model("Exchange", __config__=STRICT, **parts)
+    fields: dict[str, Any] = dict.fromkeys(pending, (part, ...))
+    return create_model("Moderation", __config__=STRICT, **fields)
 
 
 @lru_cache(maxsize=1024)

@@ -6,28 +6,65 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from pydantic import BaseModel
+
 from ..rubrics.evidence import Exhibit
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE
+from ..rubrics.shapes import inline
 from .model import Message
 
 PROMPTS = Path(__file__).parent / "prompts"
 
 _MARKERS = re.compile(r"\[\[(?=\s*(?:exhibit|words))|<(?=\|)|\[(?=/?INST\])|<(?=/?s>)", re.IGNORECASE)
-_ATTEMPTS = re.compile(
-    r"(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+|every\s+)*(?:previous|prior|above|earlier|rubric|instructions)"
-    r"|(?:give|award|assign|rate|score|grade)\b[^.\n]{0,60}\b(?:full marks|top marks|(?:the )?(?:maximum|highest|top|best|perfect)"
-    r"(?: possible)? (?:score|rating|grade|marks?)|(?:a |all )?[0-9]+(?:\s*/\s*|\s+out of\s+)[0-9]+|(?:a |all )(?:5|5s|fives?)\b)"
-    r"|(?:dear|attention|note to|instructions? (?:for|to)|message to)\s+(?:the\s+)?(?:judge|juror|jury|evaluator|grader|reviewer|model|llm|ai)\b"
-    r"|you are (?:now )?(?:a|an|the) (?:judge|juror|evaluator|grader|helpful)"
-    r"|<\|(?:im_start|im_end|system|user|assistant)|\[\[\s*exhibit|system prompt",
-    re.IGNORECASE,
+_WHO = "judge|juror|jury|evaluator|grader|reviewer|model|llm|ai"
+_BEST = r"(?:maximum|highest|top|best|perfect)(?: possible)? (?:score|rating|grade|marks?)"
+_ATTEMPTS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (
+        ("ignore", "disregard", "forget"),
+        re.compile(
+            r"(?:ignore|disregard|forget)\s+(?:(?:all|any|the|your|every)\s+)*"
+            r"(?:previous|prior|above|earlier|rubric|instructions)"
+        ),
+    ),
+    (
+        (
+            "full marks",
+            "top marks",
+            "maximum",
+            "highest",
+            "top ",
+            "best ",
+            "perfect",
+            "/5",
+            "/10",
+            " out of ",
+            " 5",
+            "five",
+        ),
+        re.compile(
+            r"(?:give|award|assign|rate|score|grade)\b[^.\n]{0,60}\b"
+            rf"(?:full marks|top marks|{_BEST}|[0-9]+(?:\s*/\s*|\s+out of\s+)[0-9]+|(?:a|all) (?:5s?|fives?)\b)"
+        ),
+    ),
+    (
+        ("dear", "attention", "note to", "instruction", "message to"),
+        re.compile(
+            rf"(?:dear|attention|note to|instructions? (?:for|to)|message to)\s+(?:the\s+)?(?:{_WHO})\b"
+        ),
+    ),
+    (("you are",), re.compile(rf"you are (?:now )?(?:a|an|the) (?:{_WHO}|helpful)\b")),
+    (
+        ("<|", "[[", "system prompt"),
+        re.compile(r"<\|(?:im_start|im_end|system|user|assistant)|\[\[\s*exhibit|system prompt"),
+    ),
 )
+"""Ways in which a text speaks to the jury, each with words without which it need not be looked for."""
 
 
 @cache
@@ -68,11 +105,16 @@ def fenced(kind: str, name: str, text: str, code: str) -> str:
 
 def attempts_to_instruct(exhibits: Iterable[Exhibit]) -> tuple[str, ...]:
     """Passages in which a text seems to speak to the jury, as `exhibit: words`."""
-    return tuple(
-        f"{exhibit.name}: {' '.join(exhibit.text[max(0, m.start() - 20) : m.end() + 40].split())}"
-        for exhibit in exhibits
-        for m in _ATTEMPTS.finditer(exhibit.text)
-    )[:5]
+    found: list[str] = []
+    for exhibit in exhibits:
+        lowered = exhibit.text.lower()
+        for hints, pattern in _ATTEMPTS:
+            if any(hint in lowered for hint in hints):
+                found += [
+                    f"{exhibit.name}: {' '.join(exhibit.text[max(0, m.start() - 20) : m.end() + 40].split())}"
+                    for m in pattern.finditer(lowered)
+                ]
+    return tuple(found[:5])
 
 
 def rubric_text(rubric: Rubric) -> str:
@@ -89,9 +131,10 @@ def rubric_text(rubric: Rubric) -> str:
     return "\n\n".join(parts)
 
 
-def form_of(schema: dict[str, Any]) -> str:
-    """An object schema as a form to fill in: one line for each of its properties."""
-    lines = [f"  {json.dumps(name)}: {_sketch(part)}" for name, part in schema["properties"].items()]
+@lru_cache(maxsize=512)
+def form_of(shape: type[BaseModel]) -> str:
+    """A shape as a form to fill in: one line for each of its fields."""
+    lines = [f"  {json.dumps(name)}: {_sketch(part)}" for name, part in inline(shape)["properties"].items()]
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
@@ -110,7 +153,7 @@ def _sketch(node: dict[str, Any]) -> str:
         case "array":
             return f"[{_sketch(node['items'])}, ...]"
         case "string":
-            return '"<words>"'
+            return '"..."'
         case "boolean":
             return "true | false"
         case _:

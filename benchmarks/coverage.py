@@ -45,7 +45,7 @@ PAIR = ("r0", "r1")
 
 def main() -> None:
     """Print the coverage of every method at 40 and at 300 cases."""
-    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options = argparse.ArgumentParser(description="Coverage of nominal 95% intervals.")
     options.add_argument("--simulations", type=int, default=1000)
     options.add_argument("--resamples", type=int, default=1000)
     options.add_argument("--kind", choices=["expanded", "bca", "percentile"], default="expanded")

@@ -89,21 +89,23 @@ def agreement(
         seed: Of the resampling; every coefficient sees the same resamples.
     """
     table = last_round(ratings)
-    names = list(dict.fromkeys(table["attribute"]))
-    declared = {name: _declared(name, levels) for name in names}
+    parts = {str(name): table[table["attribute"] == name] for name in dict.fromkeys(table["attribute"])}
+    declared = {name: _declared(name, levels) for name in parts}
     scales = categories or {}
     attributes = {
         name: _coefficients(part, declared[name], scales.get(name), seed, resamples, by="case")
-        for name, part in table.groupby("attribute", sort=False)
+        for name, part in parts.items()
     }
-    parts = [
+    outliers = [
         rater_outliers(
             part, level=_outlier_level(part, declared[name]), bootstrap=_bootstrap(seed, resamples)
         ).assign(attribute=name)
-        for name, part in table.groupby("attribute", sort=False)
+        for name, part in parts.items()
     ]
-    raters = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["attribute", "rater"])
-    return Agreement(attributes, _overall(table, attributes, declared, seed, resamples), raters)
+    raters = (
+        pd.concat(outliers, ignore_index=True) if outliers else pd.DataFrame(columns=["attribute", "rater"])
+    )
+    return Agreement(attributes, _overall(parts, attributes, declared, seed, resamples), raters)
 
 
 def last_round(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -123,7 +125,7 @@ def last_round(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _overall(
-    table: pd.DataFrame,
+    parts: dict[str, pd.DataFrame],
     attributes: dict[str, Estimates],
     declared: dict[str, str | None],
     seed: int,
@@ -131,12 +133,13 @@ def _overall(
 ) -> Estimates:
     if len(attributes) == 1:
         return next(iter(attributes.values()))
-    text = {name: _is_text(part["value"]) for name, part in table.groupby("attribute", sort=False)}
-    if len(set(text.values())) != 1:
+    text = {_is_text(part["value"]) for part in parts.values()}
+    if len(text) != 1:
         why = "no ratings" if not text else "some attributes are text and some are numbers; they do not pool"
         return {name: undefined(why, method=name) for name in COEFFICIENTS}
     known = [level for level in declared.values() if level]
     weakest = min(known, key=lambda level: RANK[level]) if known else None
+    table = pd.concat(parts.values())
     unit = table["case"].astype(str) + "\x1f" + table["attribute"].astype(str)
     pooled = table.assign(cluster=table["case"], case=unit)
     return _coefficients(pooled, weakest, None, seed, resamples, by="cluster")

@@ -44,7 +44,7 @@ def compare(
 ) -> Comparison:
     """The arms of `run` against the ratings in `human`; resamples cases, never ratings."""
     ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human)
-    store = run if isinstance(run, Store) else Store.read(Path(run))
+    store = run if isinstance(run, Store) else Store.read(run)
     try:
         arms, costs = arm_ratings(store), arm_costs(store)
     finally:

@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ..orchestration.export import verdicts
@@ -21,10 +21,12 @@ from ..rubrics.case import Case, load_cases
 from ..rubrics.errors import VenireError
 from ..rubrics.rubric import Rubric, load_rubric
 from .arms import arm_costs, arm_ratings
-from .comparison import OVERALL, Comparison, compare_tables
+from .comparison import compare_tables
 from .ratings import load_ratings
-from .statistics.estimate import Estimate
+from .statistics.bootstrap import Bootstrap
+from .statistics.correlation import spearman
 from .statistics.overlap import rouge_l
+from .tables import comparison_table, interval
 
 FOLDER = Path(__file__).parent / "demo"
 STAMP = "135M model: the mechanics are real, its judgement is not"
@@ -110,35 +112,6 @@ def _study(console: Console, folder: Path) -> None:
     )
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    """Arms as rows: error and exact agreement with intervals, failures and cost beside them."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in ("arm", "n", "mean absolute error", "offset", "exact", "hung", "calls", "cost"):
-        table.add_column(column)
-    costs = comparison.costs.set_index("arm")
-    for arm, attributes in comparison.agreement.items():
-        overall = attributes[OVERALL]
-        spent = costs.loc[arm] if arm in costs.index else None
-        table.add_row(
-            arm,
-            str(overall["mae"].n),
-            _interval(overall["mae"]),
-            _interval(overall["offset"]),
-            _interval(overall["exact"], percent=True),
-            "" if spent is None else f"{spent['hung']:.0f}",
-            "0" if spent is None else f"{spent['calls']:.0f}",
-            "$0" if spent is None else "unknown" if pd.isna(spent["usd"]) else f"${spent['usd']:.4f}",
-        )
-    return table
-
-
-def _interval(estimate: Estimate, *, percent: bool = False) -> str:
-    if not estimate.defined:
-        return "undefined"
-    shown = [f"{x:.0%}" if percent else f"{x:.2f}" for x in (estimate.value, estimate.low, estimate.high)]
-    return f"{shown[0]} [{shown[1]}, {shown[2]}]"
-
-
 def _constant(cases: Sequence[Case], rubric: Rubric) -> pd.DataFrame:
     """An arm that reads nothing and always gives the good end of the scale."""
     best = {a.name: rubric.scale_of(a.name).ends[1 if a.better == "high" else 0] for a in rubric.attributes}
@@ -148,11 +121,6 @@ def _constant(cases: Sequence[Case], rubric: Rubric) -> pd.DataFrame:
 
 def _overlap_line(cases: Sequence[Case], labels: pd.DataFrame) -> str:
     """How the order of the cases by overlap with a good summary goes with the order by their labels."""
-    import numpy as np
-
-    from .statistics.bootstrap import Bootstrap
-    from .statistics.correlation import spearman
-
     quality = labels[labels["attribute"] != "stigmatizing"].groupby("case")["value"].mean()
     rows = [(case.id, OVERLAP, rouge_l(case.output, case.reference or "")) for case in cases]
     rows += [(str(case), "labels", value) for case, value in quality.items()]
@@ -160,5 +128,5 @@ def _overlap_line(cases: Sequence[Case], labels: pd.DataFrame) -> str:
     found = spearman(table, bootstrap=Bootstrap(np.random.default_rng(0)), raters=(OVERLAP, "labels"))
     return (
         f"{OVERLAP} with a good summary gives no scores, only an order: Spearman with the mean label "
-        f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}], n = {found.n}"
+        f"{interval(found)}, n = {found.n}"
     )

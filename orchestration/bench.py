@@ -16,22 +16,12 @@ from ..agents.meter import Budget, Meter
 from ..agents.orchestrator import Orchestrator
 from ..personas.jury import Jury, ModelSettings
 from ..rubrics.errors import VenireError
-from .transcript import Abstained, Entry, Standing, Stop, StopReason, Transcript, entry_of
+from .transcript import CLERK, Abstained, Entry, Purpose, Said, Standing, Stop, Transcript, entry_of
 
 Listener = Callable[[str, Entry], None]
 """Told of each entry, with the case's id, as it is made."""
 
 Made = TypeVar("Made")
-
-_REASONS: dict[str, StopReason] = {
-    "max_turns": "turns",
-    "max_rounds": "rounds",
-    "max_stalls": "stall",
-    "max_replans": "replans",
-    "max_tokens": "budget",
-    "max_usd": "budget",
-    "max_seconds": "time",
-}
 
 
 class Court:
@@ -67,19 +57,24 @@ class Court:
     def bench(self, jury: Jury, case: str, *, orchestrated: bool) -> Bench:
         meter = Meter(jury.limits, self.budget)
 
-        def client(settings: ModelSettings) -> ModelClient:
+        def client(settings: ModelSettings, first_repeat: int = 0) -> ModelClient:
             return ModelClient(
-                self.providers.get(settings), settings, calls=self.calls, meter=meter, rng=self.rng
+                self.providers.get(settings),
+                settings,
+                calls=self.calls,
+                meter=meter,
+                rng=self.rng,
+                first_repeat=first_repeat,
             )
 
         jurors = [
             Juror(
                 seat.name,
                 seat.persona,
-                client(seat),
+                client(seat, first_repeat),
                 answers_for=getattr(self.providers.get(seat).road, "answers_for", None),
             )
-            for seat in jury.seats
+            for seat, first_repeat in zip(jury.seats, jury.first_repeats, strict=True)
         ]
         orchestrator = Orchestrator(client(jury.orchestrator), jury.seats) if orchestrated else None
         return Bench(jury, case, jurors, orchestrator, meter, scored=self.scored, listener=self.listener)
@@ -106,7 +101,7 @@ class Bench:
         self.case = case
         self.jurors = {juror.name: juror for juror in jurors}
         self.meter = meter
-        self.scored = scored | {case}
+        self.scored = scored or frozenset({case})
         """The cases this run judges: none of them may serve as a worked example."""
         self._orchestrator = orchestrator
         self._listener = listener
@@ -135,22 +130,34 @@ class Bench:
                 self._listener(self.case, entry)
         return longer
 
+    def clerks_note(self, transcript: Transcript, about: str, text: str) -> Transcript:
+        """The transcript with a note by code: what it measured, or which rule it followed."""
+        number = max(1, transcript.rounds)
+        return self.noted(transcript, [Said(round=number, who=CLERK, about=about, text=text)])
+
     async def blind_round(
-        self, transcript: Transcript, brief: Brief, *, confidence: bool = False
+        self,
+        transcript: Transcript,
+        brief: Brief,
+        *,
+        asked: Sequence[str] | None = None,
+        seats: Sequence[str] | None = None,
     ) -> Transcript:
         """Every juror's first ballot, made at the same time, nothing of the others in sight.
 
-        Where `max_turns` does not reach round the bench, the last seats are recorded as unheard.
+        `asked` and `seats` narrow it to some of the attributes and jurors. Where `max_turns` does not reach
+        round the bench, the last seats are recorded as unheard.
         """
-        names = brief.rubric.names
-        seats = list(self.jurors.values())
+        names = asked or brief.rubric.names
+        sitting = [self.jurors[name] for name in (self.jurors if seats is None else seats)]
         allowed = self.turns_left(transcript)
-        turns = await together(juror.cast(brief, names, confidence=confidence) for juror in seats[:allowed])
-        unheard_ones = [
-            Abstained(abstention=unheard(juror.name, 1, names, "max_turns"), round=1, purpose="blind")
-            for juror in seats[allowed:]
-        ]
-        return self.noted(transcript, [*(entry_of(turn, "blind") for turn in turns), *unheard_ones])
+        turns = await together(juror.cast(brief, names) for juror in sitting[:allowed])
+        missed = [self.unheard(juror.name, 1, names, "blind") for juror in sitting[allowed:]]
+        return self.noted(transcript, [*(entry_of(turn, "blind") for turn in turns), *missed])
+
+    def unheard(self, juror: str, round: int, asked: Sequence[str], purpose: Purpose) -> Abstained:
+        """A seat that `max_turns` keeps from its turn, as the transcript has it."""
+        return Abstained(abstention=unheard(juror, round, asked, "max_turns"), round=round, purpose=purpose)
 
     def turns_left(self, transcript: Transcript) -> int:
         """How many juror turns may still be taken; as many as there are seats where there is no limit."""
@@ -159,9 +166,7 @@ class Bench:
 
     def stop_at(self, limit: str, detail: str = "") -> Stop:
         """The stop that says which limit ended the deliberation."""
-        return Stop(
-            reason=_REASONS[limit], limit=limit, value=getattr(self.jury.limits, limit), detail=detail
-        )
+        return Stop.at(limit, getattr(self.jury.limits, limit), detail)
 
 
 def statements(held: Iterable[Standing], *, label: Callable[[str], str] = str) -> list[Statement]:

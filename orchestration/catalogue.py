@@ -12,13 +12,14 @@ from ..personas import persona as personas
 from ..personas.jury import Jury, load_jury
 from ..personas.persona import Persona, load_persona
 from ..rubrics import rubric as rubrics
+from ..rubrics.plugins import library
 from ..rubrics.rubric import Rubric, load_rubric
 from .protocols import Protocol, protocol, protocols
 
 _LOADERS: dict[str, Any] = {
-    "rubrics": (rubrics.LIBRARY, load_rubric),
-    "personas": (personas.LIBRARY, load_persona),
-    "juries": (juries.LIBRARY, load_jury),
+    "rubrics": (rubrics.GROUP, load_rubric),
+    "personas": (personas.GROUP, load_persona),
+    "juries": (juries.GROUP, load_jury),
 }
 
 
@@ -31,9 +32,9 @@ def catalogue(plural: str) -> Table:
         for name, way in protocols().items():
             table.add_row(name, way.summary)
         return table
-    folder, load = _LOADERS[plural]
-    for path in sorted(folder.glob("*.yaml")):
-        table.add_row(path.stem, _gist(load(path.stem)))
+    group, load = _LOADERS[plural]
+    for name, path in sorted(library(group).items()):
+        table.add_row(name, _gist(load(path)))
     return table
 
 
@@ -41,11 +42,11 @@ def described(plural: str, name: str) -> str:
     """One entry, whole: a file as it stands in the library, a protocol as it goes."""
     if plural == "protocols":
         return _way(name, protocol(name))
-    folder, load = _LOADERS[plural]
+    group, load = _LOADERS[plural]
     load(name)
     path = Path(name)
     return (
-        (path if path.suffix in (".yaml", ".yml") else folder / f"{name}.yaml")
+        (path if path.suffix in (".yaml", ".yml") else library(group)[name])
         .read_text(encoding="utf-8")
         .rstrip()
     )
@@ -71,15 +72,23 @@ def _gist(found: Rubric | Persona | Jury) -> str:
 
 
 def _way(name: str, way: Protocol) -> str:
+    """The protocol drawn step by step, and what N jurors and R rounds of it cost."""
     rows = {
         "speaks": way.speaks,
         "sees": way.sees,
         "ends": way.ends,
-        "calls": f"{way.calls}   (N jurors, R rounds)",
-        "serial steps": way.steps,
         "counts by": way.count,
+        "calls": way.calls,
+        "serial steps": way.steps,
     }
+    if way.most is not None:
+        calls, steps = way.most(3, 2)
+        rows["N=3, R=2"] = f"at most {_many(calls, 'call')} in {_many(steps, 'serial step')}"
     width = max(map(len, rows))
-    return "\n".join(
-        [f"{name}: {way.summary}", *(f"  {label:<{width}}  {text}" for label, text in rows.items())]
-    )
+    drawn = [f"  {line}" for line in way.drawing.strip("\n").splitlines()]
+    told = [f"  {label:<{width}}  {text}" for label, text in rows.items()]
+    return "\n".join(filter(None, [f"{name}: {way.summary}", "\n".join(drawn), "\n".join(told)]))
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 from ..agents.brief import brief
 from ..personas.jury import CountingRule, Jury
 from ..rubrics.case import Case
+from ..rubrics.errors import VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court
+from .counting import Count
 from .protocols import protocol
 from .transcript import Transcript
 from .verdict import Verdict, verdict
@@ -20,9 +23,50 @@ async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court) -> Transcri
     return await way.run(brief(case, rubric), court.bench(jury, case.id, orchestrated=way.orchestrator))
 
 
-def recount(transcript: Transcript, rubric: Rubric, jury: Jury, count: CountingRule | None = None) -> Verdict:
-    """The verdict that a transcript implies: by `count`, or the jury's rule, or the protocol's."""
-    return verdict(transcript, rubric, jury, count=count or jury.count or protocol(jury.protocol).count)
+def ready(jury: Jury, court: Court) -> None:
+    """Refuse a jury that cannot sit: its protocol, its models or its orchestrator's seat need mending first."""
+    way = protocol(jury.protocol)
+    if way.check is not None:
+        way.check()
+    court.check(jury, orchestrated=way.orchestrator)
+
+
+def refuse_unreadable(cases: Iterable[Case], rubric: Rubric, jury: Jury, court: Court) -> None:
+    """An error if not one of `cases` fits into what any seat's model reads: known before a call is made.
+
+    A case that is too long among others that are not is no error: the seats that cannot read it abstain.
+    """
+    why = ""
+    for case in cases:
+        told = brief(case, rubric)
+        jurors = court.bench(jury, case.id, orchestrated=False).jurors.values()
+        found = {juror.name: juror.overflow(told) for juror in jurors}
+        if None in found.values():
+            return
+        why = why or f"{jury.name}: no seat can read case {case.id!r}: {next(iter(found.values()))}"
+    if why:
+        raise VenireError(
+            why, remedy="shorten the case, choose models that read more, or state context: TOKENS"
+        )
+
+
+def recount(
+    transcript: Transcript,
+    rubric: Rubric,
+    jury: Jury,
+    count: CountingRule | None = None,
+    learned: Count | None = None,
+) -> Verdict:
+    """The verdict that a transcript implies: by `count`, or the jury's rule, or the protocol's.
+
+    `learned` is what a rule that learns has learned from the run that the transcript belongs to.
+    """
+    return verdict(transcript, rubric, jury, count=rule_of(jury, count), learned=learned)
+
+
+def rule_of(jury: Jury, count: CountingRule | None = None) -> CountingRule:
+    """The name of the rule that a jury's votes are counted by, unless `count` names another."""
+    return count or jury.count or protocol(jury.protocol).count
 
 
 async def deliberate(
@@ -32,7 +76,8 @@ async def deliberate(
     jury = jury.fill(model=model, base_url=base_url)
     court = Court(scored=frozenset({case.id}))
     try:
-        court.check(jury, orchestrated=protocol(jury.protocol).orchestrator)
+        ready(jury, court)
+        refuse_unreadable([case], rubric, jury, court)
         return recount(await hear(case, rubric, jury, court), rubric, jury)
     finally:
         await court.close()

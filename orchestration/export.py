@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..personas.jury import CountingRule
 from ..rubrics.errors import VenireError
-from .deliberate import recount
+from .counting import Count, counting_rule
+from .deliberate import recount, rule_of
 from .store import Arm, Store
-from .verdict import Outcome, Verdict
+from .verdict import Outcome, Verdict, tallies
 
 
 def verdicts(
@@ -21,8 +22,17 @@ def verdicts(
     """Each finished case of a run with its verdict, recounted; `count` overrides the jury's own rule."""
     for found in store.arms():
         if arm is None or found.name == arm:
+            count_by = learned(store, found, count)
             for transcript in store.transcripts(found, case):
-                yield found, recount(transcript, found.rubric, found.jury, count)
+                yield found, recount(transcript, found.rubric, found.jury, count, count_by)
+
+
+def learned(store: Store, arm: Arm, count: CountingRule | None = None) -> Count | None:
+    """What a rule that learns makes of all the arm's cases, whichever of them are wanted; None for other rules."""
+    rule = counting_rule(rule_of(arm.jury, count))
+    if rule.fit is None:
+        return None
+    return rule.fit([t for heard in store.transcripts(arm) for t in tallies(heard, arm.rubric, arm.jury)])
 
 
 def case_json(verdict: Verdict) -> dict[str, Any]:
@@ -80,28 +90,51 @@ def _outcome_json(outcome: Outcome) -> dict[str, Any]:
 
 def write_json(store: Store, out: TextIO, *, case: str | None = None, arm: str | None = None) -> None:
     """The whole run as one document, written case by case so that memory stays flat."""
-    out.write(f'{{"run": {json.dumps(str(store.folder))}, "cases": [')
+    out.write(f'{{"run": {json.dumps(store.name)}, "cases": [')
     for number, (_, verdict) in enumerate(verdicts(store, case=case, arm=arm)):
         out.write((", " if number else "") + json.dumps(case_json(verdict)))
     out.write("]}\n")
 
 
-def export(store: Store, to: str, out: Path | None, stdout: TextIO, count: CountingRule | None = None) -> int:
-    """Write the run in the format `to`; how many cases it held."""
+def export(
+    store: Store,
+    to: str,
+    out: Path | None,
+    stdout: TextIO,
+    count: CountingRule | None = None,
+    *,
+    case: str | None = None,
+    arm: str | None = None,
+) -> int:
+    """Write the run in the format `to`, or only one case or arm of it; how many deliberations that were."""
     if to not in _WRITERS:
-        raise VenireError(f"no export format {to!r}", remedy=f"choose one of {', '.join(_WRITERS)}")
+        raise VenireError(f"no export format {to!r}", remedy=f"choose one of {', '.join(FORMATS)}")
+    found = (verdict for _, verdict in verdicts(store, count=count, case=case, arm=arm))
     if out is None:
-        return _WRITERS[to](store, stdout, count)
+        return _WRITERS[to](found, stdout)
     with out.open("w", encoding="utf-8", newline="") as handle:
-        return _WRITERS[to](store, handle, count)
+        return _WRITERS[to](found, handle)
 
 
-def _jsonl(store: Store, out: TextIO, count: CountingRule | None) -> int:
+def _jsonl(found: Iterable[Verdict], out: TextIO) -> int:
     number = 0
-    for _, verdict in verdicts(store, count=count):
+    for verdict in found:
         out.write(json.dumps(case_json(verdict)) + "\n")
         number += 1
     return number
+
+
+def _drawn(form: str) -> Writer:
+    """A writer of one graph that holds every deliberation. The graph's library is loaded when one is drawn."""
+
+    def write(found: Iterable[Verdict], out: TextIO) -> int:
+        from . import graph
+
+        drawn = list(found)
+        out.write(getattr(graph, form)(graph.run_graph(drawn)))
+        return len(drawn)
+
+    return write
 
 
 _COLUMNS = (
@@ -119,11 +152,11 @@ _COLUMNS = (
 )
 
 
-def _csv(store: Store, out: TextIO, count: CountingRule | None) -> int:
+def _csv(found: Iterable[Verdict], out: TextIO) -> int:
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
     number = 0
-    for _, verdict in verdicts(store, count=count):
+    for verdict in found:
         number += 1
         start = [verdict.case, verdict.arm, verdict.transcript.protocol]
         for name, o in verdict.outcomes.items():
@@ -138,4 +171,13 @@ def _cell(value: Any) -> Any:
     return "" if value is None else value
 
 
-_WRITERS = {"jsonl": _jsonl, "csv": _csv}
+Writer = Callable[[Iterable[Verdict], TextIO], int]
+_WRITERS: dict[str, Writer] = {
+    "jsonl": _jsonl,
+    "csv": _csv,
+    "graphml": _drawn("graphml"),
+    "json": _drawn("node_link"),
+    "dot": _drawn("dot"),
+}
+FORMATS = (*_WRITERS, "html")
+"""What a run can be written as; the page is made where pages are made, in the inspector."""

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO, get_args
+from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from ..personas.jury import CountingRule
 from ..rubrics.errors import VenireError
 from ..rubrics.files import nearest
+from .analysis import flagged
+from .counting import counting_rule
 from .export import export, verdicts, write_json
-from .show import show
-from .store import Store
+from .show import safe, show
+from .store import Location, Store
+from .summary import summarise
 from .verdict import Verdict
 
 
-def show_case(folder: Path, case: str, arm: str | None, console: Console | None, out: TextIO) -> None:
+def show_case(folder: Location, case: str, arm: str | None, console: Console | None, out: TextIO) -> None:
     """Every arm's deliberation on one case; as JSON where there is no console."""
     store = Store.read(folder)
     try:
@@ -27,25 +30,48 @@ def show_case(folder: Path, case: str, arm: str | None, console: Console | None,
         if console is None:
             write_json(store, out, case=case, arm=arm)
             return
-        found = [verdict for _, verdict in verdicts(store, case=case, arm=arm)]
+        every = list(verdicts(store, case=case))
+        found = [(of, verdict) for of, verdict in every if arm in (None, of.name)]
         if not found:
-            raise VenireError(f"{folder}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
-        for number, verdict in enumerate(found):
+            raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
+        if store.redacted:
+            console.print("this run was made with --redact: words were not kept, only marks of them")
+        for number, (of, verdict) in enumerate(found):
             if number:
                 console.rule()
-            show(verdict, console)
+            others = [other for _, other in every if other is not verdict]
+            show(verdict, console, flagged(verdict, of.rubric, others))
     finally:
         store.release()
 
 
-def export_run(folder: Path, to: str, output: Path | None, out: TextIO, count: str | None) -> int:
-    """Write the run in the format `to`, recounted by `count` if one is named."""
-    rules = get_args(CountingRule)
-    if count is not None and count not in rules:
-        raise VenireError(f"no counting rule {count!r}", remedy=nearest(count, rules))
+def show_summary(folder: Location, console: Console) -> None:
+    """What the run as a whole shows: flags, who persuades, who conforms, what splits juries."""
     store = Store.read(folder)
     try:
-        return export(store, to, output, out, count)  # type: ignore[arg-type]
+        summarise(store, console)
+    finally:
+        store.release()
+
+
+def export_run(
+    folder: Location,
+    to: str,
+    output: Path | None,
+    out: TextIO,
+    count: str | None,
+    case: str | None = None,
+    arm: str | None = None,
+) -> int:
+    """Write the run in the format `to`, or one case or arm of it, recounted by `count` if one is named."""
+    if count is not None:
+        counting_rule(count)
+    store = Store.read(folder)
+    try:
+        _known_arm(store, arm)
+        if case is not None and store.case(case) is None:
+            raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
+        return export(store, to, output, out, count, case=case, arm=arm)
     finally:
         store.release()
 
@@ -73,7 +99,7 @@ class _ArmTotals:
         self.seconds += transcript.seconds
 
 
-def report(folder: Path, console: Console | None, out: TextIO) -> None:
+def report(folder: Location, console: Console | None, out: TextIO) -> None:
     """What became of a run, arm by arm; as JSON, case by case, where there is no console."""
     store = Store.read(folder)
     try:
@@ -86,7 +112,7 @@ def report(folder: Path, console: Console | None, out: TextIO) -> None:
         console.print(_summary(totals))
         case = next((verdict.case for _, verdict in verdicts(store)), None)
         if case is not None:
-            console.print(f"read one: venire show {folder} {case}", style="dim")
+            console.print(Text(f"read one: venire show {store.name} {safe(case)}", "dim"))
     finally:
         store.release()
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 from ..agents.meter import BudgetSpent
-from ..agents.prompting import prompts_hash
 from ..personas.jury import Jury
 from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric
 from .bench import Court
+from .changes import case_changes, changes
 from .deliberate import hear
-from .protocols import protocol
-from .store import Store
+from .manifest import arm_fingerprint, case_fingerprint, manifest
+from .store import Heard, Store
 from .transcript import Transcript
+
+MOST_TOLD = 20
+"""How many changed cases are named one by one."""
 
 
 class Progress(Protocol):
@@ -51,34 +51,79 @@ async def run_study(
     at_once: int,
     seed: int,
     progress: Progress,
+    total: int | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Ended:
-    """Have every jury hear every case that `store` does not already hold, `at_once` at a time."""
-    arms: list[tuple[int, Jury]] = []
-    for jury in juries:
-        court.check(jury, orchestrated=protocol(jury.protocol).orchestrator)
-        manifest = _manifest(rubric, jury, seed)
-        arms.append((await store.add_arm(jury.name, _hash(manifest), manifest), jury))
-    work = ((case, arm, jury) for case in cases for arm, jury in arms)
-    tally = _Tally()
+    """Have every jury hear every case that `store` does not already hold, `at_once` at a time.
+
+    `total` is how many cases there are, for those who watch the run; `say` is told, a line each, what changed
+    since the run was begun.
+    """
+    tell = say or _silent
+    arms = [await _seated(jury, rubric, store, court, seed, total, tell) for jury in juries]
+    work = ((position, case, arm) for position, case in enumerate(cases) for arm in arms)
+    tally = _Tally(tell)
     workers = [
         asyncio.create_task(_worker(work, rubric, store, court, tally, progress)) for _ in range(at_once)
     ]
     results = await asyncio.gather(*workers, return_exceptions=True)
+    tally.tell_rest()
     for result in results:
         if isinstance(result, BaseException) and not isinstance(result, BudgetSpent):
             raise result
     limit = next((result.limit for result in results if isinstance(result, BudgetSpent)), None)
+    if limit is None:
+        await store.complete()
     return Ended(tally.heard, tally.skipped, limit)
 
 
-@dataclass(slots=True)
+class _Arm(NamedTuple):
+    number: int
+    jury: Jury
+    before: int | None
+    """The arm of the same name that sat last, where that was another."""
+
+
 class _Tally:
-    heard: int = 0
-    skipped: int = 0
+    """What became of the cases, and which of them were not what they had been."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._changed = 0
+        self.heard = self.skipped = 0
+
+    def changed(self, case: str, parts: str) -> None:
+        self._changed += 1
+        if self._changed <= MOST_TOLD:
+            self._tell(f"case {case}: {parts} changed since it was heard: it will be heard again")
+
+    def tell_rest(self) -> None:
+        if self._changed > MOST_TOLD:
+            self._tell(f"and {self._changed - MOST_TOLD} more cases changed")
+
+
+async def _seated(
+    jury: Jury,
+    rubric: Rubric,
+    store: Store,
+    court: Court,
+    seed: int,
+    total: int | None,
+    tell: Callable[[str], None],
+) -> _Arm:
+    """The jury as an arm of the run, after saying what about it is not as it was."""
+    before = next((arm for arm in store.arms() if arm.name == jury.name), None)
+    now = manifest(rubric, jury, seed=seed, scored=court.scored)
+    number = await store.add_arm(jury.name, arm_fingerprint(now), now, cases=total)
+    if before is None or before.id == number:
+        return _Arm(number, jury, None)
+    for part in changes(before.manifest, now):
+        tell(f"{jury.name}: {part} since this run began: its cases will be heard again")
+    return _Arm(number, jury, before.id)
 
 
 async def _worker(
-    work: Iterator[tuple[Case, int, Jury]],
+    work: Iterator[tuple[int, Case, _Arm]],
     rubric: Rubric,
     store: Store,
     court: Court,
@@ -86,16 +131,25 @@ async def _worker(
     progress: Progress,
 ) -> None:
     """Hear one case after the other until there are none, or until the budget is spent."""
-    for case, arm, jury in work:
+    for position, case, arm in work:
         fingerprint = case_fingerprint(case)
-        if store.has(arm, case.id, fingerprint):
+        heard = await store.heard(arm.number, case.id)
+        if heard is not None and heard.fingerprint == fingerprint:
             tally.skipped += 1
-            progress.skipped(case.id, jury.name)
+            progress.skipped(case.id, arm.jury.name)
             continue
+        await _note_change(case, fingerprint, heard, arm, store, tally)
         court.budget.check()
         try:
-            transcript = await hear(case, rubric, jury, court)
-            await store.add(arm, case, fingerprint, transcript)
+            transcript = await hear(case, rubric, arm.jury, court)
+            await store.add(
+                arm.number,
+                case,
+                fingerprint,
+                transcript,
+                position=position,
+                follows=heard.number if heard else 0,
+            )
         except BudgetSpent:
             raise
         except Exception:
@@ -106,20 +160,18 @@ async def _worker(
         progress.done(transcript)
 
 
-def case_fingerprint(case: Case) -> str:
-    """A hash of what the jurors could have read; a changed label does not make a new case."""
-    return _hash(case.model_dump(mode="json", exclude={"metadata", "group", "system"}))
+async def _note_change(
+    case: Case, fingerprint: str, heard: Heard | None, arm: _Arm, store: Store, tally: _Tally
+) -> None:
+    """Have it said if the case has other words than when this arm, or the one before it, heard it."""
+    if heard is None and arm.before is not None:
+        heard = await store.heard(arm.before, case.id)
+    if heard is None or heard.fingerprint == fingerprint:
+        return
+    before = store.case(case.id, heard.fingerprint)
+    if before is not None:
+        tally.changed(case.id, case_changes(before, store.kept(case)))
 
 
-def _manifest(rubric: Rubric, jury: Jury, seed: int) -> dict[str, Any]:
-    return {
-        "venire": version("venire"),
-        "rubric": rubric.model_dump(mode="json"),
-        "jury": jury.model_dump(mode="json"),
-        "prompts": prompts_hash(),
-        "seed": seed,
-    }
-
-
-def _hash(value: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+def _silent(line: str) -> None:
+    return None

@@ -16,11 +16,12 @@ from ..rubrics.case import count_cases, load_cases
 from ..rubrics.errors import VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
+from .deliberate import ready, refuse_unreadable
 from .progress import RunProgress
-from .protocols import protocol
 from .protocols.examples import worked_examples
 from .runner import Ended, run_study
-from .store import Store
+from .store import Location, Store
+from .withholding import tell_without_words, words_withheld
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +31,32 @@ class Session:
     cases: Path
     rubric: Rubric
     juries: Sequence[Jury]
-    folder: Path
+    folder: Location
+    """The run's directory, or the address of its database."""
     max_usd: float | None = None
     max_tokens: int | None = None
     max_seconds: float | None = None
     in_flight: int = 32
+    """Calls at a time, for each provider."""
+    at_once: int | None = None
+    """Deliberations at a time; as many as calls, unless it is said."""
     seed: int = 0
+    redact: bool = False
+    """Keep the words of cases and jurors out of the record."""
 
 
 def hold(session: Session, console: Console, *, quiet: bool, listener: Listener | None = None) -> Ended:
     """Run it to its end. Everything a user can get wrong is found before anything is written."""
+    with words_withheld(session.redact):
+        return _checked_and_held(session, console, quiet, listener)
+
+
+def _checked_and_held(session: Session, console: Console, quiet: bool, listener: Listener | None) -> Ended:
     total = count_cases(session.cases)
     names = [jury.name for jury in session.juries]
     for name in names:
         if names.count(name) > 1:
             raise VenireError(f"two arms are named {name!r}", remedy="give every jury its own name")
-    ways = [protocol(jury.protocol) for jury in session.juries]
     court = Court(
         budget=Budget(session.max_tokens, session.max_usd, session.max_seconds),
         seed=session.seed,
@@ -53,10 +64,14 @@ def hold(session: Session, console: Console, *, quiet: bool, listener: Listener 
         listener=listener,
         in_flight=session.in_flight,
     )
-    for jury, way in zip(session.juries, ways, strict=True):
-        court.check(jury, orchestrated=way.orchestrator)
+    for jury in session.juries:
+        ready(jury, court)
         worked_examples(jury.shots, session.rubric, court.scored)
-    return asyncio.run(_hold(session, court, total, console, quiet))
+        refuse_unreadable(load_cases(session.cases), session.rubric, jury, court)
+    try:
+        return asyncio.run(_hold(session, court, total, console, quiet))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
 def _ids(session: Session) -> frozenset[str]:
@@ -67,21 +82,27 @@ def _ids(session: Session) -> frozenset[str]:
 
 
 async def _hold(session: Session, court: Court, total: int, console: Console, quiet: bool) -> Ended:
-    store = Store.create(session.folder)
+    store = Store.create(session.folder, redact=session.redact)
+    if store.redacted and not session.redact:
+        console.print("this run was begun with --redact: it stays redacted")
+    if store.redacted:
+        asyncio.get_running_loop().set_exception_handler(tell_without_words)
     court.calls = store
     _stop_gently(court.budget, console)
     progress = RunProgress(total * len(session.juries), console, quiet=quiet)
     try:
-        with progress:
+        with progress, words_withheld(store.redacted):
             ended = await run_study(
                 load_cases(session.cases),
                 session.rubric,
                 session.juries,
                 store,
                 court,
-                at_once=session.in_flight,
+                at_once=session.at_once or session.in_flight,
                 seed=session.seed,
                 progress=progress,
+                total=total,
+                say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
             )
     finally:
         await court.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ..rubrics.ballot import Vote
 from ..rubrics.scale import Value
+from .analysis import Flag
 from .transcript import Abstained, Cast, Decided, Entry, Ledger, Said
 from .verdict import Outcome, Verdict
 
@@ -29,8 +30,8 @@ def safe(text: str) -> str:
     )
 
 
-def show(verdict: Verdict, console: Console) -> None:
-    """Print the whole deliberation."""
+def show(verdict: Verdict, console: Console, found: Sequence[Flag] = ()) -> None:
+    """Print the whole deliberation, and before it what was `found` to deserve a look."""
     transcript = verdict.transcript
     console.print(
         Text.assemble(
@@ -38,8 +39,8 @@ def show(verdict: Verdict, console: Console) -> None:
             ("  protocol ", "dim"), (transcript.protocol, "bold"),
         )
     )  # fmt: skip
-    for flag in transcript.flags:
-        console.print(Text(f"! the case seems to instruct the jury: {safe(flag)}", "yellow"))
+    for flag in found:
+        console.print(_flag(flag))
     teller = Teller()
     for entry in transcript.entries:
         console.print(teller.told(entry))
@@ -57,6 +58,20 @@ def show(verdict: Verdict, console: Console) -> None:
             f"steps, {usage.prompt}+{usage.completion} tokens, {price}, {transcript.seconds:.1f} s",
             "dim",
         )
+    )
+
+
+WEIGHTS = {1: "cyan", 2: "yellow", 3: "bold red", 4: "bold white on red"}
+"""How loudly a flag is told."""
+
+
+def _flag(flag: Flag) -> Text:
+    where = f" {flag.attribute}" if flag.attribute else ""
+    return Text.assemble(
+        ("! ", WEIGHTS[flag.weight]),
+        (flag.kind, WEIGHTS[flag.weight]),
+        (where, "bold"),
+        f": {safe(flag.text)}",
     )
 
 
@@ -99,6 +114,8 @@ class Teller:
                 )
                 if entry.note:
                     yield Text(f"  {safe(entry.note)}", "red")
+                if entry.declared:
+                    yield Text(f"  declares consensus on {', '.join(entry.declared)}", "green")
                 for dispute in entry.disputes:
                     to = ", ".join(dispute.to)
                     yield Text(f"  {dispute.attribute}: {safe(dispute.dispute)}")

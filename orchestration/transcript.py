@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -14,11 +15,26 @@ from ..agents.model import Usage
 from ..agents.orchestrator import Dispute, Finding
 from ..rubrics.ballot import Abstention, Ballot, Vote
 
-Purpose = Literal["blind", "revision", "challenge", "repeat"]
+CLERK = "clerk"
+"""Whose name code's own notes go under. The clerk is no seat: its notes cost no call and no step."""
+
+Purpose = Literal["blind", "revision", "challenge", "repeat", "argument", "vote"]
 
 StopReason = Literal[
-    "consensus", "complete", "stall", "turns", "rounds", "replans", "budget", "time", "orchestrator"
+    "consensus", "complete", "stall", "stable", "turns", "rounds", "replans", "budget", "time", "orchestrator"
 ]
+
+_REASONS: dict[str, StopReason] = {
+    "max_turns": "turns",
+    "max_rounds": "rounds",
+    "max_stalls": "stall",
+    "max_replans": "replans",
+    "max_tokens": "budget",
+    "max_usd": "budget",
+    "max_seconds": "time",
+    "stable_rounds": "stable",
+    "ks": "stable",
+}
 
 
 class Spent(BaseModel):
@@ -86,6 +102,8 @@ class Ledger(_Entry):
     author: Literal["orchestrator", "code"]
     """`code` when the orchestrator gave none and everyone concerned was asked instead."""
     replan: bool = False
+    declared: tuple[str, ...] = ()
+    """The attributes on which a moderator declared consensus and code found it so."""
     note: str = ""
 
     @property
@@ -135,6 +153,11 @@ class Stop(BaseModel):
     """What that limit was set to."""
     detail: str = ""
 
+    @classmethod
+    def at(cls, limit: str, value: float, detail: str = "") -> Stop:
+        """The stop by a limit, under the limit's name in the jury file."""
+        return cls(reason=_REASONS[limit], limit=limit, value=value, detail=detail)
+
     def __str__(self) -> str:
         told = f" ({self.limit}={self.value:g})" if self.limit and self.value is not None else ""
         return f"{self.reason}{told}" + (f": {self.detail}" if self.detail else "")
@@ -165,10 +188,13 @@ class Transcript(BaseModel):
 
     def add(self, entries: Iterable[Cast | Abstained | Ledger | Decided | Said]) -> Transcript:
         """The transcript with one more step, in which `entries` were made at the same time."""
-        step = self.steps + 1
-        fresh = tuple(
-            entry.model_copy(update={"step": step, "id": f"{step}/{entry.speaker}"}) for entry in entries
-        )
+        step = self.entries[-1].step + 1 if self.entries else 1
+        spoken = Counter[str]()
+        fresh: list[Cast | Abstained | Ledger | Decided | Said] = []
+        for entry in entries:
+            spoken[entry.speaker] += 1
+            again = f"/{spoken[entry.speaker]}" if spoken[entry.speaker] > 1 else ""
+            fresh.append(entry.model_copy(update={"step": step, "id": f"{step}/{entry.speaker}{again}"}))
         return self.model_copy(update={"entries": (*self.entries, *fresh)}) if fresh else self
 
     def ended(self, stop: Stop) -> Transcript:
@@ -177,7 +203,7 @@ class Transcript(BaseModel):
     @property
     def steps(self) -> int:
         """How many serial steps it took."""
-        return self.entries[-1].step if self.entries else 0
+        return len({entry.step for entry in self.entries if entry.speaker != CLERK})
 
     @property
     def rounds(self) -> int:
@@ -202,13 +228,24 @@ class Transcript(BaseModel):
         return tuple(entry for entry in self.entries if isinstance(entry, Abstained))
 
     def standing(self, *, before_round: int | None = None) -> Mapping[str, Mapping[str, Standing]]:
-        """Each attribute's standing votes by juror: the last valid one of each, in seat order."""
+        """Each attribute's standing votes by juror: the last valid one of each, in seat order.
+
+        A judge's repeats stand for as long as nobody else has voted: after that it has one vote like the rest.
+        """
         votes: dict[str, dict[str, Standing]] = {}
+        shared: set[str] = set()
+        repeats: set[str] = set()
         for entry in self.ballots:
             if before_round is not None and entry.round >= before_round:
                 continue
             for vote in entry.ballot.votes:
                 votes.setdefault(vote.attribute, {})[entry.speaker] = Standing(entry.id, entry.speaker, vote)
+                if entry.purpose != "repeat":
+                    shared.add(vote.attribute)
+                elif entry.speaker not in self.seats:
+                    repeats.add(entry.speaker)
+        for attribute in shared:
+            votes[attribute] = {n: held for n, held in votes[attribute].items() if n not in repeats}
         return votes
 
     @property

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ..agents.orchestrator import Finding
 from ..personas.jury import CountingRule, Jury
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Scale, Value
-from . import counting
-from .stopping import settled, spread, values_of
+from .counting import Count, Tally, counting_rule
+from .stopping import spread, values_of
 from .transcript import Decided, Standing, Stop, Transcript
 
 Status = Literal["reached", "hung", "not_applicable"]
@@ -64,19 +63,17 @@ class Verdict(BaseModel):
         return self.outcomes[attribute]
 
 
-def verdict(transcript: Transcript, rubric: Rubric, jury: Jury, *, count: CountingRule) -> Verdict:
-    """The verdict that `transcript` implies under the counting rule."""
+def verdict(
+    transcript: Transcript, rubric: Rubric, jury: Jury, *, count: CountingRule, learned: Count | None = None
+) -> Verdict:
+    """The verdict that `transcript` implies under the counting rule.
+
+    A rule that learns from a whole run learns from this one case, unless what it `learned` is given.
+    """
     standing = transcript.standing()
-    findings = {
-        finding.attribute: finding
-        for entry in transcript.entries
-        if isinstance(entry, Decided)
-        for finding in entry.findings
-    }
-    outcomes = {
-        name: _outcome(standing.get(name, {}), findings.get(name), rubric.scale_of(name), jury, count)
-        for name in rubric.names
-    }
+    counted = tallies(transcript, rubric, jury)
+    by = learned or counting_rule(count).over(counted)
+    outcomes = {tally.attribute: _outcome(standing.get(tally.attribute, {}), tally, by) for tally in counted}
     reached = {name: o.value for name, o in outcomes.items() if o.status == "reached" and o.value is not None}
     assert transcript.stop is not None
     return Verdict(
@@ -89,39 +86,40 @@ def verdict(transcript: Transcript, rubric: Rubric, jury: Jury, *, count: Counti
     )
 
 
-def _outcome(
-    standing: Mapping[str, Standing], finding: Finding | None, scale: Scale, jury: Jury, count: CountingRule
-) -> Outcome:
-    cast = values_of(standing)
-    if len(cast) < jury.quorum:
-        return _hung(standing, f"{len(cast)} of the {jury.quorum} votes that a quorum needs")
-    votes = [value for value in cast if value != NOT_APPLICABLE]
-    if 2 * len(votes) < len(cast):
+def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:
+    """What there is to count of one deliberation, attribute by attribute."""
+    standing = transcript.standing()
+    findings = {
+        finding.attribute: finding
+        for entry in transcript.entries
+        if isinstance(entry, Decided)
+        for finding in entry.findings
+    }
+    return [
+        Tally(
+            case=transcript.case,
+            attribute=name,
+            scale=rubric.scale_of(name),
+            cast={juror: held.vote.value for juror, held in standing.get(name, {}).items()},
+            finding=findings.get(name),
+            jury=jury,
+        )
+        for name in rubric.names
+    ]
+
+
+def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count) -> Outcome:
+    jury, scale = tally.jury, tally.scale
+    if len(tally.cast) < jury.quorum:
+        return _hung(standing, f"{len(tally.cast)} of the {jury.quorum} votes that a quorum needs")
+    if 2 * len(tally.votes) < len(tally.cast):
         return _outcome_of("not_applicable", None, standing, scale, "majority", jury.tolerance)
-    if count == "decision":
-        if finding is not None:
-            status: Status = "not_applicable" if finding.value == NOT_APPLICABLE else "reached"
-            value = None if status == "not_applicable" else finding.value
-            return _outcome_of(status, value, standing, scale, "decision", jury.tolerance, finding.rationale)
-        if not settled(cast, jury.tolerance):
-            return _hung(standing, "the jurors did not agree and nobody decided")
-        return _outcome_of(
-            "reached", _counted(votes, scale, "median"), standing, scale, "consensus", jury.tolerance
-        )
-    if scale.level == "binary" and count == "median" and 2 * votes.count(scale.ends[0]) == len(votes):
-        return _hung(standing, "the votes are tied, and a scale of two values has no middle")
-    if len(votes) < jury.quorum:
-        return _hung(
-            standing, f"{len(votes)} of the {jury.quorum} votes that a quorum needs say that it applies"
-        )
-    return _outcome_of("reached", _counted(votes, scale, count), standing, scale, count, jury.tolerance)
-
-
-def _counted(votes: Sequence[Value], scale: Scale, rule: str) -> Value:
-    if not scale.ordered or rule == "mode":
-        return counting.mode(votes)
-    value = getattr(counting, rule)([float(vote) for vote in votes])
-    return int(value) if float(value).is_integer() and all(isinstance(v, int) for v in votes) else value
+    value, method, why = count(tally)
+    if value is None:
+        return _hung(standing, why)
+    if value == NOT_APPLICABLE:
+        return _outcome_of("not_applicable", None, standing, scale, method, jury.tolerance, why)
+    return _outcome_of("reached", value, standing, scale, method, jury.tolerance, why)
 
 
 def _outcome_of(

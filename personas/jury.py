@@ -18,15 +18,19 @@ from pydantic import (
 )
 
 from ..rubrics.errors import VenireError
-from ..rubrics.files import load_yaml, wrong
-from ..rubrics.rubric import Name, library_file
+from ..rubrics.files import load_yaml, nearest, wrong
+from ..rubrics.plugins import library_file, registered
+from ..rubrics.rubric import Name
 from .persona import Persona, load_persona
 
 LIBRARY = Path(__file__).parent / "juries"
+GROUP = "venire.juries"
 
 SeatName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 
-CountingRule = Literal["mean", "median", "mode", "trimmed", "weighted", "dawid-skene", "decision"]
+CountingRule = str
+"""The name that a counting rule is registered under: `mean`, `median`, `decision` ..."""
+COUNTING = "venire.counting"
 
 
 class ModelSettings(BaseModel):
@@ -97,6 +101,36 @@ class Limits(BaseModel):
     max_usd: float | None = Field(default=None, gt=0)
     max_seconds: float | None = Field(default=None, gt=0)
 
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        # Jurors may go back and forth for ever, and a free model never spends a token or a dollar.
+        if self.max_rounds is None and self.max_turns is None and self.max_seconds is None:
+            raise ValueError(
+                "nothing is sure to end the deliberation\nset max_rounds, max_turns or max_seconds"
+            )
+        return self
+
+
+class EarlyStop(BaseModel):
+    """Further reasons to stop before a limit does: that going on would change nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stable_rounds: int | None = Field(default=None, ge=1)
+    """Stop when no vote changed in this many rounds in a row, even if new evidence was quoted."""
+    ks: float | None = Field(default=None, gt=0, le=1)
+    """Stop when the votes of two rounds in a row are distributed alike: their Kolmogorov-Smirnov statistic, on
+    the attribute where it is largest, lies below this. 0.1 is strict."""
+
+
+class Debaters(BaseModel):
+    """Who argues in the `debate` protocol."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    high: SeatName
+    low: SeatName
+
 
 class Shots(BaseModel):
     """Worked examples for a single judge: cases people have already scored, drawn by seed."""
@@ -139,14 +173,26 @@ class Jury(BaseModel):
     """With fewer votes than this an attribute is hung."""
     count: CountingRule | None = None
     """How votes become a value; without it, the protocol's own rule."""
+    weights: dict[SeatName, Annotated[float, Field(ge=0)]] = {}
+    """For `count: weighted`: how much each juror counts; without any, its agreement with the others over the run."""
+    stop: EarlyStop = EarlyStop()
     challenge: bool = True
     """Whether an instant unanimous score at the end of its scale is challenged once."""
     repeats: int = Field(default=1, ge=1)
     """How often a single judge is asked."""
     shots: Shots | None = None
     escalation: Escalation = Escalation()
+    debate: Debaters | None = None
+    """The advocates; without it the seats with the high-scoring and the low-scoring persona, else the first two."""
     seats: tuple[Seat, ...] = Field(min_length=1)
     orchestrator: ModelSettings = ModelSettings()
+
+    @field_validator("count")
+    @classmethod
+    def _a_known_rule(cls, value: str | None) -> str | None:
+        if value is not None and value not in (rules := registered(COUNTING)):
+            raise ValueError(f"no counting rule named {value!r}\n{nearest(value, rules)}")
+        return value
 
     @model_validator(mode="after")
     def _seats_fit(self) -> Self:
@@ -154,8 +200,17 @@ class Jury(BaseModel):
         for number, name in enumerate(names):
             if name in names[:number]:
                 raise wrong(f"two seats are named {name!r}\ngive every seat its own name", "seats", number)
-            if name == "orchestrator":
-                raise wrong("'orchestrator' is not a juror's name\nrename the seat", "seats", number)
+            if name in ("orchestrator", "clerk"):
+                raise wrong(f"{name!r} is not a juror's name\nrename the seat", "seats", number)
+        for name in self.weights:
+            if name not in names:
+                raise wrong(f"no seat named {name!r}\n{nearest(name, names)}", "weights")
+        if self.debate is not None:
+            for name in (self.debate.high, self.debate.low):
+                if name not in names:
+                    raise wrong(f"no seat named {name!r}\n{nearest(name, names)}", "debate")
+            if self.debate.high == self.debate.low:
+                raise wrong(f"{self.debate.high!r} cannot argue both sides\nname two seats", "debate")
         seated = len(names) * (self.repeats if self.protocol == "single" else 1)
         if self.quorum > seated:
             raise wrong(f"{self.quorum} with {seated} to vote can never be met\nlower the quorum", "quorum")
@@ -164,6 +219,17 @@ class Jury(BaseModel):
     @cached_property
     def seat_names(self) -> tuple[str, ...]:
         return tuple(seat.name for seat in self.seats)
+
+    @cached_property
+    def first_repeats(self) -> tuple[int, ...]:
+        """Where each seat's repeats start, so that seats alike in all but their names give answers of their own."""
+        alike: list[tuple[object, ...]] = []
+        starts: list[int] = []
+        for seat in self.seats:
+            kind = tuple(value for name, value in seat if name != "name")
+            starts.append(alike.count(kind) * max(self.repeats, self.escalation.repeats))
+            alike.append(kind)
+        return tuple(starts)
 
     def fill(self, *, model: str | None, base_url: str | None = None) -> Jury:
         """The jury with `model` in every seat that names none, the orchestrator's included."""
@@ -187,5 +253,5 @@ def load_jury(name_or_path: str | Path) -> Jury:
     """The jury in a file, or the library's jury of that name, with its personas."""
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml") and not path.exists():
-        path = library_file(LIBRARY, str(name_or_path), "jury")
+        path = library_file(GROUP, str(name_or_path), "jury")
     return load_yaml(path, Jury)

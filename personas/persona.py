@@ -7,9 +7,11 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..rubrics.files import load_yaml
-from ..rubrics.rubric import Name, library_file
+from ..rubrics.plugins import library_file
+from ..rubrics.rubric import Name
 
 LIBRARY = Path(__file__).parent / "library"
+GROUP = "venire.personas"
 
 
 class Persona(BaseModel):
@@ -28,4 +30,4 @@ def load_persona(name_or_path: str | Path) -> Persona:
     path = Path(name_or_path)
     if path.suffix in (".yaml", ".yml"):
         return load_yaml(path, Persona)
-    return load_yaml(library_file(LIBRARY, str(name_or_path), "persona"), Persona)
+    return load_yaml(library_file(GROUP, str(name_or_path), "persona"), Persona)

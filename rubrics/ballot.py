@@ -10,7 +10,7 @@ from .evidence import Quote
 from .scale import Value
 
 AbstentionReason = Literal[
-    "unparsable", "out_of_scale", "refused", "timeout", "unavailable", "no_record", "limit"
+    "unparsable", "out_of_scale", "refused", "timeout", "unavailable", "no_record", "limit", "too_long"
 ]
 
 

@@ -100,12 +100,13 @@ def _csv_rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict
                     remedy=f"{near_column(column, header)}the columns {', '.join(required)} are required",
                 )
         for row in reader:
-            if None in row:
+            cells = len(header) + len(row.pop(None, [])) - sum(cell is None for cell in row.values())
+            if cells != len(header):
                 raise InvalidFile(
-                    f"{path}:{reader.line_num}: more cells than columns",
-                    remedy="quote cells that contain a comma",
+                    f"{path}:{reader.line_num}: {cells} cells under {len(header)} columns",
+                    remedy="quote cells that contain a comma, and give every row a cell for each column",
                 )
-            yield reader.line_num, {key: cell if cell is not None else "" for key, cell in row.items()}
+            yield reader.line_num, dict(row)
     except csv.Error as error:
         raise InvalidFile(
             f"{path}:{reader.line_num}: not valid CSV: {error}", remedy="check the quotes near that line"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from .errors import InvalidFile
 from .files import near_column, read_rows
 
 _LONG = ("case", "rater", "attribute", "value")
+_WIDE = ("case", "rater")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,26 +22,37 @@ class Rating:
     case: str
     rater: str
     attribute: str
-    value: float | str
-    """A number where it reads as one, otherwise the word."""
-    round: int = 1
-    rationale: str = ""
+    value: float | str | None
+    """A number where it reads as one, otherwise the word; None where it was left blank."""
+    round: int | None = None
+    rationale: str | None = None
 
 
 def read_ratings(path: Path, *, wide: bool = False) -> Iterator[Rating]:
-    """Each rating of a .csv or .jsonl file; blank values are left out, a rating given twice is an error."""
-    seen: dict[tuple[str, str, str, int], int] = {}
+    """Each rating of a .csv or .jsonl file in turn; a rating given twice is an error."""
+    required = _WIDE if wide else _LONG
+    seen: dict[tuple[str, str, str, int | None], int] = {}
     rows = 0
-    for line, row in read_rows(path):
+    for line, row in read_rows(path, required=required):
         rows += 1
-        for rating in _wide(path, line, row) if wide else _long(path, line, row):
-            key = (rating.case, rating.rater, rating.attribute, rating.round)
-            if key in seen:
+        for column in required:
+            if column not in row:
                 raise InvalidFile(
-                    f"{path}:{line}: {rating.rater!r} rated {rating.attribute!r} of {rating.case!r} on line {seen[key]} too",
+                    f"{path}:{line}: no column {column!r}",
+                    remedy=f"{near_column(column, row)}ratings have case,rater,attribute,value; "
+                    "one column an attribute is the wide form",
+                )
+        for cells in _cells(path, line, row) if wide else [row]:
+            rating = _rating(f"{path}:{line}", cells)
+            key = (rating.case, rating.rater, rating.attribute, rating.round)
+            if key in seen and rating.value is not None:
+                raise InvalidFile(
+                    f"{path}:{line}: {rating.rater!r} rated {rating.attribute!r} of {rating.case!r} on line "
+                    f"{seen[key]} too",
                     remedy="keep one of the two, or number them in a column 'round'",
                 )
-            seen[key] = line
+            if rating.value is not None:
+                seen[key] = line
             yield rating
     if not rows:
         raise InvalidFile(
@@ -47,72 +60,53 @@ def read_ratings(path: Path, *, wide: bool = False) -> Iterator[Rating]:
         )
 
 
-def _long(path: Path, line: int, row: Mapping[str, Any]) -> Iterator[Rating]:
-    for column in _LONG:
-        if column not in row:
-            raise InvalidFile(
-                f"{path}:{line}: no column {column!r}",
-                remedy=f"{near_column(column, row)}ratings have case,rater,attribute,value (one column an attribute: --wide)",
-            )
-    if row["value"] in (None, ""):
-        return
-    yield Rating(
-        case=_required(path, line, row, "case"),
-        rater=_required(path, line, row, "rater"),
-        attribute=_required(path, line, row, "attribute"),
-        value=_value(path, line, row["value"]),
-        round=_round(path, line, row.get("round")),
-        rationale=str(row.get("rationale") or ""),
+def _cells(path: Path, line: int, row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A wide row as long ones."""
+    attributes = [name for name in row if name not in (*_WIDE, "round", "rationale")]
+    if not attributes:
+        raise InvalidFile(
+            f"{path}:{line}: no attribute beside case and rater", remedy="give one column per attribute"
+        )
+    for attribute in attributes:
+        yield {**row, "attribute": attribute, "value": row[attribute]}
+
+
+def _rating(where: str, row: Mapping[str, Any]) -> Rating:
+    named = {column: _text(row[column]) for column in ("case", "rater", "attribute")}
+    for column, text in named.items():
+        if not text:
+            raise InvalidFile(f"{where}: {column!r} is blank", remedy=f"write the {column} of every rating")
+    rationale = row.get("rationale")
+    return Rating(
+        **named,
+        value=_value(where, row["value"]),
+        round=_round(where, row.get("round")),
+        rationale=None if _text(rationale) == "" else str(rationale),
     )
 
 
-def _wide(path: Path, line: int, row: Mapping[str, Any]) -> Iterator[Rating]:
-    for column in ("case", "rater"):
-        if column not in row:
-            raise InvalidFile(
-                f"{path}:{line}: no column {column!r}", remedy="wide ratings start with case,rater"
-            )
-    for attribute, value in row.items():
-        if attribute in ("case", "rater", "round", "rationale") or value in (None, ""):
-            continue
-        yield Rating(
-            case=_required(path, line, row, "case"),
-            rater=_required(path, line, row, "rater"),
-            attribute=attribute,
-            value=_value(path, line, value),
-            round=_round(path, line, row.get("round")),
-        )
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
 
 
-def _required(path: Path, line: int, row: Mapping[str, Any], column: str) -> str:
-    text = str(row[column] if row[column] is not None else "").strip()
-    if not text:
-        raise InvalidFile(f"{path}:{line}: {column!r} is blank", remedy=f"write the {column} of every rating")
-    return text
-
-
-def _value(path: Path, line: int, value: Any) -> float | str:
+def _value(where: str, value: Any) -> float | str | None:
+    if value is None or (isinstance(value, str) and value.strip().casefold() in ("", "nan")):
+        return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise InvalidFile(
-            f"{path}:{line}: value {value!r} is not a number or a word", remedy="write the score"
-        )
+        raise InvalidFile(f"{where}: {value!r} is not a single value", remedy="give a number or a word")
     try:
         number = float(value)
     except ValueError:
         return str(value).strip()
-    if number != number or number in (float("inf"), float("-inf")):
-        raise InvalidFile(
-            f"{path}:{line}: value {value!r} is not a score", remedy="leave a missing value blank"
-        )
-    return number
+    if math.isinf(number):
+        raise InvalidFile(f"{where}: {value!r} is not a score", remedy="leave a missing value blank")
+    return None if math.isnan(number) else number
 
 
-def _round(path: Path, line: int, value: Any) -> int:
-    if value in (None, ""):
-        return 1
+def _round(where: str, value: Any) -> int | None:
+    if _text(value) == "":
+        return None
     try:
         return int(value)
-    except ValueError:
-        raise InvalidFile(
-            f"{path}:{line}: round {value!r} is not a number", remedy="write 1, 2, ..."
-        ) from None
+    except (TypeError, ValueError):
+        raise InvalidFile(f"{where}: round {value!r} is not a number", remedy="write 1, 2, ...") from None

@@ -11,9 +11,9 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from .case import Case
-from .errors import VenireError
 from .evidence import Exhibit
 from .files import load_yaml, nearest, wrong
+from .plugins import library_file
 from .scale import Anchors, Scale, Value
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
@@ -152,6 +152,7 @@ class Rubric(BaseModel):
 
 
 LIBRARY = Path(__file__).parent / "library"
+GROUP = "venire.rubrics"
 
 
 def load_rubric(name_or_path: str | Path) -> Rubric:
@@ -159,14 +160,4 @@ def load_rubric(name_or_path: str | Path) -> Rubric:
     path = Path(name_or_path)
     if path.suffix in (".yaml", ".yml") or path.exists():
         return load_yaml(path, Rubric)
-    return load_yaml(library_file(LIBRARY, str(name_or_path), "rubric"), Rubric)
-
-
-def library_file(library: Path, name: str, noun: str) -> Path:
-    """The library's file for `name`; an error that names the nearest one when there is none."""
-    found = {path.stem: path for path in sorted(library.glob("*.yaml"))}
-    if name not in found:
-        raise VenireError(
-            f"no {noun} named {name!r}, in the library or as a file", remedy=nearest(name, found)
-        )
-    return found[name]
+    return load_yaml(library_file(GROUP, str(name_or_path), "rubric"), Rubric)

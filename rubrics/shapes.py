@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
@@ -100,16 +101,16 @@ def ballot_schema(rubric: Rubric, attributes: Sequence[str] | None = None, **opt
 def votes_from(filled: BaseModel, exhibits: Sequence[Exhibit]) -> tuple[Vote, ...]:
     """The votes in a filled ballot, each quote checked against the exhibits."""
     votes: list[Vote] = []
-    for attribute in type(filled).model_fields:
-        answer: Any = getattr(filled, attribute)
+    for attribute, answer in vars(filled).items():
+        given = vars(answer)
         votes.append(
             Vote(
                 attribute=attribute,
-                value=answer.score,
-                rationale=answer.rationale,
-                evidence=tuple(find_quote(text, exhibits) for text in answer.evidence if has_words(text)),
-                moved_by=getattr(answer, "moved_by", ""),
-                confidence=getattr(answer, "confidence", None),
+                value=given["score"],
+                rationale=given["rationale"],
+                evidence=tuple(find_quote(text, exhibits) for text in given["evidence"] if has_words(text)),
+                moved_by=given.get("moved_by", ""),
+                confidence=given.get("confidence"),
             )
         )
     return tuple(votes)
@@ -120,8 +121,16 @@ def has_words(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
+class Schema(dict[str, Any]):
+    """A JSON schema, whose text is made once however often it is sent."""
+
+    @cached_property
+    def text(self) -> str:
+        return json.dumps(self)
+
+
 @lru_cache(maxsize=512)
-def inline(shape: type[BaseModel]) -> dict[str, Any]:
+def inline(shape: type[BaseModel]) -> Schema:
     """The JSON schema of `shape` with every reference written out, titles dropped."""
     schema = shape.model_json_schema()
     definitions = schema.pop("$defs", {})
@@ -141,7 +150,7 @@ def inline(shape: type[BaseModel]) -> dict[str, Any]:
             if key != "title"
         }
 
-    return written_out(schema)
+    return Schema(written_out(schema))
 
 
 def _not_a_boolean(value: Any) -> Any:

@@ -105,7 +105,7 @@ def test_a_wrong_jury(tmp_path: Path, text: str, problem: str) -> None:
         ("cases.jsonl", b"", "no cases in it"),
         ("cases.csv", b"id,outptu\n1,x\n", ":1: no column 'output'"),
         ("cases.csv", b"id,output\n1,x\n1,y\n", ":3: the id '1' was used on line 2"),
-        ("cases.csv", b"id,output\n1,x,y\n", ":2: more cells than columns"),
+        ("cases.csv", b"id,output\n1,x,y\n", ":2: 3 cells under 2 columns"),
         ("cases.csv", b"id,output\n", "no cases in it"),
         ("missing.jsonl", None, "no such file"),
     ],
@@ -124,7 +124,7 @@ def test_a_wrong_case_file(tmp_path: Path, name: str, content: bytes | None, pro
     ("content", "problem"),
     [
         ("case,rater,attribute,value\nc,r,a,1\nc,r,a,2\n", ":3:"),
-        ("case,rater,atribute,value\nc,r,a,1\n", ":2: no column 'attribute'"),
+        ("case,rater,atribute,value\nc,r,a,1\n", ":1: no column 'attribute'"),
         ("case,rater,attribute,value\n,r,a,1\n", ":2: 'case' is blank"),
         ("", "no ratings"),
     ],

@@ -33,7 +33,7 @@ TEXT = 160
 QUOTE = 80
 QUOTES = 2
 
-_CHUNK = 128
+_CHUNK = 64
 _SLOTS = 2
 """Prompts kept for reuse: the jurors' and the orchestrator's open with different words and take turns."""
 _THREADS = 4
@@ -52,6 +52,8 @@ def connect(settings: ModelSettings) -> LocalProvider:
 
 class LocalProvider:
     """One weights file. It is loaded at the first request, once in a process, and serves one request at a time."""
+
+    at_once = 1
 
     def __init__(self, path: Path, *, context: int = CONTEXT) -> None:
         self._engine: Engine | None = _borrow(path, context)
@@ -84,8 +86,9 @@ class Engine:
         self._server: Any = None
         self._key = secrets.token_hex(16)
         self._held: list[list[int]] = [[] for _ in range(_SLOTS)]
-        """What each slot holds: the prompt last computed there, least recently used slot first."""
+        """The prompt last computed in each slot; empty where that is not certain."""
         self._order = list(range(_SLOTS))
+        """The slots, least recently used first."""
 
     def ask(self, request: Request, gone: threading.Event) -> Future[Reply]:
         """The answer, in its turn. Setting `gone` ends the work at the next token."""
@@ -295,15 +298,15 @@ def _whole_chunks_in_common(held: Sequence[int], tokens: Sequence[int]) -> int:
 
 def _sampling(request: Request) -> dict[str, Any]:
     """The seat's own settings over defaults that give the same text every time and do not go round in circles."""
-    asked = {key: value for key, value in request.settings.items() if key in ("temperature", "top_p", "max_tokens")}
+    asked = {
+        key: value for key, value in request.settings.items() if key in ("temperature", "top_p", "max_tokens")
+    }
     seed = int(request.settings.get("seed", 0)) + request.repeat
     return {"temperature": 0, "repeat_penalty": 1.1, **asked, "seed": seed}
 
 
 def _grammar(schema: Mapping[str, Any]) -> str:
-    import xllamacpp
-
-    return xllamacpp.json_schema_to_grammar({**schema, **_COMPACT})
+    return _llama().json_schema_to_grammar({**schema, **_COMPACT})
 
 
 def _load(path: Path, context: int, key: str) -> Any:
@@ -313,7 +316,8 @@ def _load(path: Path, context: int, key: str) -> Any:
     params.model.path = str(path)
     params.verbosity = -1
     params.warmup = False
-    threads = min(_THREADS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = min(_THREADS, cores)
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
 
     params.n_parallel = _SLOTS
@@ -365,7 +369,9 @@ def _own_file(name: str) -> Path:
         raise VenireError(f"no model file at {name}", remedy="write it as local/PATH.gguf, or plain `local`")
     with path.open("rb") as file:
         if file.read(4) != b"GGUF":
-            raise VenireError(f"{name} is not a GGUF file", remedy="llama.cpp reads GGUF; convert the model first")
+            raise VenireError(
+                f"{name} is not a GGUF file", remedy="llama.cpp reads GGUF; convert the model first"
+            )
     return path
 
 

@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
 from ...personas.jury import ModelSettings
-from ..model import Provider
+from ..model import Provider, Reply
 
 GROUP = "venire.clients"
 _DEFAULT = "litellm"
@@ -43,7 +43,9 @@ class Queued:
 
     def __init__(self, road: Provider, in_flight: int) -> None:
         self.road = road
-        self.seats = asyncio.Semaphore(in_flight)
+        self.seats = asyncio.Semaphore(min(in_flight, getattr(road, "at_once", in_flight)))
+        self.asked: dict[str, asyncio.Future[Reply | None]] = {}
+        """The requests that are being answered, by their keys."""
 
 
 class Providers:
@@ -52,8 +54,14 @@ class Providers:
     def __init__(self, in_flight: int) -> None:
         self._in_flight = in_flight
         self._open: dict[tuple[str | None, ...], Queued] = {}
+        self._known: dict[ModelSettings, Queued] = {}
 
     def get(self, settings: ModelSettings) -> Queued:
+        if settings not in self._known:
+            self._known[settings] = self._opened(settings)
+        return self._known[settings]
+
+    def _opened(self, settings: ModelSettings) -> Queued:
         model = settings.model or "local"
         road = road_for(model)
         key = (prefix_of(model), settings.base_url, settings.api_key_env, model if road.per_model else None)

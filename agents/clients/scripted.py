@@ -32,6 +32,10 @@ class Line(BaseModel):
     to: list[str] | None = None
     """Whom the orchestrator asks; everyone, unless it is said."""
     weighed: list[str] | None = None
+    finding: Literal["disputed", "consensus"] = "consensus"
+    """Of a moderator: whether it declares the jury agreed."""
+    answering: str = ""
+    """Of a moderator: whose argument is to be answered."""
 
 
 class Script(BaseModel):

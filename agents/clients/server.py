@@ -62,7 +62,7 @@ class ServerProvider:
             sent = self._format
             started = time.perf_counter()
             status, headers, raw = await self._post(_body(request, sent))
-            if status == 400 and request.schema is not None and sent in _WEAKER and _about_format(raw):
+            if status in (400, 422) and request.schema is not None and sent in _WEAKER and _about_format(raw):
                 # Not every server knows response_format: ask for less, for the rest of the run.
                 self._format = _WEAKER[sent]
                 continue
@@ -95,20 +95,21 @@ class ServerProvider:
 
 
 def _body(request: Request, form: _Format) -> bytes:
-    settings = {name: value for name, value in request.settings.items() if name != "base_url"}
     body: dict[str, Any] = {
         "model": request.model.partition("/")[2],
         "messages": [{"role": message.role, "content": message.content} for message in request.messages],
-        **settings,
+        **{name: value for name, value in request.settings.items() if name != "base_url"},
     }
-    if request.schema is not None and form == "json_schema":
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "strict": True, "schema": request.schema},
-        }
-    elif request.schema is not None and form == "json_object":
-        body["response_format"] = {"type": "json_object"}
-    return json.dumps(body).encode()
+    if "seed" in body:
+        # With one seed for all, every repeat would be the same answer.
+        body["seed"] += request.repeat
+    text = json.dumps(body)
+    if request.schema is not None and form != "text":
+        # The schema is the longest part and always the same: its text is spliced in, not made again.
+        named = f'{{"name": "answer", "strict": true, "schema": {request.schema.text}}}'
+        wanted = f', "json_schema": {named}' if form == "json_schema" else ""
+        text = f'{text[:-1]}, "response_format": {{"type": "{form}"{wanted}}}}}'
+    return text.encode()
 
 
 def _about_format(raw: bytes) -> bool:
@@ -119,13 +120,13 @@ def _about_format(raw: bytes) -> bool:
 def _failure(status: int, headers: Mapping[str, str], text: str) -> ModelFailure:
     detail = f"HTTP {status}: {' '.join(text.split())[:300]}"
     if status in _BUSY or status >= 500:
-        return TransientFailure(detail, retry_after=_retry_after(headers.get("Retry-After")))
+        return TransientFailure(detail, retry_after=retry_after(headers.get("Retry-After")))
     if "content_filter" in text or "content_policy" in text:
         return ModelFailure("refused", detail)
     return ModelFailure("unavailable", detail)
 
 
-def _retry_after(header: str | None) -> float | None:
+def retry_after(header: str | None) -> float | None:
     """Seconds to wait, from either form of the header; None when it says nothing usable."""
     if not header:
         return None

@@ -1,5 +1,6 @@
 """Krippendorff's alpha: agreement of any number of raters, at any level, with gaps."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,9 @@ from .matrix import FloatArray, InvalidRatings, Matrix, matrix, on_scale
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
+Observed = Callable[[FloatArray, FloatArray], FloatArray]
+"""From weights and the mean ranks of values, a row per resample, to the disagreement observed."""
+
 FEW_VALUES = 40
 """Up to here a table of coincidences per case is cheaper than ranking every rating in every resample."""
 
@@ -114,26 +118,35 @@ def _ordinal(values: FloatArray, scale: FloatArray) -> Statistic:
     second moments: of all ratings for chance, of coincident ones for what was observed.
     """
     counts = _counts(values, scale)
-    free = counts.sum(axis=1) - 1
-    q = len(scale)
-    upper = np.triu_indices(q)
-    if q <= FEW_VALUES:
-        coincident = (counts[:, :, None] * counts[:, None, :] / free[:, None, None])[:, upper[0], upper[1]]
-
-    def observed(weights: FloatArray, used: FloatArray, rank: FloatArray) -> FloatArray:
-        if q <= FEW_VALUES:
-            return 2 * ((weights @ coincident) * (rank[:, upper[0]] - rank[:, upper[1]]) ** 2).sum(axis=1)
-        first, second = rank @ counts.T, rank**2 @ counts.T
-        return (weights * 2 * ((free + 1) * second - first**2) / free).sum(axis=1)
+    observed = _over_coincidences(counts) if len(scale) <= FEW_VALUES else _over_cases(counts)
 
     def alpha(weights: FloatArray) -> FloatArray:
         used = weights @ counts
         n = used.sum(axis=1)
         rank = used.cumsum(axis=1) - used / 2 - n[:, None] / 2
         expected = 2 * n * (used * rank**2).sum(axis=1) - 2 * (used * rank).sum(axis=1) ** 2
-        return _alpha(observed(weights, used, rank), expected, n)
+        return _alpha(observed(weights, rank), expected, n)
 
     return alpha
+
+
+def _over_coincidences(counts: FloatArray) -> Observed:
+    """Observed disagreement from how often each two values meet in a case."""
+    free = counts.sum(axis=1) - 1
+    low, high = np.triu_indices(counts.shape[1], 1)
+    meetings = counts[:, low] * counts[:, high] / free[:, None]
+    return lambda weights, rank: 2 * ((weights @ meetings) * (rank[:, low] - rank[:, high]) ** 2).sum(axis=1)
+
+
+def _over_cases(counts: FloatArray) -> Observed:
+    """Observed disagreement from the first two moments of the ranks in each case."""
+    size = counts.sum(axis=1)
+
+    def observed(weights: FloatArray, rank: FloatArray) -> FloatArray:
+        first, second = rank @ counts.T, rank**2 @ counts.T
+        return (weights * 2 * (size * second - first**2) / (size - 1)).sum(axis=1)
+
+    return observed
 
 
 def _counts(values: FloatArray, scale: FloatArray) -> FloatArray:

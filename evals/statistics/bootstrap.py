@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtr, ndtri, stdtrit
 
 from .estimate import Estimate, undefined
@@ -124,15 +125,29 @@ def _weights(rng: np.random.Generator, frequency: IntArray, resamples: int) -> I
     step = max(1, CHUNK // n)
     row_starts = np.arange(step)[:, None] * kinds
     kind = np.repeat(np.arange(kinds), frequency)
-    short = np.uint16 if n < 2**16 else np.int64
     for start in range(0, resamples, step):
         rows = min(step, resamples - start)
         if kinds < n / 4:
             yield rng.multinomial(n, frequency / n, size=rows).astype(float)
             continue
-        drawn = rng.integers(0, n, size=(rows, n), dtype=short)
+        drawn = _cases(rng, n, rows)
         cell = (drawn if kinds == n else kind[drawn]) + row_starts[:rows]
         yield np.bincount(cell.ravel(), minlength=rows * kinds).reshape(rows, kinds).astype(float)
+
+
+def _cases(rng: np.random.Generator, n: int, rows: int) -> npt.NDArray[np.integer]:
+    """Rows of n case numbers, all equally likely.
+
+    Up to 32,768 cases a number takes sixteen bits: their range is cut into n equal runs, and what lies past
+    the last run is drawn again. This is three times as fast as asking for numbers below n.
+    """
+    if n > 2**15:
+        return rng.integers(0, n, size=(rows, n))
+    run = 2**16 // n
+    bits = rng.integers(0, 2**64, size=rows * n // 4 + 1, dtype=np.uint64).view(np.uint16)[: rows * n]
+    late = np.flatnonzero(bits > run * n - 1)
+    bits[late] = rng.integers(0, run * n, size=len(late))
+    return (bits // run).reshape(rows, n)
 
 
 def _leave_one_out(statistic: Statistic, frequency: IntArray) -> FloatArray:
@@ -165,5 +180,6 @@ def _bca_tails(
     gap = np.average(left_out[usable], weights=weight) - left_out[usable]
     spread = (weight * gap**2).sum()
     pull = (weight * gap**3).sum() / (6 * spread**1.5) if spread > 1e-24 else 0.0
-    z = bias + ndtri(tails)
+    # Two or three cases expand the tails to 0 and 1, whose normal quantiles are infinite.
+    z = bias + ndtri(np.clip(tails, 1e-12, 1 - 1e-12))
     return ndtr(bias + z / np.maximum(1 - pull * z, 1e-9))

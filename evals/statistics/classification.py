@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from .bootstrap import Bootstrap, Coefficient, Statistic
@@ -11,6 +12,7 @@ from .matrix import FloatArray, InvalidRatings, Matrix, Value, on_scale
 from .pairs import Raters, paired
 from .proportion import wilson
 
+BoolArray = npt.NDArray[np.bool_]
 Metric = Literal["sensitivity", "specificity", "precision", "recall", "f1"]
 METRICS: tuple[Metric, ...] = ("sensitivity", "specificity", "precision", "recall", "f1")
 
@@ -80,7 +82,7 @@ def metric_coefficient(metric: Metric, classes: FloatArray) -> Coefficient:
 
     def coefficient(values: FloatArray) -> Statistic:
         predicted, actual = values[:, :1] == classes, values[:, 1:] == classes
-        top, bottom = (part.astype(float) for part in _parts(metric, predicted, actual))
+        top, bottom = _parts(metric, predicted, actual)
 
         def mean(weights: FloatArray) -> FloatArray:
             over = weights @ bottom
@@ -93,16 +95,17 @@ def metric_coefficient(metric: Metric, classes: FloatArray) -> Coefficient:
     return coefficient
 
 
-def _parts(metric: Metric, predicted: FloatArray, actual: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _parts(metric: Metric, predicted: BoolArray, actual: BoolArray) -> tuple[FloatArray, FloatArray]:
     """What each case adds above and below the line."""
     hit = predicted & actual
-    return {
+    top, bottom = {
         "sensitivity": (hit, actual),
         "recall": (hit, actual),
         "specificity": (~predicted & ~actual, ~actual),
         "precision": (hit, predicted),
         "f1": (2 * hit, predicted.astype(int) + actual),
     }[metric]
+    return top.astype(float), bottom.astype(float)
 
 
 def _share(grid: Matrix, metric: Metric, positive: float, name: str, confidence: float) -> Estimate:

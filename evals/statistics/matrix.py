@@ -45,13 +45,15 @@ class Matrix:
 
     def only(self, cases: npt.NDArray[np.bool_]) -> "Matrix":
         """The matrix of the `cases` marked, its clusters renumbered."""
+        if cases.all():
+            return self
         kept = tuple(case for case, keep in zip(self.cases, cases, strict=True) if keep)
         _, cluster = np.unique(self.cluster[cases], return_inverse=True)
         return replace(self, values=self.values[cases], cases=kept, cluster=cluster.astype(np.int64))
 
     def complete(self) -> "Matrix":
         """The cases that every rater rated."""
-        return self.only(~np.isnan(self.values).any(axis=1))
+        return self.only((~np.isnan(self.values)).sum(axis=1) == len(self.raters))
 
     def pairable(self) -> "Matrix":
         """The cases with two ratings or more."""
@@ -125,21 +127,22 @@ def on_scale(grid: Matrix, categories: Sequence[Value] | None = None) -> tuple[M
         return grid, used
     if grid.labels is None:
         scale = np.unique(np.asarray(categories, dtype=float))
-        strangers: list[Value] = [float(value) for value in np.setdiff1d(used, scale)]
-    else:
-        names = [str(name) for name in categories]
-        scale = np.arange(len(names), dtype=float)
-        strangers = [label for label in grid.labels if label not in names]
+        _refuse([float(value) for value in np.setdiff1d(used, scale)], categories)
+        return grid, scale
+    names = [str(name) for name in categories]
+    _refuse([label for label in grid.labels if label not in names], categories)
+    order = np.array([*(names.index(label) for label in grid.labels), np.nan])
+    codes = np.where(np.isnan(grid.values), len(grid.labels), grid.values).astype(np.int64)
+    scale = np.arange(len(names), dtype=float)
+    return replace(grid, values=order[codes], labels=tuple(names)), scale
+
+
+def _refuse(strangers: Sequence[Value], categories: Sequence[Value]) -> None:
     if strangers:
         raise InvalidRatings(
             f"the ratings hold {strangers[0]!r}, which is not on the scale",
             remedy=f"use one of {list(categories)}",
         )
-    if grid.labels is None:
-        return grid, scale
-    order = np.array([*(names.index(label) for label in grid.labels), np.nan])
-    codes = np.where(np.isnan(grid.values), len(grid.labels), grid.values).astype(np.int64)
-    return replace(grid, values=order[codes], labels=tuple(names)), scale
 
 
 def _sorted_codes(names: "pd.Series") -> tuple[IntArray, tuple[str, ...]]:

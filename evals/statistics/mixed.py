@@ -61,7 +61,10 @@ def difference_effects(
     note = f"left out, as they do not vary: {', '.join(flat)}" if flat else ""
     if not random or len(rows) <= fixed.shape[1] + len(random) or rows["difference"].nunique() < 2:
         few = "too few rows, raters or distinct differences for a mixed model"
-        nothing = {term: undefined(few, method=METHOD, n=len(rows), confidence=confidence) for term in fixed}
+        nothing = {
+            term: undefined(few, method=METHOD, n=len(rows), confidence=confidence)
+            for term in map(str, fixed)
+        }
         return Effects(nothing, dict.fromkeys(nothing, np.nan), {}, f"{few}; {note}".rstrip("; "))
     return _fit(rows["difference"].to_numpy(float), fixed, random, confidence, note)
 
@@ -88,7 +91,7 @@ def _fit(
                 term: undefined(
                     "the predictors are collinear", method=METHOD, n=len(gap), confidence=confidence
                 )
-                for term in fixed
+                for term in map(str, fixed)
             }
             return Effects(nothing, dict.fromkeys(nothing, np.nan), {}, "the predictors are collinear")
         bounds = np.asarray(fit.conf_int(alpha=1 - confidence))
@@ -100,11 +103,13 @@ def _fit(
         term: Estimate(
             float(value), float(low), float(high), len(gap), METHOD, confidence, note, se=float(error)
         )
-        for term, value, (low, high), error in zip(fixed, fit.fe_params, bounds, errors, strict=False)
+        for term, value, (low, high), error in zip(
+            map(str, fixed), fit.fe_params, bounds, errors, strict=False
+        )
     }
     spread = {name: float(np.sqrt(part)) for name, part in zip(names, fit.vcomp, strict=True)}
     spread["residual"] = float(np.sqrt(fit.scale))
-    return Effects(effects, dict(zip(fixed, map(float, p_values), strict=False)), spread, note)
+    return Effects(effects, dict(zip(map(str, fixed), map(float, p_values), strict=False)), spread, note)
 
 
 def _design(rows: pd.DataFrame, predictors: Sequence[str]) -> pd.DataFrame:

@@ -13,4 +13,5 @@ def wilson(share: float, n: float, confidence: float) -> tuple[float, float]:
     z = float(ndtri((1 + confidence) / 2))
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     reach = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return float(max(middle - reach, 0.0)), float(min(middle + reach, 1.0))
+    low = 0.0 if share == 0 else float(middle - reach)
+    return low, 1.0 if share == 1 else float(middle + reach)

@@ -47,7 +47,7 @@ def wilcoxon_signed_rank(ratings: pd.DataFrame, *, raters: Raters, confidence: f
             math.nan,
             math.nan,
             undefined(empty, method=name, confidence=confidence),
-            (math.nan,) * 2,
+            (math.nan, math.nan),
             0,
             empty,
         )
@@ -57,8 +57,8 @@ def wilcoxon_signed_rank(ratings: pd.DataFrame, *, raters: Raters, confidence: f
         return SignedRank(math.nan, math.nan, median, quartiles, len(gap), "every difference is zero")
     moved = gap[gap != 0]
     exact = len(moved) <= 50 and len(np.unique(np.abs(moved))) == len(moved)
-    found = stats.wilcoxon(moved, method="exact" if exact else "asymptotic")
-    return SignedRank(float(found.statistic), float(found.pvalue), median, quartiles, len(gap))
+    statistic, p = np.asarray(stats.wilcoxon(moved, method="exact" if exact else "asymptotic"), dtype=float)
+    return SignedRank(float(statistic), float(p), median, quartiles, len(gap))
 
 
 def differences(ratings: pd.DataFrame, *, raters: Raters) -> pd.DataFrame:

@@ -25,4 +25,9 @@ panel = Protocol(
     ends="complete when every seat was heard",
     calls="N",
     steps="1",
+    drawing="""
+1  all N jurors      vote, blind, at the same time
+   count
+""",
+    most=lambda n, r: (n, 1),
 )

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import cache
 
 from ...agents.brief import Brief
 from ...personas.jury import CountingRule
 from ...rubrics.errors import VenireError
-from ...rubrics.files import nearest
+from ...rubrics.plugins import plugged_in, registered
 from ..bench import Bench
 from ..transcript import Transcript
 
 GROUP = "venire.protocols"
+
+_LATER = {"decompose-verify": "atomic claims, each verified against the reference"}
+"""Named in the design, not yet written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +36,27 @@ class Protocol:
     """How many model calls N jurors in R rounds make."""
     steps: str
     """How many of them follow each other."""
+    check: Callable[[], None] | None = None
+    """Raises what a user must mend before it can run; called before anything is written."""
+    drawing: str = ""
+    """The order of turns, a line for each step."""
+    most: Callable[[int, int], tuple[int, int]] | None = None
+    """The most calls and serial steps for N jurors and R rounds, with the jury's other settings at their defaults,
+    every answer usable at once, and no challenge."""
 
 
+@cache
 def protocol(name: str) -> Protocol:
     """The protocol registered under `name`."""
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    if name not in found:
-        raise VenireError(f"no protocol named {name!r}", remedy=nearest(name, found))
-    return found[name].load()
+    if name in _LATER and name not in registered(GROUP):
+        raise VenireError(
+            f"the protocol {name!r} ({_LATER[name]}) is not yet available",
+            remedy=f"choose one of {', '.join(registered(GROUP))}",
+        )
+    way: Protocol = plugged_in(GROUP, name, "protocol")
+    return way
 
 
 def protocols() -> dict[str, Protocol]:
     """Every registered protocol by name."""
-    return {point.name: point.load() for point in sorted(entry_points(group=GROUP), key=lambda p: p.name)}
+    return {name: point.load() for name, point in registered(GROUP).items()}

@@ -41,4 +41,9 @@ single = Protocol(
     ends="complete when all repeats were made",
     calls="k",
     steps="1",
+    drawing="""
+1  the first seat    votes k times, at the same time
+   count             the median of its votes
+""",
+    most=lambda n, r: (1, 1),
 )

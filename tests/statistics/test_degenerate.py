@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from tables import boot, long
+from rating_tables import boot, long
 
 from venire.evals.statistics.alpha import LEVELS, krippendorff_alpha
 from venire.evals.statistics.classification import METRICS, classification, per_class
@@ -140,7 +140,7 @@ def test_a_rater_who_rates_a_case_twice_is_refused():
 
 
 def test_a_value_off_the_scale_is_refused():
-    with pytest.raises(InvalidRatings, match="9.0, which is not on the scale"):
+    with pytest.raises(InvalidRatings, match=r"9\.0, which is not on the scale"):
         gwet_ac(long([[1, 2], [9, 2]]), categories=[1, 2, 3, 4, 5])
     with pytest.raises(InvalidRatings, match="'maybe', which is not on the scale"):
         cohen_kappa(long([["yes", "no"], ["maybe", "no"]]), categories=["yes", "no"], bootstrap=boot())

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rating_tables import boot, long
 from scipy import stats
-from tables import boot, long
 
 from venire.evals.statistics.alpha import krippendorff_alpha
 from venire.evals.statistics.classification import classification
@@ -112,7 +112,7 @@ def irrcac(values: np.ndarray, scale: np.ndarray, weighting: str) -> tuple[dict,
     return weighted, plain, plain["pa"]
 
 
-@settings(THOUSAND, max_examples=250)
+@settings(THOUSAND, max_examples=150)
 @given(tables())
 def test_icc_equals_pingouin(values):
     import pingouin
@@ -175,7 +175,7 @@ def test_correlations_equal_scipy(values):
     assert all(same(each.value, other.statistic) for each, other in zip(found, wanted, strict=True))
 
 
-@settings(THOUSAND, max_examples=300)
+@settings(THOUSAND, max_examples=200)
 @given(tables(most_raters=2))
 def test_errors_equal_scikit_learn(values):
     from sklearn import metrics
@@ -195,7 +195,7 @@ def test_errors_equal_scikit_learn(values):
         assert confusion_matrix(table, raters=PAIR).to_numpy().tolist() == oracle.tolist()
 
 
-@settings(THOUSAND, max_examples=300)
+@settings(THOUSAND, max_examples=150)
 @given(tables(most_raters=2))
 def test_classification_equals_scikit_learn(values):
     from sklearn import metrics

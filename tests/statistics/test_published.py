@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tables import KRIPPENDORFF, SHROUT_FLEISS, boot, by_rater, from_counts, long, shared, two_by_two
+from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, boot, by_rater, from_counts, long, shared, two_by_two
 
 from venire.evals.statistics.alpha import krippendorff_alpha
 from venire.evals.statistics.bootstrap import Bootstrap

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tables import boot, shared
+from rating_tables import boot, shared
 
 from venire.evals.statistics.alpha import krippendorff_alpha
 from venire.evals.statistics.classification import classification
@@ -18,8 +18,7 @@ from venire.evals.statistics.kappa import cohen_kappa
 def melted(frame: pd.DataFrame, **columns: str) -> pd.DataFrame:
     """Columns of a wide frame as raters."""
     renamed = frame.rename(columns={column: rater for rater, column in columns.items()})
-    table = renamed.assign(case=range(len(frame))).melt("case", list(columns), var_name="rater")
-    return table
+    return renamed.assign(case=range(len(frame))).melt("case", list(columns), var_name="rater")
 
 
 @pytest.fixture(scope="module")

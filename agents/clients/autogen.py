@@ -1,0 +1,130 @@
+"""Our door where AutoGen expects a model client of its own, and its logs kept shut while we use it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from autogen_agentchat import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
+from autogen_core import EVENT_LOGGER_NAME as CORE_EVENTS
+from autogen_core import ROOT_LOGGER_NAME as CORE
+from autogen_core.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    CreateResult,
+    LLMMessage,
+    ModelFamily,
+    ModelInfo,
+    RequestUsage,
+    SystemMessage,
+)
+from pydantic import BaseModel
+
+from ...rubrics.shapes import Schema, inline
+from ..model import Message, Reply, Usage
+
+Answer = Callable[[tuple[Message, ...], Schema | None], Awaitable[Reply]]
+"""What stands behind the client: from a conversation, and the schema of the reply if it must have one."""
+
+_INFO = ModelInfo(
+    vision=False,
+    function_calling=False,
+    json_output=False,
+    family=ModelFamily.UNKNOWN,
+    structured_output=True,
+    multiple_system_messages=True,
+)
+
+
+class DoorClient(ChatCompletionClient):
+    """An AutoGen model client whose every call goes through our door: recorded, metered, within the limits."""
+
+    component_type = "model"
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._used = Usage()
+
+    async def create(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        json_output: bool | type[BaseModel] | None = None,
+        **_: Any,
+    ) -> CreateResult:
+        schema = inline(json_output) if isinstance(json_output, type) else None
+        reply = await self._answer(tuple(map(translated, messages)), schema)
+        self._used += reply.usage
+        return CreateResult(
+            finish_reason="content_filter" if reply.finish == "refusal" else reply.finish,
+            content=reply.text,
+            usage=RequestUsage(reply.usage.prompt, reply.usage.completion),
+            cached=False,
+        )
+
+    async def create_stream(
+        self, messages: Sequence[LLMMessage], **options: Any
+    ) -> AsyncGenerator[str | CreateResult, None]:
+        """The whole reply in one piece: our door does not stream."""
+        yield await self.create(messages, **options)
+
+    async def close(self) -> None:
+        """The door is closed by whoever opened it."""
+
+    def actual_usage(self) -> RequestUsage:
+        return RequestUsage(self._used.prompt, self._used.completion)
+
+    def total_usage(self) -> RequestUsage:
+        return self.actual_usage()
+
+    def count_tokens(self, messages: Sequence[LLMMessage], **_: Any) -> int:
+        """An estimate, four characters to a token: the provider's own count comes with its reply."""
+        return sum(len(translated(message).content) for message in messages) // 4
+
+    def remaining_tokens(self, messages: Sequence[LLMMessage], **_: Any) -> int:
+        return sys.maxsize - self.count_tokens(messages)
+
+    @property
+    def capabilities(self) -> Any:
+        return _INFO
+
+    @property
+    def model_info(self) -> ModelInfo:
+        return _INFO
+
+
+def translated(message: LLMMessage) -> Message:
+    """AutoGen's message in our words; pictures and tool calls have none."""
+    content = message.content
+    text = (
+        content if isinstance(content, str) else "\n".join(part for part in content if isinstance(part, str))
+    )
+    if isinstance(message, SystemMessage):
+        return Message("system", text)
+    return Message("assistant" if isinstance(message, AssistantMessage) else "user", text)
+
+
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+def _heard_elsewhere(_: logging.LogRecord) -> bool:
+    return not _quiet.get()
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Inside, AutoGen logs nothing, here and in tasks started here: its events carry the texts under judgement.
+
+    What a host program logs of AutoGen teams of its own is not touched.
+    """
+    for name in (CORE, CORE_EVENTS, TRACE_LOGGER_NAME, EVENT_LOGGER_NAME):
+        logging.getLogger(name).addFilter(_heard_elsewhere)
+    before = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(before)

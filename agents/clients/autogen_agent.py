@@ -1,0 +1,100 @@
+"""`autogen/MODULE:ATTR`: any AutoGen agent or team as a juror, made anew for every question."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from ...personas.jury import ModelSettings
+from ...rubrics.errors import MissingExtra, VenireError
+from ..model import ModelFailure, Reply, Request, Usage
+from .roads import Road
+
+
+def connect(settings: ModelSettings) -> AgentProvider:
+    where = (settings.model or "").partition("/")[2]
+    module, _, name = where.partition(":")
+    if not module or not name:
+        raise VenireError(
+            f"the model {settings.model!r} names no agent", remedy="write it as autogen/MODULE:FUNCTION"
+        )
+    make = getattr(_module(module), name, None)
+    if not callable(make):
+        found = "is not a function" if make is not None else "is not there"
+        raise VenireError(
+            f"{where}: {name!r} {found}",
+            remedy="name a function without arguments that returns a new agent each time: agents remember, "
+            "and one case must not reach the next",
+        )
+    return AgentProvider(where, make)
+
+
+def _module(name: str) -> Any:
+    try:
+        import autogen_agentchat  # noqa: F401  # the agent needs it, whatever else its module imports
+    except ModuleNotFoundError:
+        raise MissingExtra("autogen/ models need AutoGen", remedy="pip install 'venire[autogen]'") from None
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise VenireError(
+            f"no module named {error.name!r}", remedy="install it, or put its folder on PYTHONPATH"
+        ) from None
+
+
+class AgentProvider:
+    """What `make` returns, asked once and let go. Its model, prompts and tools are its own."""
+
+    def __init__(self, where: str, make: Callable[[], Any]) -> None:
+        self._where = where
+        self._make = make
+
+    async def complete(self, request: Request) -> Reply:
+        from autogen_agentchat.messages import TextMessage
+
+        from .autogen import unlogged
+
+        task = [TextMessage(content=m.content, source=m.role) for m in request.messages]
+        started = time.perf_counter()
+        with unlogged():
+            try:
+                result = await self._asked(task)
+            except Exception as error:
+                # An agent is somebody else's program: whatever it raises, this juror gave no answer.
+                told = f"{self._where}: {type(error).__name__}: {error}"
+                raise ModelFailure("unavailable", told[:300]) from None
+        if not result.messages:
+            raise ModelFailure("unparsable", f"{self._where} said nothing")
+        return Reply(
+            text=result.messages[-1].to_text(),
+            usage=_usage(result.messages),
+            usd=None,
+            seconds=time.perf_counter() - started,
+        )
+
+    async def _asked(self, task: list[Any]) -> Any:
+        agent = self._make()
+        if inspect.isawaitable(agent):
+            agent = await agent
+        try:
+            return await agent.run(task=task, output_task_messages=False)
+        finally:
+            if close := getattr(agent, "close", None):
+                await close()
+
+    async def close(self) -> None:
+        """Every agent was let go when it had answered."""
+
+
+def _usage(messages: list[Any]) -> Usage:
+    used = Usage()
+    for message in messages:
+        if spent := message.models_usage:
+            used += Usage(spent.prompt_tokens, spent.completion_tokens)
+    return used
+
+
+road = Road(connect=connect, per_model=True)

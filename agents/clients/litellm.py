@@ -1,0 +1,209 @@
+"""Every other model string: whatever LiteLLM knows, by LiteLLM's own name for it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from ...personas.jury import ModelSettings
+from ...rubrics.errors import MissingExtra
+from ..model import ModelFailure, Reply, Request, TransientFailure, Usage
+from .roads import Road
+from .server import key_from, retry_after
+
+_Format = Literal["json_schema", "json_object", "text"]
+_WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}
+_BUSY = {408, 409, 425, 429}
+_NOT_STRICT = {
+    *("minLength", "maxLength", "pattern", "format", "default", "title"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minItems", "maxItems", "uniqueItems"),
+}
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+
+
+def connect(settings: ModelSettings) -> LiteLLMProvider:
+    if find_spec("litellm") is None:
+        raise MissingExtra(f"the model {settings.model!r} needs LiteLLM", remedy="pip install litellm")
+    return LiteLLMProvider(settings.base_url, key_from(settings))
+
+
+class LiteLLMProvider:
+    """LiteLLM with one address and one key, or with those it finds for itself."""
+
+    _open = 0
+    """How many there are in this process: LiteLLM's connections belong to all of them."""
+
+    def __init__(self, base_url: str | None, key: str | None) -> None:
+        self._endpoint = {"api_base": base_url, "api_key": key}
+        self._key = key
+        self._formats: dict[str, _Format] = {}
+        self._closed = False
+        LiteLLMProvider._open += 1
+
+    async def complete(self, request: Request) -> Reply:
+        litellm = await asyncio.to_thread(_litellm)
+        if request.model not in self._formats:
+            self._formats[request.model] = _best_format(litellm, request.model)
+        form = self._formats[request.model]
+        while True:
+            started = time.perf_counter()
+            try:
+                answer = await litellm.acompletion(**_body(request, form), **self._endpoint)
+            except litellm.openai.OpenAIError as error:
+                if request.schema is not None and form in _WEAKER and _about_format(error):
+                    # What LiteLLM says of a model need not hold for the server behind it: ask for less from now on.
+                    form = self._formats[request.model] = _WEAKER[form]
+                    continue
+                raise self._failure(litellm, error) from None
+            return _reply(litellm, request.model, answer, time.perf_counter() - started)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        LiteLLMProvider._open -= 1
+        if LiteLLMProvider._open == 0 and _litellm.cache_info().currsize:
+            litellm = _litellm()
+            await litellm.close_litellm_async_clients()
+            litellm.in_memory_llm_clients_cache.flush_cache()
+
+    def _failure(self, litellm: Any, error: Any) -> ModelFailure:
+        detail = self._scrubbed(" ".join(str(error).split()))[:300]
+        status = int(getattr(error, "status_code", None) or 0)
+        if isinstance(error, litellm.exceptions.Timeout):
+            return TransientFailure(detail, reason="timeout")
+        if isinstance(error, litellm.exceptions.ContentPolicyViolationError) or _filtered(error):
+            return ModelFailure("refused", detail)
+        if status in _BUSY or status >= 500 or isinstance(error, litellm.exceptions.APIConnectionError):
+            return TransientFailure(detail, retry_after=_asked_to_wait(error))
+        return ModelFailure("unavailable", detail)
+
+    def _scrubbed(self, text: str) -> str:
+        """The text without any key: neither the seat's nor one that LiteLLM may have found in the environment."""
+        named = (value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET")))
+        for secret in (self._key, *named):
+            if secret and len(secret) >= 6:
+                text = text.replace(secret, "[key]")
+        return text
+
+
+@cache
+def _litellm() -> Any:
+    """LiteLLM, told to use its own price map, to read no .env file, and to keep quiet."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    litellm: Any = import_module("litellm")
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    return litellm
+
+
+def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema without the keywords that strict structured output rejects, and with the types that it requires."""
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "properties":
+            found[key] = {name: strict(part) for name, part in value.items()}
+        elif key in ("items", "additionalProperties") and isinstance(value, Mapping):
+            found[key] = strict(value)
+        elif key in ("anyOf", "oneOf", "allOf"):
+            found[key] = [strict(choice) for choice in value]
+        elif key not in _NOT_STRICT:
+            found[key] = value
+    choices = found.get("enum", [found["const"]] if "const" in found else [])
+    if choices and "type" not in found:
+        types = list(dict.fromkeys(_TYPES[type(choice)] for choice in choices))
+        found["type"] = types[0] if len(types) == 1 else types
+    return found
+
+
+def _best_format(litellm: Any, model: str) -> _Format:
+    if litellm.supports_response_schema(model):
+        return "json_schema"
+    return (
+        "json_object" if "response_format" in (litellm.get_supported_openai_params(model) or ()) else "text"
+    )
+
+
+def _body(request: Request, form: _Format) -> dict[str, Any]:
+    settings = {key: value for key, value in request.settings.items() if key != "base_url"}
+    if "seed" in settings:
+        settings["seed"] += request.repeat
+    body: dict[str, Any] = {
+        "model": request.model,
+        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        "timeout": request.timeout,
+        "drop_params": True,
+        "num_retries": 0,
+        "max_retries": 0,
+        **settings,
+    }
+    if request.schema is not None and form == "json_schema":
+        wanted = {"name": "answer", "strict": True, "schema": strict(request.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": wanted}
+    elif request.schema is not None and form == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    return body
+
+
+def _about_format(error: Any) -> bool:
+    said = str(error).lower()
+    return getattr(error, "status_code", None) in (400, 422) and any(
+        word in said for word in ("response_format", "response format", "json_schema", "schema", "grammar")
+    )
+
+
+def _filtered(error: Any) -> bool:
+    said = f"{error} {getattr(error, 'code', '')} {getattr(error, 'body', '')}"
+    return getattr(error, "status_code", None) == 400 and (
+        "content_policy" in said or "content_filter" in said
+    )
+
+
+def _asked_to_wait(error: Any) -> float | None:
+    response = getattr(error, "response", None)
+    for headers in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
+        if given := (headers or {}).get("retry-after"):
+            return retry_after(given)
+    return None
+
+
+def _reply(litellm: Any, model: str, answer: Any, seconds: float) -> Reply:
+    if not answer.choices:
+        raise TransientFailure("the answer holds no choice")
+    choice = answer.choices[0]
+    fields = getattr(choice.message, "provider_specific_fields", None) or {}
+    refusal = getattr(choice.message, "refusal", None) or fields.get("refusal")
+    refused = bool(refusal) or choice.finish_reason == "content_filter"
+    usage = getattr(answer, "usage", None)
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Reply(
+        text=str(refusal or choice.message.content or ""),
+        usage=Usage(
+            prompt=int(getattr(usage, "prompt_tokens", None) or 0),
+            completion=int(getattr(usage, "completion_tokens", None) or 0),
+            cached=int(getattr(details, "cached_tokens", None) or 0),
+        ),
+        usd=_price(litellm, model, answer),
+        seconds=seconds,
+        finish="refusal" if refused else "length" if choice.finish_reason == "length" else "stop",
+    )
+
+
+def _price(litellm: Any, model: str, answer: Any) -> float | None:
+    """What LiteLLM's price map makes of the tokens. Nothing and free look alike there, so zero is not known."""
+    try:
+        return float(litellm.completion_cost(completion_response=answer, model=model)) or None
+    except Exception:
+        # For a model it has no price for, LiteLLM raises whatever its version raises, a bare Exception included.
+        return None
+
+
+road = Road(connect=connect, per_model=False)

@@ -1,0 +1,56 @@
+"""Context windows: how many tokens a model reads at once, and what is left beside a prompt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..personas.jury import ModelSettings
+from .clients.roads import prefix_of
+
+DEFAULT = 128_000
+"""The window of a model whose seat states none: what the hosted models in common use read, and more."""
+_WINDOWS = {"local": 8_192}
+_READ_NO_PROMPT = ("lens", "recorded")
+_REPAIR = 2_000
+"""What an answer that has to be sent back takes up."""
+
+
+def tokens(text: str) -> int:
+    """An estimate that errs high: one token for every three bytes. English prose has four or more to a token."""
+    return -(-len(text.encode()) // 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a model reads at once, part of it kept free for its answer."""
+
+    tokens: int | None
+    """None for what reads no prompt: lenses, and jurors played back from a table."""
+    answer: int = 0
+    """Kept free for the answer, and for sending it back once."""
+
+    def room(self, *texts: str) -> int | None:
+        """The tokens left beside `texts`; below zero where they do not fit, None where nothing is too long."""
+        if self.tokens is None:
+            return None
+        return self.tokens - self.answer - sum(map(tokens, texts))
+
+    def overflow(self, *texts: str) -> str | None:
+        """Why `texts` cannot be read, or None if they can."""
+        room = self.room(*texts)
+        if room is None or room >= 0:
+            return None
+        return (
+            f"about {sum(map(tokens, texts))} tokens, and the model reads {self.tokens} "
+            f"of which {self.answer} are kept for its answer"
+        )
+
+
+def window(settings: ModelSettings) -> Window:
+    """The window of a seat: as the jury file states it, else by the kind of model, else `DEFAULT`."""
+    kind = prefix_of(settings.model or "local")
+    if settings.context is None and kind in _READ_NO_PROMPT:
+        return Window(None)
+    size = settings.context or _WINDOWS.get(kind, DEFAULT)
+    asked = settings.max_tokens
+    return Window(size, min(size // 4, 3 * _REPAIR) if asked is None else min(size, asked + _REPAIR))

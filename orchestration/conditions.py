@@ -1,0 +1,158 @@
+"""When to stop: small conditions that compose. Each looks at a transcript and says why it ends, or None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..agents.meter import Meter
+from ..personas.jury import Jury
+from ..rubrics.rubric import Rubric
+from .stopping import disputed, ks_distance, replans, stalls, unmoved_rounds, voted
+from .transcript import Stop, Transcript
+
+Condition = Callable[[Transcript], Stop | None]
+
+
+def any_of(*conditions: Condition) -> Condition:
+    """Stops when one of them does, for the reason of the first that does."""
+
+    def first(transcript: Transcript) -> Stop | None:
+        return next((stop for condition in conditions if (stop := condition(transcript))), None)
+
+    return first
+
+
+def all_of(*conditions: Condition) -> Condition:
+    """Stops when all of them do, for the reason of the first, with the others' in its detail."""
+
+    def every(transcript: Transcript) -> Stop | None:
+        stops = [condition(transcript) for condition in conditions]
+        if not stops or stops[0] is None or None in stops:
+            return None
+        return stops[0].model_copy(
+            update={"detail": "; ".join(filter(None, [stops[0].detail, *map(str, stops[1:])]))}
+        )
+
+    return every
+
+
+def agreed(rubric: Rubric, *, tolerance: float, quorum: int, among: Sequence[str] | None = None) -> Condition:
+    """Stops when nothing is disputed (`among` these attributes): all within `tolerance` of each other.
+
+    With too few votes on every attribute there is nothing to deliberate on, which is no consensus.
+    """
+
+    def condition(transcript: Transcript) -> Stop | None:
+        if disputed(transcript, rubric, tolerance=tolerance, quorum=quorum, among=among):
+            return None
+        if not voted(transcript, among or rubric.names, quorum):
+            return Stop(reason="complete", detail="no attribute has the votes that a quorum needs")
+        return Stop(reason="consensus")
+
+    return condition
+
+
+def unanimous(rubric: Rubric, *, quorum: int) -> Condition:
+    """Stops when everyone gives the same answers."""
+    return agreed(rubric, tolerance=0, quorum=quorum)
+
+
+def turns(most: int) -> Condition:
+    """Stops after this many juror turns."""
+    return lambda transcript: Stop.at("max_turns", most) if transcript.turns >= most else None
+
+
+def rounds(most: int) -> Condition:
+    """Stops after this many rounds."""
+    return lambda transcript: Stop.at("max_rounds", most) if transcript.rounds >= most else None
+
+
+def stalled(most: int) -> Condition:
+    """Stops after this many rounds in a row without movement or new evidence; with 0, after round one."""
+    return lambda transcript: Stop.at("max_stalls", most) if stalls(transcript) >= most else None
+
+
+def replanned(most: int) -> Condition:
+    """Stops when the deliberation is stalled and questions were put anew this often."""
+    return lambda transcript: (
+        Stop.at("max_replans", most) if stalls(transcript) and replans(transcript) >= most else None
+    )
+
+
+def stable(in_a_row: int) -> Condition:
+    """Stops when no vote changed in this many rounds in a row, new evidence or not."""
+    return lambda transcript: (
+        Stop.at("stable_rounds", in_a_row) if unmoved_rounds(transcript) >= in_a_row else None
+    )
+
+
+def distribution_stable(rubric: Rubric, threshold: float) -> Condition:
+    """Stops when the votes of the last two rounds are distributed alike, whoever cast them.
+
+    The two-sample Kolmogorov-Smirnov statistic of the standing votes after each round, taken of the attribute
+    on which it is largest, must lie below `threshold`.
+    """
+
+    def condition(transcript: Transcript) -> Stop | None:
+        if transcript.rounds < 2:
+            return None
+        before, after = transcript.standing(before_round=transcript.rounds), transcript.standing()
+        apart = max(
+            (ks_distance(before.get(name, {}), after[name]) for name in rubric.names if name in after),
+            default=0.0,
+        )
+        return Stop.at("ks", threshold, f"statistic {apart:.3f}") if apart < threshold else None
+
+    return condition
+
+
+def tokens(meter: Meter) -> Condition:
+    """Stops when the deliberation's tokens are spent."""
+    return _hard(meter, "max_tokens")
+
+
+def dollars(meter: Meter) -> Condition:
+    """Stops when the deliberation's dollars are spent."""
+    return _hard(meter, "max_usd")
+
+
+def seconds(meter: Meter) -> Condition:
+    """Stops when the deliberation's time is up."""
+    return _hard(meter, "max_seconds")
+
+
+def spent(meter: Meter) -> Condition:
+    """Stops at any hard limit: after it no call can be made, not even to decide."""
+    return any_of(tokens(meter), dollars(meter), seconds(meter))
+
+
+def limits_of(jury: Jury, rubric: Rubric) -> Condition:
+    """The limits of a jury file that leave something to decide, and its early stops, in that order."""
+    limits = jury.limits
+    found: list[Condition] = [
+        make(most)
+        for make, most in (
+            (turns, limits.max_turns),
+            (rounds, limits.max_rounds),
+            (stalled, limits.max_stalls),
+            (stable, jury.stop.stable_rounds),
+        )
+        if most is not None
+    ]
+    if jury.stop.ks is not None:
+        found.append(distribution_stable(rubric, jury.stop.ks))
+    return any_of(*found)
+
+
+def presided(jury: Jury, rubric: Rubric) -> Condition:
+    """The limits where somebody presides, who may put questions anew."""
+    most = jury.limits.max_replans
+    limits = limits_of(jury, rubric)
+    return limits if most is None else any_of(limits, replanned(most))
+
+
+def _hard(meter: Meter, name: str) -> Condition:
+    def condition(_: Transcript) -> Stop | None:
+        return Stop.at(name, getattr(meter.limits, name)) if meter.reached == name else None
+
+    return condition

@@ -1,0 +1,33 @@
+"""`decision` and `escalated`: what was agreed, what the orchestrator decided, and hung where neither."""
+
+from __future__ import annotations
+
+from ..stopping import settled
+from .averages import count_by_median
+from .rule import Counted, Rule, Tally
+
+
+def by_decision(tally: Tally) -> Counted:
+    """The orchestrator's decision; without one the agreed value, or hung where the jurors did not agree."""
+    if tally.finding is not None:
+        return Counted(tally.finding.value, "decision", tally.finding.rationale)
+    if not settled(list(tally.cast.values()), tally.jury.tolerance):
+        return Counted(None, "none", "the jurors did not agree and nobody decided")
+    counted = count_by_median(tally)
+    return counted if counted.value is None else counted._replace(method="consensus")
+
+
+def by_stage(tally: Tally) -> Counted:
+    """The orchestrator's decision; without one the median of judge or panel, or hung where the panel is split."""
+    if tally.finding is not None:
+        return by_decision(tally)
+    rules = tally.jury.escalation
+    if not settled(list(tally.cast.values()), max(rules.panel_spread, rules.repeat_range)):
+        return Counted(None, "none", "the panel is split and nobody decided")
+    return count_by_median(tally)
+
+
+decision = Rule("the agreed value, else the orchestrator's reasoned decision", by_decision)
+escalated = Rule(
+    "the orchestrator's decision, else the median of the judge or of a panel not split", by_stage
+)

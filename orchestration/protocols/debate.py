@@ -1,0 +1,122 @@
+"""`debate`: a high-scoring and a low-scoring advocate argue; the rest of the jury votes; the orchestrator decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from ...agents.brief import Brief
+from ...personas.jury import Jury
+from ...rubrics.errors import VenireError
+from ..bench import Bench, statements, together
+from ..conditions import agreed, any_of, limits_of, spent
+from ..rounds import decided, open_attributes
+from ..stopping import disputed
+from ..transcript import Entry, Stop, Transcript, entry_of
+from .protocol import Protocol
+
+Side = Literal["high", "low"]
+
+
+async def run(brief: Brief, bench: Bench) -> Transcript:
+    """Two advocates argue until they agree or a limit is reached; then everyone else votes, having heard both."""
+    jury = bench.jury
+    sides = advocates(jury)
+    others = [name for name in bench.jurors if name not in sides]
+    ended = any_of(
+        spent(bench.meter),
+        # Two argue, however many a verdict needs.
+        agreed(brief.rubric, tolerance=jury.tolerance, quorum=min(2, jury.quorum)),
+        limits_of(jury, brief.rubric),
+    )
+    transcript = bench.opened(brief)
+    transcript = await _argued(transcript, brief, bench, sides, bench.turns_left(transcript))
+    while (stop := ended(transcript)) is None:
+        # Every other seat has a turn coming: the advocates may not use it up.
+        if (left := bench.turns_left(transcript) - len(others)) < 1:
+            stop = bench.stop_at("max_turns")
+            break
+        transcript = await _argued(transcript, brief, bench, sides, left)
+    transcript = await _voted(transcript, brief, bench, sides, others)
+    if stop.reason == "consensus" and open_attributes(transcript, brief, bench):
+        stop = Stop(reason="complete", detail="nothing divided the advocates; the rest of the jury differs")
+    return await decided(transcript, brief, bench, stop)
+
+
+def advocates(jury: Jury) -> dict[str, Side]:
+    """Who argues which side: as the jury says, else by persona, else the first two seats."""
+    if len(jury.seats) < 2:
+        raise VenireError(
+            f"the jury {jury.name!r} has one seat, and a debate two sides", remedy="add a seat to the jury"
+        )
+    if jury.debate is not None:
+        return {jury.debate.high: "high", jury.debate.low: "low"}
+    by_persona = {seat.persona.name: seat.name for seat in reversed(jury.seats) if seat.persona}
+    if {"high-scoring", "low-scoring"} <= by_persona.keys():
+        return {by_persona["high-scoring"]: "high", by_persona["low-scoring"]: "low"}
+    return {jury.seat_names[0]: "high", jury.seat_names[1]: "low"}
+
+
+async def _argued(
+    transcript: Transcript, brief: Brief, bench: Bench, sides: Mapping[str, Side], allowed: int
+) -> Transcript:
+    """Both advocates' arguments on what divides them, made at the same time, each seeing the other's last one."""
+    standing, number = transcript.standing(), transcript.rounds + 1
+    asked: Sequence[str] = brief.rubric.names
+    if number > 1:
+        asked = disputed(transcript, brief.rubric, tolerance=bench.jury.tolerance, quorum=2)
+
+    async def argue(name: str, side: Side) -> Entry:
+        own = {a: standing[a][name].vote for a in asked if name in standing.get(a, {})}
+        heard = statements(
+            (h for a in asked for h in standing.get(a, {}).values() if h.juror != name),
+            label=lambda juror: f"the {sides[juror]}-scoring advocate",
+        )
+        turn = await bench.jurors[name].argue(brief, asked, side=side, round=number, own=own, heard=heard)
+        return entry_of(turn, "argument")
+
+    speaking = list(sides.items())[: max(0, allowed)]
+    missed = [bench.unheard(name, number, asked, "argument") for name in list(sides)[len(speaking) :]]
+    arguments = await together(argue(name, side) for name, side in speaking)
+    return bench.noted(transcript, [*arguments, *(missed if number == 1 else ())])
+
+
+async def _voted(
+    transcript: Transcript, brief: Brief, bench: Bench, sides: Mapping[str, Side], others: Sequence[str]
+) -> Transcript:
+    """The first and only ballots of those who did not argue, made at the same time."""
+    standing, number, asked = transcript.standing(), transcript.rounds, brief.rubric.names
+    heard = statements(
+        (held for a in asked for held in standing.get(a, {}).values()),
+        label=lambda juror: f"the {sides[juror]}-scoring advocate",
+    )
+
+    async def vote(name: str) -> Entry:
+        turn = await bench.jurors[name].vote(brief, asked, round=number, heard=heard)
+        return entry_of(turn, "vote")
+
+    allowed = bench.turns_left(transcript)
+    missed = [bench.unheard(name, number, asked, "vote") for name in others[allowed:]]
+    return bench.noted(transcript, [*await together(vote(name) for name in others[:allowed]), *missed])
+
+
+debate = Protocol(
+    run=run,
+    count="decision",
+    orchestrator=True,
+    summary="a high-scoring and a low-scoring advocate argue; the other seats vote; the orchestrator decides",
+    speaks="the two advocates at the same time, in every round; then every other seat votes once",
+    sees="round one: nothing; later: the other side's last argument; the other seats: both last arguments",
+    ends="consensus or complete, stall, stable, turns, rounds, budget or time; the orchestrator decides what is open",
+    calls="at most 2R + (N - 2) + 1; N where all agree at once",
+    steps="at most R + 2; R + 1 where there are only the advocates",
+    drawing="""
+1  two advocates     argue high and low, blind, at the same time
+   +-- each further round, on what divides them
+2  | two advocates   argue again at the same time, each answering the other's last argument
+   +--
+3  the other seats   vote at the same time, having read both last arguments
+4  orchestrator      decides what is still open, with reasons
+""",
+    most=lambda n, r: (2 * r + n - 2 + 1, r + (2 if n > 2 else 1)),
+)

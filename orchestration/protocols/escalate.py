@@ -1,0 +1,174 @@
+"""`escalate`: one judge; the panel where it is unsure; deliberation where the panel is split. By stated rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...agents.brief import Brief
+from ...personas.jury import Jury
+from ...rubrics.rubric import Rubric
+from ..bench import Bench, together
+from ..conditions import spent
+from ..stopping import disputed, settled, spread, values_of
+from ..transcript import Standing, Stop, Transcript, entry_of
+from .orchestrated import deliberation
+from .protocol import Protocol
+
+_LEVELS = ("low", "medium", "high")
+
+
+async def run(brief: Brief, bench: Bench) -> Transcript:
+    """Each attribute goes up only as far as it has to; what was sure below stays decided there."""
+    transcript = await _judged(bench.opened(brief), brief, bench)
+    unsure = unsure_of(transcript, brief.rubric, bench.jury)
+    transcript = bench.clerks_note(transcript, "escalation", _told("the panel", unsure, brief.rubric.names))
+    split: Mapping[str, str] = {}
+    if unsure and not bench.meter.reached:
+        transcript = await _panel(transcript, brief, bench, tuple(unsure))
+        split = split_on(transcript, tuple(unsure), bench.jury)
+        transcript = bench.clerks_note(transcript, "escalation", _told("deliberation", split, tuple(unsure)))
+    if split and not bench.meter.reached:
+        transcript = await deliberation(transcript, brief, bench, tuple(split))
+    else:
+        transcript = transcript.ended(
+            spent(bench.meter)(transcript) or _without_deliberation(transcript, bench)
+        )
+    return bench.clerks_note(transcript, "savings", str(savings(transcript, brief.rubric, bench.jury)))
+
+
+def _without_deliberation(transcript: Transcript, bench: Bench) -> Stop:
+    unheard = any(entry.abstention.reason == "limit" for entry in transcript.abstentions)
+    repeats = sum(1 for entry in transcript.heard if entry.purpose == "repeat")
+    if unheard or repeats < bench.jury.escalation.repeats:
+        return bench.stop_at("max_turns")
+    return Stop(reason="complete")
+
+
+async def _judged(transcript: Transcript, brief: Brief, bench: Bench) -> Transcript:
+    """The first seat's ballot, k times at once; the repeats are told apart as judge#2, judge#3 ..."""
+    judge = next(iter(bench.jurors.values()))
+    asked = bench.jury.escalation.repeats
+    if bench.jury.limits.max_turns is not None:
+        asked = min(asked, bench.jury.limits.max_turns)
+    turns = await together(
+        judge.cast(
+            brief,
+            brief.rubric.names,
+            confidence=True,
+            repeat=number,
+            name=judge.name if number == 0 else f"{judge.name}#{number + 1}",
+        )
+        for number in range(asked)
+    )
+    return bench.noted(transcript, [entry_of(turn, "repeat") for turn in turns])
+
+
+async def _panel(transcript: Transcript, brief: Brief, bench: Bench, asked: Sequence[str]) -> Transcript:
+    """The blind ballots of all seats. The judge's own first ballot was blind, and serves if it has one."""
+    judge = next(iter(bench.jurors))
+    standing = transcript.standing()
+    answered = all(judge in standing.get(name, {}) for name in asked)
+    seats = [name for name in bench.jurors if not (answered and name == judge)]
+    return await bench.blind_round(transcript, brief, asked=asked, seats=seats)
+
+
+def unsure_of(transcript: Transcript, rubric: Rubric, jury: Jury) -> dict[str, str]:
+    """Each attribute that the judge is not sure of, with the rule that sends it to the panel."""
+    rules, standing = jury.escalation, transcript.standing()
+    found = {name: _doubt(standing.get(name, {}), jury) for name in rubric.names}
+    for name, doubt in found.items():
+        if not doubt and len(standing[name]) < rules.repeats:
+            found[name] = f"it answered {len(standing[name])} of {rules.repeats} times"
+    return {name: doubt for name, doubt in found.items() if doubt}
+
+
+def _doubt(held: Mapping[str, Standing], jury: Jury) -> str:
+    rules, values = jury.escalation, values_of(held)
+    if len(values) < jury.quorum or not values:
+        return f"{len(values)} of the {jury.quorum} votes that a quorum needs"
+    if not settled(values, rules.repeat_range):
+        return f"its answers {', '.join(map(str, values))} lie further apart than repeat_range {rules.repeat_range:g}"
+    said = [h.vote.confidence for h in held.values() if h.vote.confidence]
+    lowest = min(said, key=_LEVELS.index, default="low")
+    if _LEVELS.index(lowest) < _LEVELS.index(rules.confidence):
+        return f"its confidence is {lowest}, below {rules.confidence}"
+    return ""
+
+
+def split_on(transcript: Transcript, asked: Sequence[str], jury: Jury) -> dict[str, str]:
+    """Each attribute that the panel is split on, with the rule that sends it to deliberation."""
+    standing, most = transcript.standing(), jury.escalation.panel_spread
+    found: dict[str, str] = {}
+    for name in asked:
+        values = values_of(standing.get(name, {}))
+        if len(values) >= max(2, jury.quorum) and not settled(values, most):
+            apart = spread(values)
+            found[name] = (
+                f"the panel's answers are {', '.join(map(str, values))}"
+                if apart is None
+                else f"the panel's spread is {apart:g}, above panel_spread {most:g}"
+            )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """The calls made, against the fewest that `orchestrated` from the start could have made on the same case."""
+
+    made: int
+    straight_at_least: int
+
+    def __str__(self) -> str:
+        saved = max(0, self.straight_at_least - self.made)
+        return (
+            f"{self.made} calls made; orchestrated from the start makes {self.straight_at_least} or more: "
+            + (f"{saved} saved, or more" if saved else "none shown to be saved")
+        )
+
+
+def savings(transcript: Transcript, rubric: Rubric, jury: Jury) -> Savings:
+    """What not going straight to `orchestrated` saved, as a lower bound.
+
+    From the start it asks every seat once: N calls. Where the panel sat, its votes are known, so that any dispute
+    among its first votes adds a ledger and an answer, or where no second round is allowed a decision.
+    """
+    first = transcript.model_copy(
+        update={"entries": tuple(e for e in transcript.heard if e.round == 1 and e.purpose != "challenge")}
+    )
+    needed = len(jury.seats)
+    if any(entry.purpose == "blind" for entry in first.heard) and disputed(
+        first, rubric, tolerance=jury.tolerance, quorum=jury.quorum
+    ):
+        needed += 1 if jury.limits.max_rounds == 1 else 2
+    return Savings(transcript.calls, needed)
+
+
+def _told(where: str, sent: Mapping[str, str], asked: Sequence[str]) -> str:
+    kept = [name for name in asked if name not in sent]
+    lines = [f"{name} goes to {where}: {rule}" for name, rule in sent.items()]
+    if kept:
+        lines.append(f"decided without {where}: {', '.join(kept)}")
+    return "\n".join(lines)
+
+
+escalate = Protocol(
+    run=run,
+    count="escalated",
+    orchestrator=True,
+    summary="one judge; the panel where it is unsure; deliberation where the panel is split",
+    speaks="the first seat k times at once; where it is unsure every seat; where they are split, as in orchestrated",
+    sees="judge and panel: nothing of the others; in deliberation: as in orchestrated",
+    ends="complete, when nothing is unsure or split; else as orchestrated does, on what the panel is split on",
+    calls="k where the judge is sure; k + N - 1 where the panel is not split; else at most k + RN + R - 1",
+    steps="1, 2, or at most 2R + 1",
+    drawing="""
+1  the first seat    votes k times, at the same time, and says how sure it is
+   code              same answers, sure enough? decided; the rest goes up
+2  the other seats   vote, blind, at the same time, on what went up
+   code              within panel_spread? decided; the rest goes up
+3  as orchestrated   from its second round on, on what went up
+   code              the rule for each step up, and the calls saved, go on record
+""",
+    most=lambda n, r: (2 + r * n + r - 1, 2 * r + 1),
+)

@@ -1,0 +1,170 @@
+"""The floor: what a deliberation under AutoGen has heard so far, and the turns that its jurors take."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+from ...agents.brief import Brief
+from ...agents.door import Cost
+from ...agents.hearing import heard_text
+from ...agents.juror import Turn
+from ...agents.orchestrator import NAME
+from ...agents.prompting import fenced, words
+from ..bench import Bench, statements
+from ..transcript import Abstained, Cast, Entry, Said, Spent, Standing, Stop, entry_of
+
+Made = TypeVar("Made")
+
+
+class Heard(NamedTuple):
+    """A message as a juror received it; that of another juror names the entry it was cast in."""
+
+    text: str
+    entry: str = ""
+
+
+class Floor:
+    """One deliberation's transcript as it grows, why it stopped, and whether any call may still be made."""
+
+    def __init__(self, brief: Brief, bench: Bench, agents: Mapping[str, str]) -> None:
+        self.brief = brief
+        self.bench = bench
+        self.agents = agents
+        """Each seat's name among AutoGen's agents."""
+        self.task = words("magentic-task", brief=brief.text)
+        self.transcript = bench.opened(brief)
+        self.thread: tuple[str, ...] = ()
+        """The entries in AutoGen's conversation: those since the last plan."""
+        self.heard_since_plan = False
+        self.scores: dict[str, str] = {}
+        """Of each ballot in words, its scores alone."""
+        self.stop: Stop | None = None
+        self.mute = False
+        """No call may be made any more."""
+        self.broken: BaseException | None = None
+        """What goes on to the caller once AutoGen has come to its end: a spent budget, an interrupt, a bug."""
+        self._in_flight: asyncio.Future[Any] | None = None
+
+    async def turn(self, agent: str, memory: Sequence[Heard]) -> Heard:
+        """A juror's turn: its ballot goes on the record as it is cast, its words to the team.
+
+        Its failure is an abstention. The team is always given something to go on with.
+        """
+        seat = self.seat_of(agent)
+        if self.mute:
+            return Heard("(nothing)")
+        latest = self._received(seat, memory)
+        try:
+            turn = await self.interruptible(self._revised(seat, memory, latest))
+        except Exception as error:
+            self.broken = error
+        except asyncio.CancelledError:
+            if self.broken is None:
+                raise
+        if self.broken is not None:
+            self.mute = True
+            return Heard("(nothing)")
+        saw = self._saw(seat, latest)
+        cast = self.add(
+            entry_of(replace(turn, answer=turn.answer.model_copy(update={"saw": saw})), "revision")
+        )
+        self.thread = (*self.thread, cast.id)
+        self.heard_since_plan = True
+        if isinstance(cast, Cast):
+            return Heard(self._told(agent, cast), cast.id)
+        assert isinstance(cast, Abstained)
+        if cast.abstention.reason == "limit":
+            self.end(self.bench.stop_at(self.bench.meter.reached or "max_seconds"))
+        return Heard(f"{agent} gave no ballot ({cast.abstention.reason}).", cast.id)
+
+    def leave(self) -> None:
+        """Make no further call, and give up the one in flight."""
+        self.mute, self.broken = True, asyncio.CancelledError()
+        if self._in_flight is not None:
+            self._in_flight.cancel()
+
+    def seat_of(self, agent: str) -> str:
+        return next(seat for seat, known in self.agents.items() if known == agent)
+
+    def round_of(self, seat: str) -> int:
+        """The round in which `seat` would speak now: a new one begins when a juror is called on again."""
+        now = max(1, self.transcript.rounds)
+        return now + any(entry.speaker == seat for entry in self.transcript.heard if entry.round == now)
+
+    def end(self, stop: Stop) -> None:
+        """Stop for this reason; a limit that was reached before stays, and says what came on top."""
+        if self.stop is None or self.stop.limit is None:
+            self.stop = stop
+        else:
+            self.stop = self.stop.model_copy(update={"detail": stop.detail or f"then {stop.limit}"})
+
+    def note(self, about: str, text: str, cost: Cost) -> str:
+        """The orchestrator's words on the record; the id of their entry."""
+        number = max(1, self.transcript.rounds)
+        said = Said(round=number, who=NAME, about=about, text=text, saw=self.thread, spent=Spent.of(cost))
+        return self.add(said).id
+
+    def add(self, entry: Entry) -> Entry:
+        self.transcript = self.bench.noted(self.transcript, [entry])
+        return self.transcript.entries[-1]
+
+    async def interruptible(self, call: Coroutine[Any, Any, Made]) -> Made:
+        """The call's result; `leave` gives it up."""
+        self._in_flight = asyncio.ensure_future(call)
+        return await self._in_flight
+
+    def _received(self, seat: str, memory: Sequence[Heard]) -> list[Standing]:
+        """The last vote of each other juror on each attribute, among the ballots that AutoGen delivered."""
+        delivered = {heard.entry for heard in memory if heard.entry}
+        latest: dict[tuple[str, str], Standing] = {}
+        for cast in self.transcript.ballots:
+            if cast.id in delivered and cast.speaker != seat:
+                for vote in cast.ballot.votes:
+                    latest[vote.attribute, cast.speaker] = Standing(cast.id, cast.speaker, vote)
+        return list(latest.values())
+
+    def _revised(
+        self, seat: str, memory: Sequence[Heard], latest: Sequence[Standing]
+    ) -> Coroutine[Any, Any, Turn]:
+        standing = self.transcript.standing()
+        # The case opens every prompt of a juror already; AutoGen's plan repeats it.
+        said = [
+            fenced(
+                "words", NAME, heard.text.replace(self.task, "(the rubric and the case)"), self.brief.nonce
+            )
+            for heard in memory
+            if not heard.entry
+        ]
+        return self.bench.jurors[seat].revise(
+            self.brief,
+            self.brief.rubric.names,
+            round=self.round_of(seat),
+            # A new plan makes AutoGen's agents forget; a juror still knows its own votes.
+            own={name: held[seat].vote for name, held in standing.items() if seat in held},
+            heard=statements(latest, label=self.agents.__getitem__),
+            notice=words("magentic-turn", said="\n\n".join(said[:-1]), asked=said[-1]),
+        )
+
+    def _saw(self, seat: str, latest: Sequence[Standing]) -> tuple[str, ...]:
+        """The entries in a juror's prompt: all since the last plan but its own ballots and overtaken ones."""
+        shown = {held.entry for held in latest}
+        return tuple(
+            entry.id
+            for entry in self.transcript.entries
+            if entry.id in self.thread and (entry.id in shown or not isinstance(entry, Cast))
+        )
+
+    def _told(self, agent: str, cast: Cast) -> str:
+        """A ballot in words, and the scores once more as JSON, as 004 had its agents give them."""
+        votes = [Standing(cast.id, cast.speaker, vote) for vote in cast.ballot.votes]
+        spoken = heard_text(
+            statements(votes, label=lambda _: agent), self.brief.rubric.names, self.brief.nonce
+        )
+        scores = json.dumps({vote.attribute: vote.value for vote in cast.ballot.votes})
+        told = f"{spoken}\n\n{scores}"
+        self.scores[told] = f"{agent} gave {scores} (the reasons are left out: the conversation is too long)"
+        return told

@@ -1,0 +1,76 @@
+"""AutoGen's own Magentic-One team, as it is installed, with our jurors in its seats and our chair as its model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from autogen_agentchat.agents import BaseChatAgent
+from autogen_agentchat.base import Response
+from autogen_agentchat.messages import BaseChatMessage, TextMessage
+from autogen_agentchat.teams import MagenticOneGroupChat
+from autogen_core import CancellationToken
+
+from ...agents.clients.autogen import DoorClient, unlogged
+from ...personas.jury import Seat
+from .magentic_chair import Chair
+from .magentic_floor import Floor, Heard
+
+_ENTRY = "entry"
+"""The key under which a juror's message names the entry of the transcript that it was cast in."""
+
+
+class SeatAgent(BaseChatAgent):
+    """A juror as AutoGen sees one: it remembers what AutoGen sent it, until AutoGen makes it forget."""
+
+    def __init__(self, name: str, description: str, floor: Floor) -> None:
+        super().__init__(name, description)
+        self._floor = floor
+        self._memory: list[Heard] = []
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        return (TextMessage,)
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        self._memory += [Heard(m.to_model_text(), m.metadata.get(_ENTRY, "")) for m in messages]
+        said = await self._floor.turn(self.name, self._memory)
+        return Response(
+            chat_message=TextMessage(content=said.text, source=self.name, metadata={_ENTRY: said.entry})
+        )
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        self._memory.clear()
+
+
+async def sit(floor: Floor, chair: Chair) -> None:
+    """One deliberation of a team that is made for it and never used again.
+
+    AutoGen's own limits are out of the way: `max_turns` allows a turn too many, and `max_stalls` never ends
+    anything. The chair keeps ours, and makes AutoGen plan anew by giving it one stall, which is all it may have.
+    """
+    seats = [SeatAgent(floor.agents[seat.name], _description(seat), floor) for seat in floor.bench.jury.seats]
+    with unlogged():
+        team = MagenticOneGroupChat(
+            list(seats),
+            DoorClient(chair.answer),
+            max_turns=None,
+            max_stalls=1,
+            final_answer_prompt=chair.final_prompt,
+        )
+        sitting = asyncio.ensure_future(team.run(task=floor.task))
+        try:
+            await asyncio.shield(sitting)
+        except asyncio.CancelledError:
+            # AutoGen's runtime goes on by itself: bring it to its end, without a call, before we go.
+            floor.leave()
+            await asyncio.gather(sitting, return_exceptions=True)
+            raise
+    if floor.broken is not None:
+        raise floor.broken
+
+
+def _description(seat: Seat) -> str:
+    return f"a juror who attends to {seat.persona.attends_to}" if seat.persona else "a juror"

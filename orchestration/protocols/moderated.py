@@ -1,0 +1,104 @@
+"""`moderated`: a moderator lets jurors answer each other and ends by declaring consensus, which code checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...agents.brief import Brief
+from ...agents.orchestrator import Silence
+from ..bench import Bench, statements
+from ..rounds import addressed, decided, everyone_asked, one_round, open_attributes, why_ended
+from ..stopping import instant_extremes, stalls, voted
+from ..transcript import Ledger, Spent, Stop, Transcript
+from .protocol import Protocol
+
+
+async def run(brief: Brief, bench: Bench) -> Transcript:
+    """Rounds in which jurors answer each other, until a consensus is declared that is one, or a limit is reached."""
+    transcript = await bench.blind_round(bench.opened(brief), brief)
+    challenged = instant_extremes(transcript, brief.rubric) if bench.jury.challenge else ()
+    while (stop := why_ended(transcript, brief, bench, challenged, brief.rubric.names)) is None:
+        pending = tuple(name for name in _pending(transcript, brief, bench) if name not in challenged)
+        turn = _moderated(transcript, brief, bench, pending, transcript.rounds + 1) if pending else None
+        transcript = await one_round(transcript, brief, bench, challenged, turn)
+        challenged = ()
+    if stop.reason == "consensus":
+        return await _closed(transcript, brief, bench, stop)
+    return await decided(transcript, brief, bench, stop)
+
+
+def _pending(transcript: Transcript, brief: Brief, bench: Bench) -> tuple[str, ...]:
+    """What has votes enough and is not yet declared agreed."""
+    declared = {name for e in transcript.entries if isinstance(e, Ledger) for name in e.declared}
+    enough = voted(transcript, brief.rubric.names, max(2, bench.jury.quorum))
+    return tuple(name for name in enough if name not in declared)
+
+
+async def _moderated(
+    transcript: Transcript, brief: Brief, bench: Bench, pending: Sequence[str], number: int
+) -> Ledger:
+    """The moderator's turn. What it declares agreed and is not stays open, and the transcript says so."""
+    standing = transcript.standing()
+    in_dispute = open_attributes(transcript, brief, bench)
+    heard = statements(held for name in pending for held in standing[name].values())
+    replan = bool(in_dispute) and stalls(transcript) > 0
+    turn = await bench.orchestrator.moderate(brief, pending, heard, round=transcript.rounds, replan=replan)
+    if isinstance(turn, Silence):
+        return Ledger(
+            round=number,
+            disputes=everyone_asked(transcript, [name for name in pending if name in in_dispute]),
+            author="code",
+            replan=replan,
+            note=f"the moderator said nothing usable ({turn.reason}: {turn.detail})",
+            spent=Spent.of(turn.cost),
+        )
+    refused = [name for name in turn.declared if name in in_dispute]
+    disputes = [
+        dispute
+        for dispute in turn.disputes
+        if dispute.attribute in in_dispute and dispute.attribute not in refused
+    ]
+    return Ledger(
+        round=number,
+        disputes=(*addressed(transcript, disputes), *everyone_asked(transcript, refused)),
+        author="orchestrator",
+        replan=replan,
+        declared=tuple(name for name in turn.declared if name not in refused),
+        note=f"declared consensus where the votes show none: {', '.join(refused)}" if refused else "",
+        spent=Spent.of(turn.cost),
+    )
+
+
+async def _closed(transcript: Transcript, brief: Brief, bench: Bench, stop: Stop) -> Transcript:
+    """The moderator's last word on what is agreed. The votes decide: a moderator who holds back changes nothing."""
+    if pending := _pending(transcript, brief, bench):
+        turn = await _moderated(transcript, brief, bench, pending, max(1, transcript.rounds))
+        transcript = bench.noted(transcript, [turn])
+    if undeclared := _pending(transcript, brief, bench):
+        detail = f"measured; the moderator did not declare it on {', '.join(undeclared)}"
+        stop = stop.model_copy(update={"detail": "; ".join(filter(None, (stop.detail, detail)))})
+    return transcript.ended(stop)
+
+
+moderated = Protocol(
+    run=run,
+    count="decision",
+    orchestrator=True,
+    summary="a moderator lets jurors answer each other and ends by declaring consensus, which code checks",
+    speaks="all jurors blind; then, each round, the moderator says who answers whom, and they do",
+    sees="round one: nothing of the others; later: the others' standing votes and reasons on what is disputed",
+    ends="consensus declared and measured; or stall, stable, turns, rounds, replans, budget or time, and the moderator decides",
+    calls="at most RN + R, and one for each challenger; N + 1 where all agree at once",
+    steps="at most 2R; 2 where all agree at once",
+    drawing="""
+1  all N jurors      vote, blind, at the same time
+   code              an instant extreme is challenged first
+   +-- each further round
+2  | moderator       declares consensus, or says what is disputed and who answers whom
+   | code            a consensus that the votes do not show is not accepted
+3  | those it names  answer at the same time, seeing the others' votes and reasons
+   +--
+4  moderator         declares the consensus; at a limit, decides what is still open, with reasons
+""",
+    most=lambda n, r: (r * n + r, 2 * r),
+)

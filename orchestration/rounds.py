@@ -1,0 +1,156 @@
+"""A round of deliberation: someone presides while the challenge is made; then those concerned answer together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
+
+from ..agents.brief import Brief
+from ..agents.juror import Question
+from ..agents.orchestrator import Decision, Dispute
+from .bench import Bench, statements, together
+from .challenge import challenge_effect, challenge_questions, challenge_turns, challengers, told
+from .conditions import agreed, presided, spent
+from .stopping import disputed
+from .transcript import Decided, Entry, Ledger, Said, Spent, Stop, Transcript, entry_of
+
+
+def open_attributes(
+    transcript: Transcript, brief: Brief, bench: Bench, among: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """What the jury disagrees on by more than its tolerance."""
+    jury = bench.jury
+    return disputed(transcript, brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum, among=among)
+
+
+def why_ended(
+    transcript: Transcript, brief: Brief, bench: Bench, challenged: Sequence[str], among: Sequence[str]
+) -> Stop | None:
+    """Why no further round is held; None when one is. What is yet to be challenged is not yet agreed."""
+    jury = bench.jury
+    if over := spent(bench.meter)(transcript):
+        return over
+    consensus = agreed(brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum, among=among)(transcript)
+    if consensus and not challenged:
+        return consensus
+    limit = presided(jury, brief.rubric)(transcript)
+    if limit and consensus:
+        return Stop(reason="consensus", detail=f"unchallenged: {limit.limit}")
+    return limit
+
+
+async def one_round(
+    transcript: Transcript,
+    brief: Brief,
+    bench: Bench,
+    challenged: Sequence[str],
+    preside: Coroutine[Any, Any, Ledger] | None,
+) -> Transcript:
+    """One more round: `preside` puts the questions while any challenge is made; then all concerned revise."""
+    number = transcript.rounds + 1
+    chosen = challengers(transcript, challenged, bench)
+    opening: list[Coroutine[Any, Any, Entry]] = challenge_turns(transcript, brief, bench, chosen, number)
+    if preside is not None:
+        opening.append(preside)
+    transcript = bench.noted(transcript, await together(opening))
+    asked = _questions(
+        transcript, number, challenge_questions(transcript.standing(), chosen, list(bench.jurors))
+    )
+    transcript = await _revised(transcript, brief, bench, number, asked)
+    if chosen:
+        transcript = bench.clerks_note(transcript, "challenge", told(challenge_effect(transcript)))
+    return transcript
+
+
+def everyone_asked(transcript: Transcript, attributes: Sequence[str]) -> tuple[Dispute, ...]:
+    """What code asks where nobody presides: each dispute is put to all who have a vote in it."""
+    standing = transcript.standing()
+    return tuple(
+        Dispute(
+            attribute=name,
+            dispute="The jurors differ.",
+            question="Which score do the exhibits bear out, and where?",
+            to=tuple(standing[name]),
+        )
+        for name in attributes
+    )
+
+
+def addressed(transcript: Transcript, disputes: Sequence[Dispute]) -> tuple[Dispute, ...]:
+    """The disputes, one addressed to nobody put to everyone who has a vote in it."""
+    standing = transcript.standing()
+    return tuple(
+        dispute if dispute.to else dispute.model_copy(update={"to": tuple(standing[dispute.attribute])})
+        for dispute in disputes
+    )
+
+
+async def decided(
+    transcript: Transcript, brief: Brief, bench: Bench, stop: Stop, among: Sequence[str] | None = None
+) -> Transcript:
+    """What is still open, decided by the orchestrator with reasons of its own; hung where it cannot."""
+    undecided = open_attributes(transcript, brief, bench, among)
+    if not undecided or bench.meter.reached:
+        return transcript.ended(stop)
+    standing = transcript.standing()
+    held = [h for name in undecided for h in standing[name].values()]
+    number = transcript.rounds
+    decision = await bench.orchestrator.decide(
+        brief, undecided, statements(held), round=number, why=str(stop)
+    )
+    if isinstance(decision, Decision):
+        saw = tuple(dict.fromkeys(h.entry for h in held))
+        entry: Entry = Decided(
+            round=number, findings=decision.findings, saw=saw, spent=Spent.of(decision.cost)
+        )
+        return bench.noted(transcript, [entry]).ended(stop)
+    silence = f"{decision.reason}: {decision.detail}"
+    entry = Said(
+        round=number, who="orchestrator", about="silence", text=silence, spent=Spent.of(decision.cost)
+    )
+    detail = f"the orchestrator could not decide ({decision.reason})"
+    return bench.noted(transcript, [entry]).ended(stop.model_copy(update={"detail": detail}))
+
+
+def _questions(
+    transcript: Transcript, number: int, asked: Mapping[str, list[Question]]
+) -> Mapping[str, list[Question]]:
+    """What each juror is asked in round `number`: by the ledger first, then after the challenge."""
+    questions: dict[str, list[Question]] = defaultdict(list)
+    for entry in transcript.entries:
+        if isinstance(entry, Ledger) and entry.round == number:
+            for dispute in entry.disputes:
+                answer = f"Answer {dispute.answering}. " if dispute.answering else ""
+                for name in dispute.to:
+                    text = (
+                        f"{dispute.dispute} {answer if name != dispute.answering else ''}{dispute.question}"
+                    )
+                    questions[name].append(Question(dispute.attribute, text))
+    for name, further in asked.items():
+        questions[name] += further
+    return questions
+
+
+async def _revised(
+    transcript: Transcript,
+    brief: Brief,
+    bench: Bench,
+    number: int,
+    questions: Mapping[str, list[Question]],
+) -> Transcript:
+    """The jurors concerned answer at the same time, each seeing the others' standing votes and reasons."""
+    standing = transcript.standing()
+
+    async def revise(name: str) -> Entry:
+        asked = [a for a in brief.rubric.names if any(q.attribute == a for q in questions[name])]
+        others = [held for a in asked for held in standing.get(a, {}).values() if held.juror != name]
+        own = {a: standing[a][name].vote for a in asked if name in standing.get(a, {})}
+        turn = await bench.jurors[name].revise(
+            brief, asked, round=number, own=own, heard=statements(others), questions=questions[name]
+        )
+        return entry_of(turn, "revision")
+
+    concerned = [name for name in bench.jurors if questions.get(name)]
+    allowed = concerned[: bench.turns_left(transcript)]
+    return bench.noted(transcript, await together(revise(name) for name in allowed))

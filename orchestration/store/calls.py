@@ -1,0 +1,90 @@
+"""Calls as rows: what was asked, by hash where many ask it, and what was answered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+
+from ...agents.model import Reply, Request, Usage
+from .database import Row, Write
+from .location import without_password
+from .redaction import address_of, opened, seal
+
+_COLUMNS = "finish, prompt, completion, cached, usd, seconds"
+CALL = f"SELECT text, {_COLUMNS} FROM calls WHERE key = ?"
+SEALED_CALL = f"SELECT words, {_COLUMNS} FROM calls JOIN sealed ON sealed.key = calls.key WHERE calls.key = ?"
+
+_ADD_CALL = (
+    f"INSERT INTO calls (key, request, text, {_COLUMNS}, made_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+_ADD_TEXT = "INSERT INTO texts (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_ADD_SEALED = "INSERT INTO sealed (key, words) VALUES (?, ?) ON CONFLICT DO NOTHING"
+
+
+def texts_of(request: Request) -> dict[str, str]:
+    """The texts that a request is made of, by hash: openings are shared by seats, bodies by cases."""
+    return {
+        text_hash(text): text
+        for message in request.messages
+        for text in (message.opening, message.body)
+        if text
+    }
+
+
+def writes_of(
+    key: str, request: Request, reply: Reply, texts: Mapping[str, str], *, redacted: bool
+) -> list[Write]:
+    """What must be written to keep a call: `texts` are those that may not be in the record yet, by hash."""
+    settings = {name: _shown(name, value) for name, value in request.settings.items()}
+    terms = json.dumps({"model": request.model, "settings": settings, "repeat": request.repeat})
+    parts = ", ".join(
+        f'["{m.role}", "{text_hash(m.opening)}", "{text_hash(m.body)}"]' for m in request.messages
+    )
+    asked = f'{terms[:-1]}, "parts": [{parts}]}}'
+    usage = reply.usage
+    spent = (
+        reply.finish,
+        usage.prompt,
+        usage.completion,
+        usage.cached,
+        reply.usd,
+        reply.seconds,
+        time.time(),
+    )
+    if redacted:
+        place = address_of(key)
+        call = (_ADD_CALL, (place, asked, json.dumps(""), *spent))
+        return [call, (_ADD_SEALED, (place, seal(reply.text, key)))]
+    call = (_ADD_CALL, (key, asked, json.dumps(reply.text), *spent))
+    return [*((_ADD_TEXT, (name, json.dumps(text))) for name, text in texts.items()), call]
+
+
+@lru_cache(maxsize=1024)
+def text_hash(text: str) -> str:
+    """The content address of a text, whatever is in it; empty for none."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
+
+
+def reply_of(row: Row, *, sealed_with: str | None = None) -> Reply:
+    """The reply in a row of `CALL`, or of `SEALED_CALL` with the key that opens it."""
+    text, finish, prompt, completion, cached, usd, seconds = row
+    return Reply(
+        text=json.loads(text) if sealed_with is None else opened(text, sealed_with),
+        usage=Usage(prompt, completion, cached),
+        usd=usd,
+        seconds=seconds,
+        finish=finish,
+    )
+
+
+def _shown(name: str, value: object) -> object:
+    return _address(value) if name == "base_url" and isinstance(value, str) else value
+
+
+@lru_cache(maxsize=256)
+def _address(url: str) -> str:
+    return without_password(url)

@@ -1,0 +1,140 @@
+"""Redaction: a record without anybody's words, that can still be continued and counted.
+
+Texts become marks: keyed hashes, so that equal words of one case can be told to be equal and nothing else. While
+a run is not complete, replies are kept sealed: each can be opened only with the hash of the very question it
+answers, which is kept nowhere and which only those who have the case can make again.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ...rubrics.case import Case
+from ...rubrics.evidence import Exhibit, find_quote
+from ..transcript import CLERK, Transcript
+
+_KEPT = {
+    "id", "case", "arm", "protocol", "seats", "kind", "purpose", "juror", "attribute", "value", "asked", "saw",
+    "reason", "limit", "author", "declared", "who", "about", "to", "answering", "weighed", "exhibit", "confidence",
+}  # fmt: skip
+"""The fields whose words are names of seats, attributes, entries and kinds. Every other text is withheld."""
+_TELLING = {"limit", "too_long", "timeout"}
+"""The abstentions whose detail is this program's own words, never a model's or a provider's."""
+_STATUS = re.compile(r"HTTP \d{3}\b|[A-Z]\w+Error\b")
+_NONCE, _TAG = 16, 16
+
+Mark = Callable[[str], str]
+
+
+def address_of(key: str) -> str:
+    """Where the call with this key lies in a redacted record. The key itself opens the reply, so it is not kept."""
+    return hashlib.sha256(f"address {key}".encode()).hexdigest()
+
+
+def seal(text: str, key: str) -> str:
+    """`text` for those only who can make `key` again: SHAKE-256 as the stream, keyed BLAKE2 as the seal."""
+    nonce, words = os.urandom(_NONCE), text.encode("utf-8", "surrogatepass")
+    hidden = _streamed(words, key, nonce)
+    return base64.b64encode(nonce + _tag(nonce + hidden, key) + hidden).decode()
+
+
+def opened(sealed: str, key: str) -> str:
+    """What `seal` was given; an error if a byte of it was changed."""
+    raw = base64.b64decode(sealed)
+    nonce, tag, hidden = raw[:_NONCE], raw[_NONCE : _NONCE + _TAG], raw[_NONCE + _TAG :]
+    if not hmac.compare_digest(tag, _tag(nonce + hidden, key)):
+        raise ValueError("a sealed reply was altered")
+    return _streamed(hidden, key, nonce).decode("utf-8", "surrogatepass")
+
+
+def withheld_case(case: Case) -> Case:
+    """The case with marks for texts: enough to say which of them changed. Id, group and system stay; metadata goes."""
+    mark = _marker(f"case {case.id}")
+
+    def marked(text: str | None) -> str | None:
+        return None if text is None else mark(text)
+
+    return case.model_copy(
+        update={
+            "output": mark(case.output),
+            "source": tuple(mark(note) for note in case.source),
+            "reference": marked(case.reference),
+            "question": marked(case.question),
+            "audience": marked(case.audience),
+            "metadata": {},
+        }
+    )
+
+
+def withheld(transcript: Transcript, case: Case) -> Transcript:
+    """The transcript with marks for words; scores, names, reasons by category, evidence found and usage stay."""
+    mark = _marker(case.model_dump_json(exclude={"metadata", "group", "system"}))
+    quotes = {
+        quote.text
+        for entry in transcript.ballots
+        for vote in entry.ballot.votes
+        for quote in vote.evidence
+        if quote.found
+    }
+
+    def named(text: str) -> str:
+        """The mark of a text, followed by those of the quotes it names: who was moved by what can still be told."""
+        spoken = (Exhibit(name="words", text=text),)
+        return " ".join([mark(text), *sorted(mark(q) for q in quotes if find_quote(q, spoken).found)])
+
+    return Transcript.model_validate(_without_words(transcript.model_dump(mode="json"), "", mark, named))
+
+
+def _without_words(node: Any, field: str, mark: Mark, named: Mark) -> Any:
+    if isinstance(node, list):
+        return [_without_words(item, field, mark, named) for item in node]
+    if isinstance(node, dict):
+        cleaned = {name: _without_words(value, name, mark, named) for name, value in node.items()}
+        return cleaned | _own_words(node)
+    if not isinstance(node, str) or field in _KEPT or not node.strip():
+        return node
+    if field == "calls":
+        return address_of(node)
+    if field == "flags":
+        exhibit, _, passage = node.partition(": ")
+        return f"{exhibit}: {mark(passage)}"
+    return named(node) if field in ("rationale", "moved_by") else mark(node)
+
+
+def _own_words(node: dict[str, Any]) -> dict[str, str]:
+    """What this program itself said in a part of a transcript: no case's words are in it."""
+    if node.get("kind") == "said" and node["who"] == CLERK:
+        return {"text": node["text"]}
+    if "limit" in node and "detail" in node:
+        return {"detail": node["detail"]}
+    if "detail" in node and node.get("reason") in _TELLING:
+        return {"detail": node["detail"]}
+    if "detail" in node and (status := _STATUS.match(node["detail"])):
+        return {"detail": f"{status.group()} (the rest is withheld)"}
+    return {}
+
+
+def _marker(secret: str) -> Mark:
+    """Marks that can be told apart only by those who know `secret`."""
+    key = hashlib.sha256(f"marks {secret}".encode("utf-8", "surrogatepass")).digest()
+
+    def mark(text: str) -> str:
+        words = text.casefold().encode("utf-8", "surrogatepass")
+        return f"[withheld {hashlib.blake2b(words, key=key, digest_size=8).hexdigest()}]"
+
+    return mark
+
+
+def _streamed(words: bytes, key: str, nonce: bytes) -> bytes:
+    stream = hashlib.shake_256(b"stream" + bytes.fromhex(key) + nonce).digest(len(words))
+    return (int.from_bytes(words) ^ int.from_bytes(stream)).to_bytes(len(words))
+
+
+def _tag(content: bytes, key: str) -> bytes:
+    return hashlib.blake2b(content, key=bytes.fromhex(key), digest_size=_TAG, person=b"venire seal").digest()

@@ -1,0 +1,153 @@
+"""A run in a directory: SQLite, with a lock file beside it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from ...rubrics.errors import VenireError
+from .database import Row, Values, Write, by_statement
+
+FILE = "record.sqlite"
+_LOCK = ".lock"
+_PATIENCE = 0.5
+"""Seconds to wait for the lock: `venire status` may be looking at it."""
+
+
+class SqliteDatabase:
+    """The file `record.sqlite` in the run's directory."""
+
+    distant = False
+
+    def __init__(self, folder: Path, *, write: bool) -> None:
+        self.name = str(folder)
+        self._folder = folder
+        self._lock: int | None = None
+        self._writing: sqlite3.Connection | None = None
+        if write:
+            _prepare(folder)
+            self.lock()
+        elif not (folder / FILE).exists():
+            raise VenireError(f"{folder}: no run there", remedy="name the directory given to venire run -o")
+        try:
+            self._reading = self._connection()
+            if write:
+                self._writing = self._connection()
+                # A commit that is lost in a power cut is a call that would be paid twice.
+                self._writing.execute("PRAGMA journal_mode = WAL")
+                self._writing.execute("PRAGMA synchronous = FULL")
+        except sqlite3.Error as error:
+            self.close()
+            raise self._problem("opened", error) from None
+
+    def lock(self) -> None:
+        """Hold the lock file. It is let go when the process ends, however it ends."""
+        if self._lock is not None:
+            return
+        try:
+            handle = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise self._problem("locked", error) from None
+        until = time.monotonic() + _PATIENCE
+        while not _locked(handle, fcntl.LOCK_EX):
+            if time.monotonic() > until:
+                os.close(handle)
+                raise VenireError(
+                    f"{self.name}: another process is writing this run",
+                    remedy="wait for it to end, or name another directory",
+                )
+            time.sleep(0.05)
+        self._lock = handle
+
+    def writing(self) -> bool:
+        try:
+            handle = os.open(self._folder / _LOCK, os.O_RDONLY)
+        except OSError:
+            return False
+        try:
+            return not _locked(handle, fcntl.LOCK_SH)
+        finally:
+            os.close(handle)
+
+    def version(self) -> int:
+        ((number,),) = self.rows("PRAGMA user_version")
+        return int(number)
+
+    def apply(self, script: str, number: int) -> None:
+        connection = self._writing or self._reading
+        try:
+            connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {number}; COMMIT;")
+        except sqlite3.Error as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise self._problem("upgraded", error) from None
+
+    def rows(self, sql: str, values: Values = ()) -> list[Row]:
+        try:
+            return self._reading.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._problem("read", error) from None
+
+    def rows_of_each(self, asked: Sequence[tuple[str, Values]]) -> list[list[Row]]:
+        return [self.rows(sql, values) for sql, values in asked]
+
+    def commit(self, writes: Sequence[Write]) -> None:
+        assert self._writing is not None, "opened for reading"
+        connection = self._writing
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for statement, many in by_statement(writes).items():
+                connection.executemany(statement, many)
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if connection.in_transaction:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+            raise self._problem("written", error) from None
+
+    def close(self) -> None:
+        for connection in (self._writing, getattr(self, "_reading", None)):
+            if connection is not None:
+                connection.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _connection(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._folder / FILE, check_same_thread=False, isolation_level=None, timeout=30)
+
+    def _problem(self, done: str, error: sqlite3.Error | OSError) -> VenireError:
+        return VenireError(
+            f"{self.name}: the record cannot be {done}: {_told(error)}",
+            remedy="make room or mend the disk, and run again: everything committed before is kept",
+        )
+
+
+def _prepare(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise VenireError(f"{folder}: is a file", remedy="name a directory for the run")
+    if folder.is_dir() and not (folder / FILE).exists() and any(p.name != _LOCK for p in folder.iterdir()):
+        raise VenireError(f"{folder}: not empty, and not a run", remedy="name a new directory")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise VenireError(
+            f"{folder}: cannot be made: {_told(error)}", remedy="name a directory that can be written"
+        ) from None
+
+
+def _locked(handle: int, kind: int) -> bool:
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _told(error: sqlite3.Error | OSError) -> str:
+    return (error.strerror or type(error).__name__) if isinstance(error, OSError) else str(error)

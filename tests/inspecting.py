@@ -1,0 +1,72 @@
+"""The inspector on a thread of its own, and plain HTTP to ask it with."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import threading
+from pathlib import Path
+from types import TracebackType
+
+from venire.web.server import HOST, Inspector, serve
+
+
+class Answer:
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self.text = response.read().decode()
+
+
+class Served:
+    """Serves a run while the `with` block runs; everything is in the index before the first request."""
+
+    def __init__(self, run: Path, *, caught_up: bool = True) -> None:
+        self.inspector = Inspector(run)
+        if caught_up:
+            self.inspector.index.catch_up()
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.url = ""
+
+    def __enter__(self) -> Served:
+        self._thread.start()
+        assert self._ready.wait(10)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join(10)
+        self.inspector.close()
+
+    def _run(self) -> None:
+        def ready(url: str) -> None:
+            self.url = url
+            self._ready.set()
+
+        async def held() -> None:
+            self._task = asyncio.create_task(serve(self.inspector, 0, ready))
+            await asyncio.gather(self._task, return_exceptions=True)
+
+        self._loop.run_until_complete(held())
+        self._loop.close()
+
+    @property
+    def port(self) -> int:
+        return int(self.url.split(":")[2].split("/")[0])
+
+    def ask(self, path: str = "", *, method: str = "GET", token: bool = True, **headers: str) -> Answer:
+        """One request, its path as it is: nothing is tidied away on the road."""
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=10)
+        try:
+            root = f"/{self.inspector.token}/" if token else "/"
+            connection.putrequest(method, root + path, skip_host="Host" in headers)
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            connection.endheaders()
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()

@@ -1,0 +1,144 @@
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, by_rater, long
+
+from venire.evals.agreement import COEFFICIENTS, agreement
+from venire.evals.statistics.matrix import InvalidRatings
+
+NAMES = [
+    "icc1",
+    "icc2",
+    "icc3",
+    "icc1k",
+    "icc2k",
+    "icc3k",
+    "alpha_nominal",
+    "alpha_ordinal",
+    "alpha_interval",
+    "alpha_ratio",
+    "ac1",
+    "ac2",
+    "kappa",
+    "kappa_linear",
+    "kappa_quadratic",
+    "fleiss",
+    "percent",
+    "spearman",
+    "kendall",
+    "pearson",
+    "offset",
+    "rmse",
+    "mae",
+]
+
+
+def of(rows, attribute="a"):
+    return long(rows).assign(attribute=attribute)
+
+
+def test_the_shape_that_other_programs_read():
+    found = json.loads(json.dumps(agreement(of(SHROUT_FLEISS), resamples=100).to_json(), allow_nan=False))
+
+    assert list(COEFFICIENTS) == NAMES
+    assert list(found["attributes"]["a"]) == list(found["overall"]) == NAMES
+    assert set(found["overall"]["icc1"]) == {"value", "low", "high", "n", "method", "note"}
+
+
+def test_published_numbers_come_through():
+    found = agreement(by_rater(KRIPPENDORFF).assign(attribute="a"), resamples=100).attributes["a"]
+
+    assert [round(found[f"alpha_{x}"].value, 3) for x in ("nominal", "ordinal", "interval", "ratio")] == [
+        0.743,
+        0.815,
+        0.849,
+        0.797,
+    ]
+    assert round(found["ac1"].value, 5) == 0.77544
+    assert "mean over 6 of 6 rater pairs" in found["kappa"].method
+
+
+def test_null_always_has_a_note():
+    tables = [of([["x", "y"], ["y", "y"]]), of([[1, 1]] * 3), of([[1]]), of([[None, None]]), of([])]
+    for table in tables:
+        found = agreement(table, resamples=50)
+        for part in (*found.attributes.values(), found.overall):
+            for name, each in part.items():
+                assert each.note or not math.isnan(each.value), name
+
+
+def test_text_gets_the_nominal_coefficients_only():
+    found = agreement(of([["yes", "no"], ["no", "no"], ["yes", "yes"], ["no", "no"]]), resamples=50).overall
+    defined = {name for name, each in found.items() if each.defined}
+
+    assert defined == {"alpha_nominal", "ac1", "kappa", "fleiss", "percent"}
+    assert "nominal" in found["icc3k"].note
+
+
+def test_a_declared_level_decides():
+    found = agreement(of(SHROUT_FLEISS), levels={"a": "ordinal"}, resamples=50).overall
+
+    assert "true zero" in found["alpha_ratio"].note
+    assert found["alpha_ordinal"].defined
+    with pytest.raises(InvalidRatings, match="unknown level 'likert'"):
+        agreement(of(SHROUT_FLEISS), levels={"a": "likert"})
+
+
+def test_ordered_text_can_be_weighted_once_its_order_is_given():
+    rows = [["low", "mid"], ["mid", "mid"], ["high", "mid"], ["low", "low"]]
+    levels, order = {"a": "ordinal"}, {"a": ["low", "mid", "high"]}
+    words = agreement(of(rows), levels=levels, categories=order, resamples=50).overall
+    numbers = agreement(of([[order["a"].index(x) for x in row] for row in rows]), resamples=50).overall
+
+    assert words["kappa_quadratic"].value == pytest.approx(numbers["kappa_quadratic"].value)
+    assert words["ac2"].value == pytest.approx(numbers["ac2"].value)
+
+
+def test_overall_pools_attributes_but_draws_cases():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(1, 6, (20, 1)) + rng.integers(0, 2, (20, 3))
+    both = pd.concat([of(rows, "a"), of(rows, "b")])
+    found = agreement(both, resamples=400)
+
+    assert found.overall["percent"].value == pytest.approx(found.attributes["a"]["percent"].value)
+    assert "20 clusters" in found.overall["alpha_ordinal"].method
+    widths = [
+        x["alpha_interval"].high - x["alpha_interval"].low for x in (found.overall, found.attributes["a"])
+    ]
+    assert widths[0] == pytest.approx(widths[1], rel=0.15)
+
+
+def test_attributes_that_do_not_pool_say_so():
+    mixed = pd.concat([of([[1, 2], [2, 2]], "a"), of([["x", "y"], ["y", "y"]], "b")])
+
+    assert "do not pool" in agreement(mixed, resamples=20).overall["percent"].note
+
+
+def test_the_last_round_counts():
+    first, second = of([[1, 5], [5, 1], [3, 2]]), of([[2, 2], [3, 3], [5, 5]])
+    rounds = pd.concat([first.assign(round=1), second.assign(round=2)])
+
+    assert agreement(rounds, resamples=20).overall["percent"].value == 1
+
+
+def test_the_table_names_bands_and_their_source():
+    table = agreement(of(SHROUT_FLEISS), resamples=20).table
+    row = table[(table["attribute"] == "overall") & (table["coefficient"] == "icc3k")].iloc[0]
+
+    assert (row["band"], row["band_source"]) == ("excellent", "Koo and Li (2016)")
+
+
+def test_the_same_seed_gives_the_same_json():
+    table = of(SHROUT_FLEISS)
+
+    assert (
+        agreement(table, seed=3, resamples=50).to_json() == agreement(table, seed=3, resamples=50).to_json()
+    )
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(InvalidRatings, match="no column 'attribute'"):
+        agreement(long(SHROUT_FLEISS))

@@ -1,0 +1,109 @@
+import numpy as np
+import pandas as pd
+import pytest
+from rating_tables import KRIPPENDORFF, boot, by_rater, long
+from scipy import stats
+
+from venire.evals.statistics.alpha import krippendorff_alpha
+from venire.evals.statistics.bootstrap import Bootstrap
+from venire.evals.statistics.correlation import pearson
+from venire.evals.statistics.error import offset
+from venire.evals.statistics.icc import icc
+from venire.evals.statistics.matrix import matrix
+from venire.evals.statistics.percent import percent_agreement
+
+
+def normal_pairs(n: int = 60) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    quality = rng.normal(0, 1, (n, 1))
+    return quality + rng.normal(0, 0.7, (n, 2))
+
+
+def correlation(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    x, y = (side - side.mean(axis=axis, keepdims=True) for side in (x, y))
+    return (x * y).sum(axis=axis) / np.sqrt((x**2).sum(axis=axis) * (y**2).sum(axis=axis))
+
+
+@pytest.mark.parametrize(("kind", "scipy_name"), [("percentile", "percentile"), ("bca", "BCa")])
+def test_intervals_agree_with_scipy(kind, scipy_name):
+    values = normal_pairs()
+    ours = pearson(long(values), bootstrap=Bootstrap(np.random.default_rng(2), 20_000, kind=kind))
+    theirs = stats.bootstrap(
+        tuple(values.T),
+        correlation,
+        paired=True,
+        vectorized=True,
+        n_resamples=20_000,
+        method=scipy_name,
+        rng=np.random.default_rng(3),
+    ).confidence_interval
+
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.012)
+
+
+def test_expanded_is_a_little_wider_than_bca():
+    table = long(normal_pairs(20))
+    plain = pearson(table, bootstrap=boot(4000, kind="bca"))
+    wider = pearson(table, bootstrap=boot(4000, kind="expanded"))
+
+    assert wider.low < plain.low and wider.high > plain.high
+
+
+def test_the_same_seed_gives_the_same_interval():
+    table = by_rater(KRIPPENDORFF)
+
+    assert krippendorff_alpha(table, level="ordinal", bootstrap=boot()) == krippendorff_alpha(
+        table, level="ordinal", bootstrap=boot()
+    )
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 40, 256, 361])
+def test_every_case_is_as_likely_to_be_drawn(n):
+    table = long(np.random.default_rng(0).normal(size=(n, 3)))
+    counts = np.zeros(n)
+
+    def counting(values):
+        def statistic(weights):
+            counts[:] += weights.sum(axis=0)
+            assert (weights.sum(axis=1) == n).all()
+            return weights @ values[:, 0]
+
+        return statistic
+
+    Bootstrap(np.random.default_rng(1), 4000, kind="percentile").estimate(
+        counting, matrix(table), method="counting", otherwise=""
+    )
+    assert stats.chisquare(counts - 1).pvalue > 1e-3
+
+
+def test_clusters_are_drawn_whole():
+    """Ten copies of each case say no more than the case."""
+    values = np.round(normal_pairs(25) * 2)
+    once = long(values)
+    copies = pd.concat(
+        [once.assign(cluster=once["case"], case=once["case"] + f" copy {copy}") for copy in range(10)]
+    )
+    apart = offset(once, bootstrap=boot(2000))
+    together = offset(copies, bootstrap=boot(2000, by="cluster"))
+    naive = offset(copies, bootstrap=boot(2000))
+
+    assert together.value == pytest.approx(apart.value)
+    assert together.high - together.low == pytest.approx(apart.high - apart.low, rel=0.15)
+    assert naive.high - naive.low < 0.5 * (together.high - together.low)
+    assert "25 clusters" in together.method
+
+
+def test_the_interval_of_a_resampled_icc_is_near_the_f_interval():
+    rng = np.random.default_rng(5)
+    table = long(rng.normal(0, 1, (150, 1)) + rng.normal(0, 0.6, (150, 4)))
+    analytic, resampled = icc(table), icc(table, bootstrap=boot(2000))
+
+    assert resampled.value == analytic.value
+    assert (resampled.low, resampled.high) == pytest.approx((analytic.low, analytic.high), abs=0.02)
+
+
+def test_unanimity_still_leaves_doubt():
+    found = percent_agreement(long([[1, 1]] * 10))
+
+    assert found.value == found.high == 1
+    assert found.low == pytest.approx(0.7225, abs=1e-4)

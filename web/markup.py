@@ -1,0 +1,93 @@
+"""Markup: the one way from words to HTML. Whatever is not made here is escaped."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+_TAG = re.compile(r"[a-zA-Z][a-zA-Z0-9]*")
+_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9:-]*")
+_VOID = frozenset({"br", "hr", "input", "link", "meta"})
+_ADDRESSES = frozenset({"href", "src", "action", "formaction", "data", "xlink:href"})
+
+
+class Html(str):
+    """Markup that this module made."""
+
+    __slots__ = ()
+
+
+Child = object
+"""What may stand inside an element: `Html` as it is, None not at all, many one after the other, the rest as words."""
+
+
+def element(tag: str, attributes: Mapping[str, object] | None = None, *children: Child) -> Html:
+    """One element. Handlers and styles cannot be written as attributes, nor an address that leaves the inspector."""
+    if not _TAG.fullmatch(tag) or (tag == "script" and children):
+        raise ValueError(f"not an element of a page: {tag!r}")
+    written = "".join(_attribute(name, value) for name, value in (attributes or {}).items())
+    if tag in _VOID:
+        return Html(f"<{tag}{written}>")
+    return Html(f"<{tag}{written}>{fragment(*children)}</{tag}>")
+
+
+def fragment(*children: Child) -> Html:
+    """The children one after the other, words escaped."""
+    return Html("".join(_written(child) for child in children))
+
+
+def plain(text: str) -> str:
+    """The text with every character that steers instead of being read replaced by one that shows."""
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def shortened(text: str, most: int) -> str:
+    """At most `most` characters of the text, and how many were left out."""
+    return text if len(text) <= most else f"{text[:most]} [… {len(text) - most:,} more characters]"
+
+
+def document(*children: Child, theme: str = "auto") -> str:
+    """A whole page."""
+    page = element("html", {"lang": "en", "data-theme": theme}, *children)
+    return f"<!doctype html>\n{page}\n"
+
+
+def inline_style(css: str) -> Html:
+    """A style sheet of our own inside a page that must stand alone."""
+    if "</" in css:
+        raise ValueError("a style sheet may not close its own element")
+    return Html(f"<style>{css}</style>")
+
+
+def inline_script(code: str) -> Html:
+    """A script of our own inside a page that must stand alone."""
+    if "</" in code or "<!--" in code:
+        raise ValueError("a script may not close its own element")
+    return Html(f"<script>{code}</script>")
+
+
+def _written(child: Child) -> str:
+    if child is None or child is False:
+        return ""
+    if isinstance(child, Html):
+        return child
+    if isinstance(child, Iterable) and not isinstance(child, str | bytes):
+        return "".join(_written(part) for part in child)
+    return html.escape(plain(str(child)))
+
+
+def _attribute(name: str, value: object) -> str:
+    if value is None or value is False:
+        return ""
+    if not _NAME.fullmatch(name) or name.lower().startswith("on") or name.lower() in ("style", "srcdoc"):
+        raise ValueError(f"not an attribute of a page: {name!r}")
+    if value is True:
+        return f" {name}"
+    text = plain(str(value))
+    if name.lower() in _ADDRESSES and not text.startswith(("./", "#", "?")):
+        raise ValueError(f"an address that leaves the inspector: {text!r}")
+    return f' {name}="{html.escape(text)}"'

@@ -1,0 +1,1 @@
+"""The inspector's pages: what is known in, markup out."""

@@ -1,0 +1,177 @@
+"""One deliberation: what became of each attribute, why, and the texts it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...orchestration.analysis import Flag
+from ...orchestration.verdict import Verdict
+from ...rubrics.case import Case
+from ...rubrics.rubric import Rubric
+from ..lanes import Lanes, vote_id
+from ..markup import Child, Html, element, fragment, shortened
+from ..search import Search
+from .frame import badge, heading, quiet
+from .proceedings import movement, proceedings
+from .texts import texts
+from .votes import attribute_section
+
+_OPEN = 3
+"""With no more attributes than this all are open from the start."""
+
+
+def deliberation(
+    verdict: Verdict,
+    rubric: Rubric,
+    case: Case | None,
+    found: Sequence[Flag],
+    *,
+    way: Child = None,
+    prefix: str = "",
+) -> Html:
+    """The whole reading room for one deliberation.
+
+    `way` leads to its neighbours, where there are any; `prefix` tells its ids from another's on the same page.
+    """
+    lanes = Lanes(verdict, rubric, prefix=prefix)
+    shown_open = {flag.attribute for flag in found if flag.weight > 1} or set(rubric.names[:1])
+    sections = [
+        attribute_section(
+            verdict,
+            rubric,
+            lanes,
+            name,
+            found,
+            opened=len(rubric.names) <= _OPEN or name in shown_open,
+            prefix=prefix,
+        )
+        for name in rubric.names
+    ]
+    return fragment(
+        _head(verdict, way),
+        _flags(found, prefix),
+        element(
+            "div",
+            {"class": "room"},
+            element("div", {"class": "bench"}, heading("Attributes", _legend()), sections),
+            element("aside", {"aria-label": "The case's texts"}, texts(case, [(verdict, rubric)], [prefix])),
+        ),
+        heading("Movement"),
+        movement(verdict, rubric),
+        element(
+            "details",
+            {"class": "said"},
+            element("summary", None, element("h2", None, "Everything in order")),
+            proceedings(verdict),
+        ),
+    )
+
+
+def neighbours(search: Search, before: tuple[str, str] | None, after: tuple[str, str] | None) -> Html:
+    """The way to the case before and the case after, as the list orders them."""
+
+    def link(place: tuple[str, str] | None, words: str, key: str) -> Html:
+        if place is None:
+            return element("span", {"class": "quiet"}, words)
+        address = search.address("case", id=place[0], in_arm=place[1])
+        return element("a", {"href": address, "data-go": key, "rel": key}, words)
+
+    return element(
+        "nav",
+        {"class": "neighbours", "aria-label": "Cases"},
+        link(before, "← previous", "prev"),
+        link(after, "next →", "next"),
+    )
+
+
+def arm_choice(search: Search, case: str, arm: str, arms: Sequence[str]) -> Html:
+    """The arms that judged the case, and the way to set two of them side by side."""
+    links = [
+        element(
+            "a",
+            {
+                "href": search.address("case", id=case, in_arm=name),
+                "aria-current": "true" if name == arm else None,
+            },
+            name,
+        )
+        for name in arms
+    ]
+    other = next((name for name in arms if name != arm), None)
+    compare = (
+        element("a", {"class": "compare", "data-key": "c", "href": search.address("compare", id=case, a=arm, b=other)}, "compare side by side")
+        if other
+        else None
+    )  # fmt: skip
+    return element("nav", {"class": "arms", "aria-label": "Arms"}, links, compare)
+
+
+def _head(verdict: Verdict, way: Child) -> Html:
+    transcript = verdict.transcript
+    usage, usd = transcript.usage, transcript.usd
+    price = "price unknown" if usd is None else f"${usd:.4f}"
+    facts = (
+        f"{transcript.protocol} · {transcript.rounds} rounds · {transcript.turns} turns · {usage.total:,} tokens · "
+        f"{price} · stopped: {shortened(str(verdict.stop), 200)}"
+    )
+    derived = ", ".join(f"{name} {value:.3g}" for name, value in verdict.derived.items())
+    return element(
+        "div",
+        {"class": "head"},
+        way,
+        element("h1", None, shortened(verdict.case, 120)),
+        element("p", {"class": "quiet"}, element("b", None, verdict.arm), " · ", facts),
+        element("p", {"class": "quiet"}, "derived: ", derived) if derived else None,
+    )
+
+
+def _flags(found: Sequence[Flag], prefix: str) -> Html:
+    if not found:
+        return element("p", {"class": "calm"}, "Nothing out of the ordinary was found in this deliberation.")
+    items = []
+    for flag in found:
+        entry = flag.entries[0] if flag.entries else None
+        if flag.attribute:
+            place = (
+                f"#{vote_id(entry, flag.attribute, prefix)}"
+                if entry and "orchestrator" not in entry
+                else f"#{prefix}a-{flag.attribute}"
+            )
+            where: Child = element("a", {"href": place}, flag.attribute)
+        else:
+            where = quiet("the case")
+        items.append(
+            element(
+                "li",
+                None,
+                badge(flag.kind, flag.weight),
+                " ",
+                where,
+                " ",
+                element("span", {"dir": "auto"}, flag.text),
+            )
+        )
+    return element("section", {"class": "flags", "aria-label": "Worth a look"}, element("ul", None, items))
+
+
+def _legend() -> Html:
+    return element(
+        "details",
+        {"class": "legend"},
+        element("summary", None, "how to read the lanes"),
+        element(
+            "ul",
+            None,
+            [
+                element("li", None, words)
+                for words in (
+                    "A lane for each juror, a column for each round; a dot's height is its score.",
+                    "A filled dot quotes the case; a hollow one quotes nothing in it; a red ring quotes what is not there.",
+                    "A broken ring was told to argue against its own score.",
+                    "A thick line is a change; broken and amber, one to the majority with no new evidence.",
+                    "Dotted lines lead from what had been read; those in colour, to a move that way.",
+                    "A shaded column: everyone gave the same end of the scale at once.",
+                )
+            ],
+        ),
+    )

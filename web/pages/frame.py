@@ -1,0 +1,129 @@
+"""What every page has: head, way round, search, help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..markup import Child, Html, document, element, fragment
+from ..search import Search
+
+KEYS = (
+    ("/", "search"),
+    ("j  k", "next, previous: case in a list, ballot in a deliberation"),
+    ("→  ←", "next, previous case while reading one"),
+    ("Enter", "open what is selected"),
+    ("c", "compare with another arm"),
+    ("o  l", "overview, list of cases"),
+    ("t", "light or dark"),
+    ("Esc", "let go"),
+    ("?", "this help"),
+)
+
+KINDS = {
+    "contradicted": "contradicted",
+    "premature-consensus": "agreed at once",
+    "unsupported-evidence": "quote not in the case",
+    "conformity": "conformed",
+    "overruled": "overruled",
+    "instruction": "instructs the jury",
+    "hung": "no verdict",
+    "persuasion": "persuaded",
+    "abstention": "abstained",
+}
+"""Each kind of flag in a reader's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far the index has read the record."""
+
+    read: int
+    last: int
+    going: bool
+    """Whether the run goes on."""
+
+    @property
+    def told(self) -> str:
+        going = f"the run goes on: {self.last:,} finished" if self.going else ""
+        return going if self.read >= self.last else f"reading the record: {self.read:,} of {self.last:,}"
+
+
+def framed(title: str, run: str, here: str, search: Search, reach: Reach, *main: Child) -> str:
+    """A page of the inspector. `here` names the part of it that the reader is in."""
+    head = element(
+        "head",
+        None,
+        element("meta", {"charset": "utf-8"}),
+        element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        element("meta", {"name": "color-scheme", "content": "light dark"}),
+        element("title", None, f"{title} · venire"),
+        element("link", {"rel": "icon", "href": "./static/mark.svg", "type": "image/svg+xml"}),
+        element("link", {"rel": "stylesheet", "href": "./static/inspector.css"}),
+        element("script", {"src": "./static/inspector.js", "defer": True}),
+    )
+    body = element(
+        "body",
+        {"data-here": here, "data-read": reach.read},
+        element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
+        _banner(run, here, search, reach),
+        element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),
+        _help(),
+    )
+    return document(head, body)
+
+
+def badge(kind: str, weight: int) -> Html:
+    """A flag's kind as a small word."""
+    return element("span", {"class": f"badge w{min(4, max(1, weight))}"}, KINDS.get(kind, kind))
+
+
+def quiet(*words: Child) -> Html:
+    return element("span", {"class": "quiet"}, *words)
+
+
+def _banner(run: str, here: str, search: Search, reach: Reach) -> Html:
+    def way(path: str, name: str, words: str) -> Html:
+        current = "page" if here == name else None
+        return element("a", {"href": f"./{path}", "aria-current": current, "data-key": name[0]}, words)
+
+    return element(
+        "header",
+        {"class": "banner"},
+        element("a", {"class": "brand", "href": "./"}, "venire", element("span", {"class": "run"}, run)),
+        element("nav", {"aria-label": "Inspector"}, way("", "overview", "Overview"), way("cases", "list", "Cases")),
+        element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
+        element(
+            "form",
+            {"role": "search", "action": "./cases", "method": "get"},
+            element("label", {"class": "unseen", "for": "q"}, "Search cases"),
+            element(
+                "input",
+                {"id": "q", "name": "q", "type": "search", "value": search.q, "placeholder": "Search cases  ( / )", "autocomplete": "off"},
+            ),
+        ),
+        element("button", {"type": "button", "id": "theme", "aria-label": "Light or dark", "title": "Light or dark (t)"}, "◐"),
+        element("button", {"type": "button", "id": "ask", "aria-label": "Keyboard help", "title": "Keyboard (?)"}, "?"),
+    )  # fmt: skip
+
+
+def _help() -> Html:
+    rows = [
+        element(
+            "tr",
+            None,
+            element("th", {"scope": "row"}, element("kbd", None, keys)),
+            element("td", None, words),
+        )
+        for keys, words in KEYS
+    ]
+    return element(
+        "dialog",
+        {"id": "help", "aria-labelledby": "help-title"},
+        element("h2", {"id": "help-title"}, "Keyboard"),
+        element("table", None, element("tbody", None, rows)),
+        element("form", {"method": "dialog"}, element("button", {"type": "submit"}, "Close")),
+    )
+
+
+def heading(title: Child, *beside: Child, level: int = 2, ident: str | None = None) -> Html:
+    return element("div", {"class": "heading"}, element(f"h{level}", {"id": ident}, title), fragment(*beside))

@@ -1,0 +1,228 @@
+"""The run at a glance: its arms, what they cost and how they ended, and which cases deserve a look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...orchestration.analysis import Census
+from ...orchestration.analysis.census import Share
+from ...orchestration.store import Arm
+from ..markup import Child, Html, element, fragment, shortened
+from ..plots import bar, curve, flows, leanings
+from ..search import Row, Search
+from .frame import KINDS, Reach, badge, heading, quiet
+
+
+def overview(
+    run: str, arms: Sequence[Arm], censuses: Mapping[str, Census], looks: Sequence[Row], reach: Reach
+) -> Html:
+    """The page's content."""
+    cases = sum(census.number("cases") for census in censuses.values())
+    counted = (
+        f"{cases:,} deliberation{'s' if cases != 1 else ''}, {len(arms)} arm{'s' if len(arms) != 1 else ''}"
+    )
+    return fragment(
+        element("div", {"class": "head"}, element("h1", None, run), element("p", {"class": "quiet"}, counted)),
+        element("section", {"data-live": "looks", "class": "looks"}, heading("Look here first"), _looks(looks, reach), _kinds(censuses)),
+        element("section", {"data-live": "arms"}, heading("Arms"), _arms(arms, censuses), _alike(arms, censuses)),
+        [element("section", {"data-live": f"arm-{arm.id}", "class": "arm"}, _arm(arm, censuses[arm.name])) for arm in arms],
+    )  # fmt: skip
+
+
+def _looks(looks: Sequence[Row], reach: Reach) -> Html:
+    flagged = [row for row in looks if row.flags]
+    if not flagged:
+        told = (
+            "Reading the record: flags appear here as they are found."
+            if reach.told
+            else "No deliberation was flagged."
+        )
+        return element("p", {"class": "calm"}, told)
+    items = []
+    for row in flagged:
+        address = Search().address("case", id=row.case, in_arm=row.arm)
+        top = row.flags[0]
+        value = _value(row, top[2])
+        items.append(
+            element(
+                "li",
+                None,
+                element("a", {"class": "case", "href": address + (f"#a-{top[2]}" if top[2] else "")}, shortened(row.case, 60)),
+                quiet(row.arm),
+                badge(top[0], top[1]),
+                element("p", {"dir": "auto"}, element("b", None, top[2], value) if top[2] else None, " ", top[3]),
+                quiet(f"and {row.flag_count - 1} more") if row.flag_count > 1 else None,
+            )
+        )  # fmt: skip
+    return element("ol", {"class": "look"}, items)
+
+
+def _value(row: Row, attribute: str) -> str:
+    outcome = row.outcomes.get(attribute)
+    return f" {outcome[1]:g}" if outcome and isinstance(outcome[1], int | float) else ""
+
+
+def _kinds(censuses: Mapping[str, Census]) -> Html:
+    counts: dict[str, int] = {}
+    for census in censuses.values():
+        for kind, number in census.counts("flagged"):
+            counts[kind] = counts.get(kind, 0) + number
+    links = [
+        element(
+            "a", {"class": "chip", "href": Search(flag=kind).address("cases")}, f"{words} {counts[kind]:,}"
+        )
+        for kind, words in KINDS.items()
+        if kind in counts
+    ]
+    return element("p", {"class": "chips"}, links)
+
+
+def _arms(arms: Sequence[Arm], censuses: Mapping[str, Census]) -> Html:
+    columns = (
+        "arm",
+        "protocol",
+        "jurors",
+        "cases",
+        "reached",
+        "hung",
+        "n/a",
+        "agreed at first",
+        "stopped by",
+        "tokens",
+        "cost",
+    )
+    rows = []
+    for arm in arms:
+        census = censuses[arm.name]
+        outcomes = {
+            status: census.number("outcome", status) for status in ("reached", "hung", "not_applicable")
+        }
+        agreed = census.means("agreed")
+        votes = sum(share.n for share in agreed)
+        share = sum((s.value or 0) * s.n for s in agreed) / votes if votes else None
+        unpriced = census.number("unpriced")
+        cost = "unknown" if unpriced else f"${census.total('spent', 'usd'):.4f}"
+        stops = ", ".join(f"{reason} {number:,}" for reason, number in census.counts("stop"))
+        cells: list[Child] = [
+            arm.jury.protocol,
+            ", ".join(arm.jury.seat_names),
+            f"{census.number('cases'):,}",
+            *(f"{number:,}" for number in outcomes.values()),
+            "–" if share is None else f"{share:.0%}",
+            stops,
+            f"{census.total('spent', 'tokens'):,.0f}",
+            cost,
+        ]
+        name = element("a", {"href": Search(arm=arm.name).address("cases")}, arm.name)
+        rows.append(
+            element("tr", None, element("th", {"scope": "row"}, name),
+                    [element("td", {"data-label": label}, cell) for label, cell in zip(columns[1:], cells, strict=True)])
+        )  # fmt: skip
+    head = element("tr", None, [element("th", {"scope": "col"}, column) for column in columns])
+    return element(
+        "div",
+        {"class": "wide"},
+        element("table", {"class": "arms"}, element("thead", None, head), element("tbody", None, rows)),
+    )
+
+
+def _alike(arms: Sequence[Arm], censuses: Mapping[str, Census]) -> Html:
+    """How often two arms found the same, of everything that both found something of."""
+    pairs: dict[tuple[str, ...], tuple[int, float]] = {}
+    for arm in arms:
+        for other in arms:
+            times, alike = (
+                censuses[arm.name].number("alike", other.name),
+                censuses[arm.name].total("alike", other.name),
+            )
+            before = pairs.get(key := tuple(sorted((arm.name, other.name))), (0, 0.0))
+            pairs[key] = (before[0] + times, before[1] + alike)
+    return fragment(
+        element("p", {"class": "quiet"}, f"{one} and {two} found the same in {alike / times:.0%} of {times:,} findings both made")
+        for (one, two), (times, alike) in pairs.items()
+        if times
+    )  # fmt: skip
+
+
+def _arm(arm: Arm, census: Census) -> Html:
+    if not census.splits() and not census.flows():
+        return fragment()
+    jurors = arm.jury.seat_names
+    curves = []
+    for attribute in arm.rubric.names:
+        points = [(number, share.value or 0.0) for number, share in census.curve(attribute)]
+        if len(points) > 1:
+            label = f"Mean spread of {attribute}"
+            curves.append(
+                element("figure", None, curve(points, label), element("figcaption", None, attribute))
+            )
+    found = census.flows()
+    return fragment(
+        heading(arm.name, quiet(f"{arm.rubric.name} · {arm.jury.protocol}")),
+        element(
+            "div",
+            {"class": "panels"},
+            _panel("What splits the jury", "first votes apart, share of the scale", _bars(census.splits())) if census.splits() else None,
+            _panel("Harsh or lenient", "first votes against the other jurors", leanings(census.leanings("juror"), "Leanings"),
+                   _leaning_table(census)) if len(jurors) > 1 else None,
+            _panel("Who moved towards whom", "arrows point at the persuader", flows(jurors, found, "Influence"),
+                   _persuaders(census)) if found else None,
+            _panel("Who conforms", "went to a majority with nothing new, of the times outnumbered", _bars(census.conformers()))
+            if census.conformers() else None,
+            element("div", {"class": "panel broad"}, element("h3", None, "Coming together"),
+                    element("p", {"class": "quiet"}, "mean spread after each round"), element("div", {"class": "curves"}, curves)) if curves else None,
+        ),
+    )  # fmt: skip
+
+
+def _panel(title: str, told: str, *content: Child) -> Html:
+    return element(
+        "div",
+        {"class": "panel"},
+        element("h3", None, title),
+        element("p", {"class": "quiet"}, told),
+        *content,
+    )
+
+
+def _bars(shares: Sequence[Share]) -> Html:
+    rows = [
+        element(
+            "tr",
+            None,
+            element("th", {"scope": "row"}, share.name),
+            element(
+                "td", {"class": "drawn"}, bar(share.value or 0.0, f"{share.name}: {share.value or 0:.2f}")
+            ),
+            element("td", {"class": "number"}, "–" if share.value is None else f"{share.value:.2f}"),
+            element("td", {"class": "number quiet"}, f"n {share.n:,}"),
+        )
+        for share in shares
+    ]
+    return element("table", {"class": "bars"}, element("tbody", None, rows))
+
+
+def _leaning_table(census: Census) -> Html:
+    rows = [
+        element(
+            "tr",
+            None,
+            element("th", {"scope": "row"}, shortened(share.name, 40)),
+            element("td", None, of),
+            element("td", {"class": "number"}, "–" if share.value is None else f"{share.value:+.3f}"),
+            element("td", {"class": "number quiet"}, f"n {share.n:,}"),
+        )
+        for of in ("persona", "model")
+        for share in census.leanings(of)
+    ]
+    return element(
+        "details",
+        None,
+        element("summary", None, "by persona and model"),
+        element("table", {"class": "bars"}, rows),
+    )
+
+
+def _persuaders(census: Census) -> Html:
+    told = ", ".join(f"{share.name} {share.value or 0:,.1f}" for share in census.persuaders())
+    return element("p", {"class": "quiet"}, "moves owed to: ", told)

@@ -1,0 +1,108 @@
+"""What was said outside the ballots: ledgers, challenges, abstentions, notes; and how the deliberation moved."""
+
+from __future__ import annotations
+
+from ...orchestration.analysis import convergence, influence, turning_points
+from ...orchestration.analysis.census import Flow
+from ...orchestration.transcript import Abstained, Cast, Decided, Entry, Ledger, Said
+from ...orchestration.verdict import Verdict
+from ...rubrics.rubric import Rubric
+from ..markup import Html, element, fragment, shortened
+from ..plots import curve, flows
+from ..scales import Axis, shown
+from .frame import quiet
+from .votes import REASON
+
+
+def proceedings(verdict: Verdict) -> Html:
+    """The deliberation in order, a line for each thing that was said."""
+    lines = [element("li", {"class": entry.kind}, _line(entry)) for entry in verdict.transcript.entries]
+    end = element("li", {"class": "stop"}, element("b", None, "stopped"), " ", str(verdict.stop))
+    return element("ol", {"class": "proceedings"}, lines, end)
+
+
+def movement(verdict: Verdict, rubric: Rubric) -> Html:
+    """Who moved towards whom, how the votes came together, and where the jury turned."""
+    transcript = verdict.transcript
+    drawn: dict[tuple[str, str], float] = {}
+    for one in influence(transcript):
+        key = (one.source, one.move.juror)
+        drawn[key] = drawn.get(key, 0.0) + one.credit
+    found = [Flow(source, mover, credit) for (source, mover), credit in drawn.items()]
+    curves = []
+    for attribute, points in convergence(transcript).items():
+        if attribute not in rubric.by_name:
+            continue
+        axis = Axis.of(rubric, attribute)
+        places = [[axis.at(value) for value in point.values.values()] for point in points]
+        apart = [
+            (point.round, max(at) - min(at)) for point, at in zip(points, places, strict=True) if len(at) > 1
+        ]
+        if len(apart) > 1:
+            curves.append(
+                element(
+                    "figure",
+                    None,
+                    curve(apart, f"Spread of {attribute}"),
+                    element("figcaption", None, attribute),
+                )
+            )
+    turns = [
+        element("li", None, element("b", None, t.attribute), f" in round {t.round}: {_turned(t.before, t.after, t.settled)}, by "
+                + ", ".join(f"{m.juror} ({shown(m.before)} → {shown(m.after)})" for m in t.moves))
+        for t in turning_points(transcript)
+    ]  # fmt: skip
+    if not found and not curves and not turns:
+        return element("p", {"class": "quiet"}, "Nobody moved.")
+    return fragment(
+        element("div", {"class": "plots"}, flows(transcript.seats, found, "Who moved towards whom") if found else None,
+                element("div", {"class": "curves"}, curves)),
+        element("h3", None, "Turning points") if turns else None,
+        element("ul", {"class": "turns"}, turns) if turns else None,
+    )  # fmt: skip
+
+
+def _turned(before: object, after: object, settled: bool) -> str:
+    if before == after:
+        return "the jury settled"
+    middle = (
+        f"the middle went from {before:g} to {after:g}"
+        if isinstance(after, float)
+        else f"{before} gave way to {after}"
+    )
+    return f"{middle} and the jury settled" if settled else middle
+
+
+def _line(entry: Entry) -> Html:
+    who = element("b", None, entry.speaker)
+    when = quiet(f"round {entry.round}")
+    match entry:
+        case Cast():
+            scores = ", ".join(f"{vote.attribute} {shown(vote.value)}" for vote in entry.ballot.votes)
+            verb = {"challenge": "argues against the agreement:", "revision": "answers:"}.get(
+                entry.purpose, "votes:"
+            )
+            return fragment(who, " ", when, f" {verb} {scores}")
+        case Abstained():
+            told = entry.abstention
+            return fragment(who, " ", when, f" abstains ({told.reason}): ", shortened(told.detail, 400))
+        case Ledger():
+            author = " (asked by rule: the orchestrator gave no ledger)" if entry.author == "code" else ""
+            asked = [
+                element("dd", {"dir": "auto"}, element("b", None, d.attribute), " ", shortened(d.dispute, REASON), " ",
+                        element("em", None, shortened(d.question, REASON)), quiet(" to ", ", ".join(d.to)))
+                for d in entry.disputes
+            ]  # fmt: skip
+            again = " asks anew" if entry.replan else " names what is disputed"
+            return fragment(
+                who, " ", when, again, author, element("dl", None, asked), shortened(entry.note, 400)
+            )
+        case Decided():
+            found = [
+                element("dd", {"dir": "auto"}, element("b", None, f.attribute, " ", shown(f.value)), " ",
+                        shortened(f.rationale, REASON), quiet(" weighed ", ", ".join(f.weighed)))
+                for f in entry.findings
+            ]  # fmt: skip
+            return fragment(who, " ", when, " decides", element("dl", None, found))
+        case Said():
+            return fragment(who, " ", when, f" {entry.about}: ", shortened(entry.text, REASON))

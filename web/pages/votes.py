@@ -1,0 +1,153 @@
+"""The votes on one attribute: the lanes, and each juror's reasons behind its dot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...orchestration.analysis import Flag
+from ...orchestration.analysis.movement import Step, paths
+from ...orchestration.verdict import Outcome, Verdict
+from ...rubrics.rubric import Rubric
+from ...rubrics.scale import Value
+from ..lanes import Lanes, vote_id
+from ..markup import Html, element, fragment, shortened
+from ..scales import shown
+from .frame import badge, quiet
+
+REASON = 6_000
+QUOTE = 1_200
+
+
+def attribute_section(
+    verdict: Verdict,
+    rubric: Rubric,
+    lanes: Lanes,
+    attribute: str,
+    found: Sequence[Flag],
+    *,
+    opened: bool,
+    prefix: str = "",
+) -> Html:
+    """One attribute: its verdict in a line, its lanes, and every vote's reasons to unfold."""
+    outcome = verdict.outcomes[attribute]
+    own = [flag for flag in found if flag.attribute == attribute]
+    return element(
+        "section",
+        {"class": "attribute" + (" flagged" if own else ""), "id": f"{prefix}a-{attribute}"},
+        element(
+            "details",
+            {"open": opened},
+            element(
+                "summary",
+                None,
+                element("h3", None, attribute),
+                element("span", {"class": f"outcome {outcome.status}"}, verdict_words(outcome)),
+                quiet(how(outcome)),
+                [badge(kind, weight) for kind, weight in _kinds(own)],
+            ),
+            element("p", {"class": "question"}, rubric.by_name[attribute].question),
+            [element("p", {"class": f"why w{flag.weight}"}, flag.text) for flag in own],
+            votes(verdict, lanes, attribute, prefix=prefix),
+        ),
+    )
+
+
+def votes(
+    verdict: Verdict, lanes: Lanes, attribute: str, *, prefix: str = "", unfolded: bool = False
+) -> Html:
+    """The lanes and the reasons; `unfolded`, with every juror's last word in view."""
+    return fragment(
+        element("div", {"class": "figure"}, lanes.drawing(attribute)),
+        element("div", {"class": "votes"}, _votes(verdict, attribute, prefix, unfolded)),
+        _decided(verdict.outcomes[attribute]),
+    )
+
+
+def verdict_words(outcome: Outcome) -> str:
+    if outcome.status == "reached":
+        return shown(outcome.value)
+    return {"hung": "hung", "not_applicable": "n/a"}[outcome.status]
+
+
+def how(outcome: Outcome) -> str:
+    """By which road the verdict was reached, and with how many behind it."""
+    if outcome.status == "hung":
+        return outcome.why
+    behind = (
+        ""
+        if outcome.support is None
+        else f", {round(outcome.support * outcome.votes)} of {outcome.votes} agree"
+    )
+    return f"by {outcome.method}{behind}"
+
+
+def _kinds(found: Sequence[Flag]) -> list[tuple[str, int]]:
+    kinds: dict[str, int] = {}
+    for flag in found:
+        kinds[flag.kind] = max(flag.weight, kinds.get(flag.kind, 0))
+    return list(kinds.items())
+
+
+def _votes(verdict: Verdict, attribute: str, prefix: str, unfolded: bool) -> list[Html]:
+    steps = [
+        (juror, step, walked[number - 1].vote.value if number else None, unfolded and step is walked[-1])
+        for juror, walked in paths(verdict.transcript).get(attribute, {}).items()
+        for number, step in enumerate(walked)
+    ]
+    steps.sort(key=lambda item: item[1].at)
+    group = None if unfolded else f"{prefix}of-{attribute}"
+    return [
+        _vote(juror, step, before, attribute, prefix, group, opened) for juror, step, before, opened in steps
+    ]
+
+
+def _vote(
+    juror: str, step: Step, before: Value | None, attribute: str, prefix: str, group: str | None, opened: bool
+) -> Html:
+    vote = step.vote
+    moved = before is not None and before != vote.value
+    score = f"{shown(before)} → {shown(vote.value)}" if moved else shown(vote.value)
+    missing = sum(not quote.found for quote in vote.evidence)
+    purpose = {"challenge": "told to argue against it", "argument": "argues a side", "repeat": "repeat"}.get(
+        step.purpose, ""
+    )
+    sure = f"confidence {vote.confidence}" if vote.confidence else ""
+    return element(
+        "details",
+        {"class": "vote", "id": vote_id(step.entry, attribute, prefix), "name": group, "open": opened},
+        element(
+            "summary",
+            None,
+            element("span", {"class": "who"}, juror),
+            quiet(f"round {step.round}"),
+            element("span", {"class": "score moved" if moved else "score"}, score),
+            quiet(", ".join(filter(None, (purpose, sure)))),
+            badge("unsupported-evidence", 3) if missing else None,
+        ),
+        element("p", {"class": "reason", "dir": "auto"}, shortened(vote.rationale, REASON)),
+        [_quote(quote.text, quote.exhibit) for quote in vote.evidence],
+        element("p", {"class": "moved-by", "dir": "auto"}, "Moved by: ", shortened(vote.moved_by, REASON)) if vote.moved_by and moved else None,
+        quiet("quotes nothing") if not vote.evidence else None,
+    )  # fmt: skip
+
+
+def _quote(text: str, exhibit: str | None) -> Html:
+    return element(
+        "figure",
+        {"class": "quote" if exhibit else "quote missing"},
+        element("blockquote", {"dir": "auto"}, shortened(text, QUOTE)),
+        element("figcaption", None, exhibit or "stands in no text of the case"),
+    )
+
+
+def _decided(outcome: Outcome) -> Html:
+    if outcome.method != "decision" or not outcome.why:
+        return fragment()
+    against = [f"{dissent.juror} ({shown(dissent.value)})" for dissent in outcome.dissent]
+    return element(
+        "div",
+        {"class": "decision"},
+        element("h4", None, "The orchestrator decides ", shown(outcome.value)),
+        element("p", {"class": "reason", "dir": "auto"}, shortened(outcome.why, REASON)),
+        quiet("against ", ", ".join(against)) if against else None,
+    )

@@ -1,0 +1,44 @@
+"""Where a score lies on its scale, and how it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..rubrics.rubric import Rubric
+from ..rubrics.scale import NOT_APPLICABLE, Value
+
+
+def shown(value: Value | None) -> str:
+    """A score as it is read."""
+    if value is None:
+        return "–"
+    if value == NOT_APPLICABLE:
+        return "n/a"
+    return value if isinstance(value, str) else f"{value:.3g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An attribute's scale as a line from 0, its lowest answer, to 1, its highest. `not_applicable` lies below it."""
+
+    ticks: tuple[tuple[Value, float], ...]
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, rubric: Rubric, attribute: str) -> Axis:
+        scale = rubric.scale_of(attribute)
+        if scale.ordered:
+            low, high = (float(end) for end in scale.ends)
+            values = scale.values or scale.ends
+            return cls(tuple((v, (float(v) - low) / (high - low)) for v in values), low, high)
+        last = max(len(scale.values) - 1, 1)
+        return cls(tuple((v, number / last) for number, v in enumerate(scale.values)), 0.0, float(last))
+
+    def at(self, value: Value) -> float:
+        for tick, place in self.ticks:
+            if tick == value:
+                return place
+        if isinstance(value, str):
+            return -0.35
+        return min(1.0, max(0.0, (float(value) - self.low) / (self.high - self.low)))

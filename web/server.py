@@ -1,0 +1,202 @@
+"""The inspector's server: loopback only, read-only, for whoever holds the token."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+import webbrowser
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from aiohttp import web
+
+from ..orchestration.store import Location, Store
+from .index import Index
+from .library import NotThere, Reader, run_name
+from .markup import Html, element, fragment
+from .pages.cases import cases
+from .pages.comparison import comparison
+from .pages.deliberation import arm_choice, deliberation, neighbours
+from .pages.frame import Reach, framed
+from .pages.overview import overview
+from .search import Finder, Search
+
+HOST = "127.0.0.1"
+STATIC = Path(__file__).parent / "static"
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Inspector:
+    """One run, shown. Nothing a request can say changes anything."""
+
+    def __init__(self, run: Location, *, token: str | None = None) -> None:
+        self.token = token or secrets.token_urlsafe(24)
+        self._store = Store.read(run)
+        self.index = Index(run)
+        self.run = self._store.name
+        self._reader = Reader(self._store)
+        self._name = run_name(run, self._store)
+        # Read once, served by name: no request ever names a path on the disk.
+        self._static = {path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in STATIC.iterdir()}
+
+    def app(self) -> web.Application:
+        app = web.Application(middlewares=[self._guard])
+        root = f"/{self.token}"
+        app.router.add_get(f"{root}/", self._overview)
+        app.router.add_get(f"{root}/cases", self._cases)
+        app.router.add_get(f"{root}/case", self._case)
+        app.router.add_get(f"{root}/compare", self._compare)
+        app.router.add_get(f"{root}/live", self._live)
+        app.router.add_get(f"{root}/static/{{name}}", self._asset)
+        return app
+
+    def close(self) -> None:
+        self.index.close()
+        self._store.release()
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse what does not come from this machine's own browser; put the headers on what goes out."""
+        host, _, port = request.host.rpartition(":")
+        if host not in (HOST, "localhost", "[::1]") or port != str(_port(request)):
+            return _refused(403, "This inspector answers only at the address it printed.")
+        if request.method not in ("GET", "HEAD"):
+            return _refused(405, "The inspector only shows; it changes nothing.", {"Allow": "GET, HEAD"})
+        given = request.path.partition("/")[2].partition("/")[0]
+        if not hmac.compare_digest(given.encode(), self.token.encode()):
+            return _refused(403, "Open the whole address that venire inspect printed: it holds a token.")
+        try:
+            response = await handler(request)
+        except web.HTTPException as refusal:
+            return _refused(refusal.status, refusal.reason)
+        except NotThere as gone:
+            return _refused(404, str(gone))
+        response.headers.update(_HEADERS)
+        return response
+
+    async def _overview(self, request: web.Request) -> web.Response:
+        arms, finder = self._reader.arms(), self._finder()
+        looks, _ = finder.found(Search(flag="any"))
+        main = overview(self._name, arms, self.index.censuses(arms), looks[:12], self._reach())
+        return self._page("Overview", "overview", Search(), main)
+
+    async def _cases(self, request: web.Request) -> web.Response:
+        search = Search.of(request.query)
+        rows, total = self._finder().found(search)
+        return self._page("Cases", "list", search, cases(search, self._reader.arms(), rows, total))
+
+    async def _case(self, request: web.Request) -> web.Response:
+        search, case = Search.of(request.query), request.query.get("id", "")
+        finder = self._finder()
+        arms = self._reader.arms_of(case)
+        arm = request.query.get("in_arm") or arms[0]
+        read = self._reader.read(case, arm)
+        before, after = finder.neighbours(search, case, arm)
+        way = fragment(
+            neighbours(search, before, after), arm_choice(search, case, arm, arms), withheld(self._store)
+        )
+        main = deliberation(read.verdict, read.rubric, self._store.case(case), read.flags, way=way)
+        return self._page(case, "case", search, main)
+
+    async def _compare(self, request: web.Request) -> web.Response:
+        search, case = Search.of(request.query), request.query.get("id", "")
+        arms = self._reader.arms_of(case)
+        one = request.query.get("a") or arms[0]
+        two = request.query.get("b") or next((name for name in arms if name != one), one)
+        sides = [
+            (read.verdict, read.rubric) for read in (self._reader.read(case, name) for name in (one, two))
+        ]
+        return self._page(
+            f"{case}: {one} and {two}",
+            "compare",
+            search,
+            comparison(search, arms, self._store.case(case), sides),
+        )
+
+    async def _live(self, request: web.Request) -> web.Response:
+        reach = self._reach()
+        return web.json_response({"read": reach.read, "last": reach.last, "told": reach.told})
+
+    async def _asset(self, request: web.Request) -> web.Response:
+        found = self._static.get(request.match_info["name"])
+        if found is None:
+            raise NotThere("no such file")
+        return web.Response(body=found[0], content_type=found[1], charset="utf-8")
+
+    def _finder(self) -> Finder:
+        return Finder(self.index.reading, (arm.id for arm in self._reader.arms()))
+
+    def _reach(self) -> Reach:
+        return Reach(self.index.read_to, self._store.last_finished(), self._store.writing())
+
+    def _page(self, title: str, here: str, search: Search, *main: object) -> web.Response:
+        text = framed(title, self._name, here, search, self._reach(), *main)
+        return web.Response(text=text, content_type="text/html")
+
+
+def withheld(store: Store) -> Html | None:
+    """What a reader of a redacted run must know."""
+    told = "This run was made with --redact: words were not kept, only marks of them."
+    return element("p", {"class": "quiet"}, told) if store.redacted else None
+
+
+def _port(request: web.Request) -> int | None:
+    address = request.transport.get_extra_info("sockname") if request.transport else None
+    return address[1] if address else None
+
+
+def _refused(status: int, words: str, headers: dict[str, str] | None = None) -> web.Response:
+    page = fragment(element("h1", None, str(status)), element("p", None, words))
+    return web.Response(
+        status=status,
+        text=f"<!doctype html>{page}",
+        content_type="text/html",
+        headers={**_HEADERS, **(headers or {})},
+    )
+
+
+async def serve(inspector: Inspector, port: int, ready: Callable[[str], None]) -> None:
+    """Serve on loopback until cancelled; `ready` is told the address, token included."""
+    runner = web.AppRunner(inspector.app(), access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, HOST, port)
+        await site.start()
+        ready(f"http://{HOST}:{runner.addresses[0][1]}/{inspector.token}/")
+        inspector.index.start()
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()
+
+
+def inspect(run: Location, *, port: int, opened: bool, say: Callable[[str], None]) -> None:
+    """Show the run until interrupted."""
+    inspector = Inspector(run)
+
+    def ready(address: str) -> None:
+        say(f"inspecting {inspector.run} at {address}")
+        say("press Ctrl-C to stop")
+        if opened:
+            webbrowser.open(address)
+
+    try:
+        asyncio.run(serve(inspector, port, ready))
+    except KeyboardInterrupt:
+        say("stopped")
+    finally:
+        inspector.close()

@@ -1,0 +1,117 @@
+// The inspector's manners: theme, keyboard, which ballot is being read, news of a run that goes on.
+"use strict";
+
+const root = document.documentElement;
+const here = document.body.dataset.here;
+const all = (what, within = document) => Array.from(within.querySelectorAll(what));
+
+// Light and dark: the system's choice until the reader makes one.
+const kept = { get: () => { try { return localStorage.getItem("venire-theme"); } catch { return null; } },
+               set: (theme) => { try { localStorage.setItem("venire-theme", theme); } catch { /* not kept, then */ } } };
+if (kept.get()) root.dataset.theme = kept.get();
+function turn() {
+  const dark = root.dataset.theme === "dark" ||
+    (root.dataset.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  root.dataset.theme = dark ? "light" : "dark";
+  kept.set(root.dataset.theme);
+}
+document.getElementById("theme")?.addEventListener("click", turn);
+
+const help = document.getElementById("help");
+const ask = () => help && (help.open ? help.close() : help.showModal());
+document.getElementById("ask")?.addEventListener("click", ask);
+
+// The ballot being read: its reasons unfold, its evidence lights up in the texts.
+function read(id, { scroll = true } = {}) {
+  const vote = id && document.getElementById(id);
+  if (!vote || !vote.classList.contains("vote")) return false;
+  for (let box = vote.parentElement; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
+  vote.open = true;
+  light(id);
+  if (scroll) vote.scrollIntoView({ block: "nearest" });
+  return true;
+}
+function light(id) {
+  all(".dot.on, mark.on, .seen.on").forEach((one) => one.classList.remove("on"));
+  if (!id) return;
+  all(".dot").filter((dot) => dot.dataset.vote === id).forEach((dot) => dot.classList.add("on"));
+  all(".seen").filter((line) => line.dataset.to === id).forEach((line) => line.classList.add("on"));
+  const marks = all("mark").filter((mark) => mark.dataset.votes.split(" ").includes(id));
+  marks.forEach((mark) => mark.classList.add("on"));
+  const seen = new Set();
+  for (const mark of marks) {
+    const pane = mark.closest(".pane");
+    if (!pane || seen.has(pane)) continue;
+    seen.add(pane);
+    pane.scrollTop += mark.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
+  }
+}
+document.addEventListener("click", (event) => {
+  const dot = event.target.closest(".dot");
+  if (dot) { event.preventDefault(); history.replaceState(null, "", `#${dot.dataset.vote}`); read(dot.dataset.vote); return; }
+  const mark = event.target.closest("mark");
+  if (mark) read(mark.dataset.votes.split(" ")[0]);
+});
+document.addEventListener("toggle", (event) => {
+  if (event.target.classList?.contains("vote") && event.target.open) light(event.target.id);
+}, true);
+function arrive() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  if (!id || read(id)) return;
+  const section = document.getElementById(id);
+  const box = section?.querySelector("details");
+  if (box) box.open = true;
+  section?.scrollIntoView();
+}
+addEventListener("hashchange", arrive);
+if (location.hash) arrive();
+
+// Keyboard.
+function step(by) {
+  if (here === "list" || here === "overview") {
+    const links = all("a.open, .look a.case");
+    const at = links.indexOf(document.activeElement);
+    links[Math.max(0, Math.min(links.length - 1, at < 0 ? 0 : at + by))]?.focus();
+    return;
+  }
+  const dots = all(".dot").filter((dot) => dot.checkVisibility());
+  const at = dots.findIndex((dot) => dot.classList.contains("on"));
+  const dot = dots[Math.max(0, Math.min(dots.length - 1, at < 0 ? 0 : at + by))];
+  if (!dot) return;
+  dot.focus({ preventScroll: true });
+  read(dot.dataset.vote);
+}
+const go = (what) => { const link = document.querySelector(what); if (link) link.click(); };
+const keys = {
+  "/": () => document.getElementById("q")?.focus(),
+  "?": ask,
+  j: () => step(1), k: () => step(-1),
+  ArrowRight: () => go("[data-go=next]"), ArrowLeft: () => go("[data-go=prev]"),
+  c: () => go("[data-key=c]"), o: () => go("[data-key=o]"), l: () => go("[data-key=l]"), t: turn,
+};
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") { document.activeElement?.blur(); light(null); return; }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, .pane")) return;
+  if (help?.open && event.key !== "?") return;
+  const act = keys[event.key];
+  if (act) { event.preventDefault(); act(); }
+});
+
+// News: while the run goes on, or is still being read, the lists renew themselves.
+const reach = document.getElementById("reach");
+let known = Number(document.body.dataset.read);
+async function renew() {
+  const answer = await fetch("./live");
+  if (!answer.ok) return;
+  const now = await answer.json();
+  if (reach) reach.textContent = now.told;
+  const parts = all("[data-live]");
+  if (now.read === known || !parts.length || parts.some((part) => part.contains(document.activeElement))) return;
+  known = now.read;
+  const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+  for (const part of parts) {
+    const fresh = page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
+    if (fresh) part.replaceChildren(...fresh.childNodes);
+  }
+}
+if (reach) setInterval(() => renew().catch(() => { reach.textContent = "the inspector has stopped"; }), 2000);
