@@ -23,18 +23,20 @@ types: $(VENV)/.test
 	cd build/typing && $(abspath $(BIN))/mypy --config-file ../../pyproject.toml -m venire -m venire.cli $(PACKAGES:%=-p venire.%)
 
 unit: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "venire needs Python 3.11 or newer: make PYTHON=python3.11"; exit 2; }
 	$(PYTHON) -m venv $(VENV) || uv venv --seed --quiet --python $(PYTHON) $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "setting up $(VENV): a minute or two, once"
 	$(INSTALL) -e .
 	$(BIN)/venire model install
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
+	@echo "setting up $(VENV): some minutes, once"
 	$(INSTALL) -e '.[test,autogen,postgres]'
 	# An oracle that pins an old scipy; what it needs of it is in every newer one.
 	$(INSTALL) --no-deps irrCAC==0.4.4
