@@ -68,11 +68,18 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
 @click.option(
     "--in-flight", type=click.IntRange(min=1), default=32, show_default=True, help="Calls at a time."
 )
+@click.option("--rpm", type=click.IntRange(min=1), help="Requests a minute to each provider.")
+@click.option("--tpm", type=click.IntRange(min=1), help="Tokens a minute to and from each provider.")
+@click.option(
+    "--prices", type=click.Path(path_type=Path), help="A file of prices, for models that have none or others."
+)
+@click.option("--trace", type=click.Path(path_type=Path), help="Write OpenTelemetry spans to this file.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--quiet", is_flag=True, help="No progress.")
 @_JSON
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
     """Have juries deliberate over CASES; resumes where RUN left off."""
+    from .agents.prices import load_prices
     from .orchestration.session import Session, hold
     from .personas import load_jury
     from .rubrics import load_rubric
@@ -92,6 +99,10 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         max_tokens=options["max_tokens"],
         max_seconds=options["max_seconds"],
         in_flight=options["in_flight"],
+        rpm=options["rpm"],
+        tpm=options["tpm"],
+        prices=load_prices(options["prices"]) if options["prices"] else {},
+        trace=options["trace"],
         seed=options["seed"],
         redact=options["redact"],
     )
@@ -167,17 +178,33 @@ def export(
         click.echo(f"{written} deliberations written to {output}", err=True)
 
 
+_RESAMPLES = click.option(
+    "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the bootstrap."
+)
+
+
 @app.command()
 @_RUN
 @click.option("--human", required=True, type=click.Path(path_type=Path), help="People's ratings.")
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="A folder for the report, its tables and figures."
+)
 @click.option("--seed", type=int, default=0, show_default=True)
+@_RESAMPLES
 @_JSON
-def compare(run: Path | str, human: Path, seed: int, as_json: bool) -> None:
+def compare(
+    run: Path | str, human: Path, wide: bool, output: Path | None, seed: int, resamples: int, as_json: bool
+) -> None:
     """The arms of RUN against people: who comes nearer, and whether that can be told from chance."""
-    from .evals.comparison import compare as compared
+    from .evals import compare as compared
     from .evals.tables import comparison_json, comparison_table
 
-    found = compared(run, human, seed=seed)
+    found = compared(run, human, wide=wide, seed=seed, resamples=resamples)
+    if output is not None:
+        from .evals.reports.files import write_report
+
+        click.echo(f"written: {write_report(found, output)}", err=True)
     if as_json:
         _print_json(comparison_json(found))
         return
@@ -190,24 +217,40 @@ def compare(run: Path | str, human: Path, seed: int, as_json: bool) -> None:
 @click.argument("ratings", type=click.Path(path_type=Path))
 @click.option("--wide", is_flag=True, help="One column an attribute.")
 @click.option("--rubric", help="Take each attribute's level and values from this rubric.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@_RESAMPLES
 @_JSON
-def agreement(ratings: Path, wide: bool, rubric: str | None, seed: int, as_json: bool) -> None:
+def agreement(
+    ratings: Path,
+    wide: bool,
+    rubric: str | None,
+    output: Path | None,
+    seed: int,
+    resamples: int,
+    as_json: bool,
+) -> None:
     """How far the raters of any ratings table agree: every coefficient that fits, with intervals."""
-    from .evals.agreement import agreement as agreed
-    from .evals.ratings import load_ratings
-    from .evals.tables import agreement_table
+    from .evals import agreement as agreed
+    from .evals import load_ratings
+    from .evals.tables import agreement_table, raters_table
     from .rubrics import load_rubric
 
-    table = load_ratings(ratings, wide=wide)
     asked = load_rubric(rubric) if rubric else None
     levels = {a.name: asked.scale_of(a.name).level for a in asked.attributes} if asked else None
     values = {a.name: asked.scale_of(a.name).values for a in asked.attributes} if asked else None
-    found = agreed(table, levels=levels, categories=values, seed=seed)
+    table = load_ratings(ratings, wide=wide)
+    found = agreed(table, levels=levels, categories=values, seed=seed, resamples=resamples)
+    if output is not None:
+        from .evals.reports.agreement_page import agreement_page
+
+        output.write_text(agreement_page(found), encoding="utf-8")
+        click.echo(f"written: {output}", err=True)
     if as_json:
         _print_json(found.to_json())
-    else:
-        _console().print(agreement_table(found))
+        return
+    _console().print(agreement_table(found))
+    _console().print(raters_table(found))
 
 
 @app.command()

@@ -18,14 +18,9 @@ from .context import window
 from .meter import LimitReached, Meter
 from .model import Message, ModelFailure, Reply, Request, Subject, TransientFailure, Usage
 from .prompting import repair_request
+from .retrying import Tries
 
 Shape = TypeVar("Shape", bound=BaseModel)
-
-ATTEMPTS = 4
-"""How often one request is sent at the most while the provider is busy or broken."""
-TIMEOUTS = 2
-"""How often one request may time out."""
-LONGEST_WAIT = 30.0
 
 
 class Calls(Protocol):
@@ -196,19 +191,24 @@ class ModelClient:
 
     async def _persist(self, request: Request) -> Reply:
         """Send until answered, with pauses that grow and scatter, a bounded number of times."""
-        timeouts = 0
-        for attempt in range(1, ATTEMPTS + 1):
+        # Nobody waits in line for what may not be sent.
+        self._meter.admit()
+        tries = Tries(self._rng)
+        while True:
             try:
                 return await self._once(request)
             except TransientFailure as failure:
-                timeouts += failure.reason == "timeout"
-                if attempt == ATTEMPTS or timeouts == TIMEOUTS:
-                    raise
-                pause = failure.retry_after
+                pause = tries.pause(failure)
                 if pause is None:
-                    pause = min(LONGEST_WAIT, 0.25 * 2**attempt) * self._rng.uniform(0.5, 1.0)
-                await asyncio.sleep(min(pause, LONGEST_WAIT))
-        raise AssertionError("unreachable")
+                    raise
+                await self._rest(pause)
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait, but not on after the moment from which nothing may be sent."""
+        while seconds > 0:
+            await asyncio.sleep(min(seconds, 1.0))
+            seconds -= 1.0
+            self._meter.admit()
 
     async def _once(self, request: Request) -> Reply:
         async with self._provider.seats:
@@ -216,8 +216,8 @@ class ModelClient:
             self._meter.admit()
             left = self._meter.seconds_left
             try:
-                async with asyncio.timeout(request.timeout if left is None else min(request.timeout, left)):
-                    return await self._provider.road.complete(request)
+                patience = request.timeout if left is None else min(request.timeout, left)
+                return await self._provider.complete(request, patience)
             except TimeoutError:
                 if left is not None and left <= request.timeout:
                     raise LimitReached("max_seconds") from None

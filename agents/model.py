@@ -133,7 +133,19 @@ class TransientFailure(ModelFailure):
     """The provider is busy or broken for now: the same request may succeed later."""
 
     def __init__(
-        self, detail: str, *, reason: AbstentionReason = "unavailable", retry_after: float | None = None
+        self,
+        detail: str,
+        *,
+        reason: AbstentionReason = "unavailable",
+        retry_after: float | None = None,
+        busy: bool = False,
     ) -> None:
         super().__init__(reason, detail)
         self.retry_after = retry_after
+        self.busy = busy
+        """Whether the provider asked to be asked less, rather than failed."""
+
+    @property
+    def summary(self) -> str:
+        """What went wrong in a few words, none of them the provider's: it may repeat a prompt."""
+        return self.detail.partition(":")[0][:60]

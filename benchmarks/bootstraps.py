@@ -1,8 +1,8 @@
 """How much faster the vectorised bootstraps are than loops over the packages people use.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/bootstraps.py
+    python benchmarks/bootstraps.py
 
-Both sides answer the same question on the same table, in one process on one thread. Ours is timed whole, from
+Both sides answer the same question on the same table, in one process. Ours is timed whole, from
 the long table to the estimate with its interval, as the best of twenty. A loop is timed by the best of a dozen
 resamples and extrapolated to the full number, since the slowest would take minutes.
 """

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import random
 import subprocess
 import sys
 import urllib.request
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -45,6 +47,8 @@ class Stats:
     repeated: int = 0
     """Requests whose body had been answered well before."""
     bodies: set[int] = field(default_factory=set)
+    asked: Counter[str] = field(default_factory=Counter)
+    """How often each question came, by its hash, where that is remembered."""
 
     def told(self) -> dict[str, int]:
         return {name: value for name, value in vars(self).items() if isinstance(value, int)}
@@ -53,8 +57,9 @@ class Stats:
 class Server:
     """Answers every request with a legal ballot, scores chosen by the hash of the prompt."""
 
-    def __init__(self, latency: float, faults: Faults, seed: int) -> None:
+    def __init__(self, latency: float, faults: Faults, seed: int, *, remember: bool = False) -> None:
         self._latency = latency
+        self._remember = remember
         self._faults = faults
         self._rng = random.Random(seed)
         self.stats = Stats()
@@ -64,6 +69,9 @@ class Server:
         raw = await request.read()
         stats = self.stats
         stats.calls += 1
+        if self._remember:
+            body = json.loads(raw)
+            stats.asked[question(body["model"], [message["content"] for message in body["messages"]])] += 1
         stats.in_flight += 1
         stats.most_in_flight = max(stats.most_in_flight, stats.in_flight)
         try:
@@ -134,6 +142,11 @@ class Server:
         return json.dumps(_filled(schema, pick))
 
 
+def question(model: str, contents: list[str]) -> str:
+    """The hash of a question."""
+    return hashlib.sha256(json.dumps([model, contents]).encode()).hexdigest()
+
+
 def _filled(node: dict[str, Any], pick: int) -> Any:
     if "enum" in node:
         return node["enum"][pick % len(node["enum"])]
@@ -158,10 +171,13 @@ def _filled(node: dict[str, Any], pick: int) -> Any:
 
 async def _serve(arguments: argparse.Namespace) -> None:
     faults = Faults(arguments.busy, arguments.broken, arguments.dropped, arguments.hanging, arguments.garbage)
-    server = Server(arguments.latency, faults, arguments.seed)
+    server = Server(arguments.latency, faults, arguments.seed, remember=arguments.remember)
 
     async def stats(_: web.Request) -> web.Response:
         return web.json_response(server.stats.told())
+
+    async def asked(_: web.Request) -> web.Response:
+        return web.json_response(server.stats.asked)
 
     async def change(request: web.Request) -> web.Response:
         """Set latency and faults while it runs."""
@@ -173,6 +189,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
     app = web.Application(client_max_size=256 * 2**20)
     app.router.add_post("/v1/chat/completions", server.complete)
     app.router.add_get("/stats", stats)
+    app.router.add_get("/asked", asked)
     app.router.add_post("/change", change)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
@@ -185,11 +202,15 @@ async def _serve(arguments: argparse.Namespace) -> None:
 class Provider:
     """The server, running while the `with` block does."""
 
-    def __init__(self, *, latency: float = 0.0, seed: int = 0, **faults: float) -> None:
+    def __init__(
+        self, *, latency: float = 0.0, seed: int = 0, remember: bool = False, **faults: float
+    ) -> None:
         options = {"latency": latency, "seed": seed, **faults}
         self._command = [sys.executable, str(Path(__file__))]
         for name, value in options.items():
             self._command += [f"--{name}", str(value)]
+        if remember:
+            self._command.append("--remember")
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
@@ -208,6 +229,11 @@ class Provider:
         with urllib.request.urlopen(f"{self.address}/stats") as answer:
             return json.load(answer)
 
+    def asked(self) -> dict[str, int]:
+        """How often each question came, by `question`."""
+        with urllib.request.urlopen(f"{self.address}/asked") as answer:
+            return json.load(answer)
+
     def change(self, **options: float) -> None:
         request = urllib.request.Request(f"{self.address}/change", data=json.dumps(options).encode())
         urllib.request.urlopen(request).close()
@@ -218,5 +244,6 @@ if __name__ == "__main__":
     for option in ("latency", "busy", "broken", "dropped", "hanging", "garbage"):
         parser.add_argument(f"--{option}", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--remember", action="store_true")
     parser.add_argument("--port", type=int, default=0)
     asyncio.run(_serve(parser.parse_args()))

@@ -1,4 +1,4 @@
-"""A run as a ratings table: what each arm gave each attribute of each case, and what that cost."""
+"""A run as tables: what each arm gave each attribute of each case, what that cost, and why it stopped."""
 
 from __future__ import annotations
 
@@ -24,18 +24,28 @@ def arm_ratings(store: Store, *, count: CountingRule | None = None) -> pd.DataFr
 
 def arm_costs(store: Store) -> pd.DataFrame:
     """One row for each arm: cases, calls, tokens, dollars (NaN where a price is unknown), seconds, failures."""
+    names = ("cases", "calls", "tokens", "usd", "seconds", "abstentions", "hung", "not_applicable")
     rows: dict[str, dict[str, float]] = {}
     for arm, verdict in verdicts(store):
         transcript = verdict.transcript
-        row = rows.setdefault(
-            arm.name,
-            {"cases": 0, "calls": 0, "tokens": 0, "usd": 0.0, "seconds": 0.0, "abstentions": 0, "hung": 0},
-        )
+        row = rows.setdefault(arm.name, dict.fromkeys(names, 0))
         row["cases"] += 1
         row["calls"] += transcript.calls
         row["tokens"] += transcript.usage.total
         row["usd"] += float("nan") if transcript.usd is None else transcript.usd
         row["seconds"] += transcript.seconds
         row["abstentions"] += len(transcript.abstentions)
-        row["hung"] += sum(outcome.status == "hung" for outcome in verdict.outcomes.values())
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("arm").reset_index()
+        for outcome in verdict.outcomes.values():
+            if outcome.status != "reached":
+                row[outcome.status] += 1
+    table = pd.DataFrame([{"arm": arm, **row} for arm, row in rows.items()], columns=["arm", *names])
+    return table.assign(
+        usd_per_case=table["usd"] / table["cases"], seconds_per_case=table["seconds"] / table["cases"]
+    )
+
+
+def arm_stops(store: Store) -> pd.DataFrame:
+    """How often each arm stopped for which reason: `arm`, `reason`, `limit`, `cases`."""
+    rows = [(arm.name, verdict.stop.reason, verdict.stop.limit or "") for arm, verdict in verdicts(store)]
+    found = pd.DataFrame(rows, columns=["arm", "reason", "limit"])
+    return found.groupby(["arm", "reason", "limit"], sort=False).size().rename("cases").reset_index()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
@@ -12,127 +14,268 @@ import pandas as pd
 
 from ..orchestration.store import Store
 from ..rubrics.errors import VenireError
-from .arms import arm_costs, arm_ratings
+from .contrasts import contrasts, sentences
+from .effects import effects
+from .evidence import Evidence, gather
+from .measures import coefficients, nothing
+from .methods import methods
+from .panels import panels
 from .ratings import load_ratings
+from .sheet import ARM, CONSTANT, OVERALL, OVERLAP, PEOPLE, Sheet, lay_out, pairs, snapped
+from .statistics.bands import band
 from .statistics.bootstrap import Bootstrap
 from .statistics.correlation import spearman
-from .statistics.error import mae, offset
-from .statistics.estimate import Estimate, undefined
-from .statistics.percent import percent_agreement
+from .statistics.estimate import Estimate
+from .statistics.kappa import cohen_kappa
+from .statistics.signed_rank import differences, wilcoxon_signed_rank
 
-PEOPLE = "people"
-OVERALL = "overall"
+Found = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Comparison:
-    """Each arm against the median of the people who rated the same cases."""
+    """Each arm against the median of the people who rated the same cases, as tables."""
 
-    agreement: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
-    """By arm, attribute (`overall` pools them) and coefficient: exact, mae, offset, spearman."""
-    differences: Mapping[tuple[str, str], Estimate]
-    """For each pair of arms, the first's absolute error minus the second's, case by case: negative, the first is nearer."""
+    agreement: Found
+    """By arm, attribute (`overall` pools those that share a scale) and coefficient."""
+    kinds: Mapping[str, str]
+    """By arm: jury, single judge, person, floor or text overlap."""
+    signed_ranks: pd.DataFrame
+    """By arm and attribute: Wilcoxon's test, the median difference from people and its quartiles."""
+    differences: pd.DataFrame
+    """For each two arms, what `contrasts` finds."""
+    panels: pd.DataFrame
+    effects: pd.DataFrame
     costs: pd.DataFrame
+    stops: pd.DataFrame
+    confusion: pd.DataFrame
+    """By arm and attribute: how often the arm gave `arm_value` where people gave `people_value`."""
+    gaps: pd.DataFrame
+    """By arm and attribute: how often the arm stood how far above people."""
+    pairs: pd.DataFrame
+    """Quadratic kappa of every two raters, on the attributes that `overall` pools."""
+    methods: tuple[str, ...]
+    """Every choice made, as sentences for a paper."""
+    notes: tuple[str, ...]
+    """What could not be done, and why."""
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """`agreement` as one row for each arm, attribute and coefficient, with the band its value falls in."""
+        rows = [
+            {
+                "arm": arm,
+                "kind": self.kinds[arm],
+                "attribute": attribute,
+                "coefficient": name,
+                **_cells(name, each),
+            }
+            for arm, attributes in self.agreement.items()
+            for attribute, found in attributes.items()
+            for name, each in found.items()
+        ]
+        return pd.DataFrame(rows)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Every table by name: what the report prints, the CSV files hold and `--json` gives."""
+        return {
+            "agreement": self.table,
+            "differences": self.differences,
+            "signed_ranks": self.signed_ranks,
+            "panels": self.panels,
+            "effects": self.effects,
+            "costs": self.costs,
+            "stops": self.stops,
+            "confusion": self.confusion,
+            "gaps": self.gaps,
+            "pairs": self.pairs,
+        }
 
     def sentences(self) -> list[str]:
         """What the paired differences allow to be said, and what they do not."""
-        return [_sentence(*pair, estimate) for pair, estimate in self.differences.items()]
+        return sentences(self.differences)
 
 
 def compare(
-    run: Store | Path | str, human: pd.DataFrame | Path | str, *, seed: int = 0, resamples: int = 1000
+    run: Store | Path | str,
+    human: pd.DataFrame | Path | str,
+    *,
+    wide: bool = False,
+    seed: int = 0,
+    resamples: int = 1000,
 ) -> Comparison:
-    """The arms of `run` against the ratings in `human`; resamples cases, never ratings."""
-    ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human)
+    """The arms of `run` against the ratings in `human`; resamples cases or their groups, never ratings."""
+    ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human, wide=wide)
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        arms, costs = arm_ratings(store), arm_costs(store)
+        evidence = gather(store, ratings)
     finally:
         if store is not run:
             store.release()
-    return compare_tables(arms, ratings, costs, seed=seed, resamples=resamples)
+    return compare_evidence(evidence, seed=seed, resamples=resamples)
 
 
-def compare_tables(
-    arms: pd.DataFrame, human: pd.DataFrame, costs: pd.DataFrame, *, seed: int = 0, resamples: int = 1000
-) -> Comparison:
-    """`compare`, of tables with the columns case, rater, attribute, value."""
-    people = _middle(human)
-    shared = arms.merge(people, on=["case", "attribute"], suffixes=("", "_people"))
-    if shared.empty:
+def compare_evidence(evidence: Evidence, *, seed: int = 0, resamples: int = 1000) -> Comparison:
+    """`compare`, of what was read from the run and the ratings."""
+    keys = ["case", "attribute"]
+    if evidence.arms[keys].astype(str).merge(evidence.people[keys].astype(str), on=keys).empty:
         raise VenireError(
             "the run and the ratings have no case and attribute in common",
             remedy="check that the ratings use the run's case ids and the rubric's attribute names",
         )
-    bootstrap = Bootstrap(np.random.default_rng(seed), resamples)
-    agreement: dict[str, dict[str, dict[str, Estimate]]] = {}
-    for arm, of_arm in shared.groupby("rater", sort=False):
-        by_attribute = {str(name): part for name, part in of_arm.groupby("attribute", sort=False)}
-        agreement[str(arm)] = {name: _coefficients(part, bootstrap) for name, part in by_attribute.items()}
-        pooled = undefined(
-            "attributes with different scales are not pooled into one correlation", method="none"
-        )
-        agreement[str(arm)][OVERALL] = _coefficients(of_arm, bootstrap) | {"spearman": pooled}
-    return Comparison(agreement, _differences(shared, bootstrap), costs)
-
-
-def _middle(human: pd.DataFrame) -> pd.DataFrame:
-    """The median of what people gave each attribute of each case; words, and so their middle, are left out."""
-    numeric = human.assign(value=pd.to_numeric(human["value"], errors="coerce")).dropna(subset=["value"])
-    return numeric.groupby(["case", "attribute"], sort=False)["value"].median().reset_index()
-
-
-def _coefficients(part: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Estimate]:
-    numeric = part.assign(value=pd.to_numeric(part["value"], errors="coerce")).dropna(subset=["value"])
-    if numeric.empty:
-        missing = undefined("the arm reached no number here", method="none")
-        return dict.fromkeys(("exact", "mae", "offset", "spearman"), missing)
-    table = _pairs(numeric, "value", "value_people", "arm", PEOPLE)
-    clustered = Bootstrap(bootstrap.rng, bootstrap.resamples, by="cluster")
-    raters = ("arm", PEOPLE)
-    return {
-        "exact": percent_agreement(table, bootstrap=clustered),
-        "mae": mae(table, bootstrap=clustered, raters=raters),
-        "offset": offset(table, bootstrap=clustered, raters=raters),
-        "spearman": spearman(table, bootstrap=clustered, raters=raters),
+    sheet = lay_out(evidence)
+    draws = {"seed": seed, "resamples": resamples}
+    seated, alone = panels(sheet, **draws)
+    moved, told = effects(sheet, evidence.cases)
+    kinds = {
+        **{arm: evidence.kinds[arm] for arm in sheet.arms},
+        **(dict.fromkeys(sheet.people, "person") if len(sheet.people) > 1 else {}),
+        CONSTANT: "floor",
+        **({OVERLAP: "text overlap"} if sheet.overlap.notna().any() else {}),
     }
-
-
-def _pairs(part: pd.DataFrame, left: str, right: str, first: str, second: str) -> pd.DataFrame:
-    """Two columns as two raters, a case's attributes as units that are drawn together."""
-    unit = part["case"].astype(str) + "\0" + part["attribute"].astype(str)
-    side = {"case": unit, "cluster": part["case"]}
-    return pd.concat(
-        [
-            pd.DataFrame({**side, "rater": first, "value": part[left].astype(float)}),
-            pd.DataFrame({**side, "rater": second, "value": part[right].astype(float)}),
-        ],
-        ignore_index=True,
+    return Comparison(
+        agreement={arm: _against_people(sheet, arm, kind, **draws) for arm, kind in kinds.items()},
+        kinds=kinds,
+        signed_ranks=_signed_ranks(sheet),
+        differences=contrasts(sheet, **draws),
+        panels=seated,
+        effects=moved,
+        costs=evidence.costs,
+        stops=evidence.stops,
+        confusion=_confusion(sheet),
+        gaps=_gaps(sheet),
+        pairs=_pairs(sheet),
+        methods=methods(sheet, **draws),
+        notes=(*evidence.notes, *filter(None, [alone]), *dict.fromkeys(told)),
     )
 
 
-def _differences(shared: pd.DataFrame, bootstrap: Bootstrap) -> dict[tuple[str, str], Estimate]:
-    numeric = shared.assign(value=pd.to_numeric(shared["value"], errors="coerce")).dropna(subset=["value"])
-    errors = numeric.assign(error=(numeric["value"].astype(float) - numeric["value_people"]).abs())
-    clustered = Bootstrap(bootstrap.rng, bootstrap.resamples, by="cluster")
-    found: dict[tuple[str, str], Estimate] = {}
-    for first, second in combinations(errors["rater"].unique(), 2):
-        one, other = (errors[errors["rater"] == arm] for arm in (first, second))
-        both = one.merge(other, on=["case", "attribute"], suffixes=("", "_other"))
-        if both.empty:
-            found[first, second] = undefined("no case and attribute that both arms reached", method="none")
-            continue
-        table = _pairs(both, "error", "error_other", "first", "second")
-        found[first, second] = offset(table, bootstrap=clustered, raters=("first", "second"))
+def _against_people(
+    sheet: Sheet, arm: str, kind: str, *, seed: int, resamples: int
+) -> dict[str, dict[str, Estimate]]:
+    found = {}
+    for attribute in (OVERALL, *sheet.questions):
+        rows, asked = sheet.of(attribute), sheet.scale_question(attribute)
+        if asked is None or rows.empty:
+            found[attribute] = nothing("nobody rated it")
+        elif kind == "text overlap":
+            found[attribute] = _by_overlap(sheet, rows, attribute, seed=seed, resamples=resamples)
+        else:
+            people = sheet.reference(rows, without=arm if kind == "person" else None)
+            table = pairs(rows, rows[arm], people)
+            found[attribute] = coefficients(table, asked.scale, seed=seed, resamples=resamples)
     return found
 
 
-def _sentence(first: str, second: str, estimate: Estimate) -> str:
-    if not estimate.defined:
-        return f"{first} and {second} cannot be compared: {estimate.note}."
-    size = f"{abs(estimate.value):.2f} points (95% interval {estimate.low:.2f} to {estimate.high:.2f}, n = {estimate.n})"
-    if estimate.high < 0:
-        return f"{first} is nearer to the labels than {second} by {size}."
-    if estimate.low > 0:
-        return f"{first} is further from the labels than {second} by {size}."
-    return f"{first} and {second} cannot be told apart: their errors differ by {size}."
+def _by_overlap(
+    sheet: Sheet, rows: pd.DataFrame, attribute: str, *, seed: int, resamples: int
+) -> dict[str, Estimate]:
+    """Overlap gives an order and no scores: of cases by an attribute, or by the mean of all, good being high."""
+    found = nothing("text overlap gives an order, not scores on the scale")
+    people = pd.to_numeric(sheet.reference(rows), errors="coerce")
+    if attribute == OVERALL:
+        asked = [sheet.questions[name] for name in rows["attribute"]]
+        turned = [sum(map(float, q.scale.ends)) if q.better == "low" else np.nan for q in asked]
+        people = people.where(np.isnan(turned), np.asarray(turned) - people)
+        mean = people.groupby(rows["case"]).mean()
+        rows = rows.drop_duplicates("case").set_index("case", drop=False)
+        people = mean.reindex(rows.index)
+    overlap = rows["case"].map(sheet.overlap)
+    table = pairs(rows, overlap, people)
+    boot = Bootstrap(np.random.default_rng(seed), resamples, by="cluster")
+    if table.empty:
+        return nothing("no case has both a reference text and people's scores")
+    return found | {"spearman": spearman(table, bootstrap=boot, raters=(ARM, PEOPLE))}
+
+
+def _numeric(sheet: Sheet) -> list[tuple[str, str, pd.DataFrame]]:
+    """Each arm of the run with each attribute that holds numbers, and their pairs with people."""
+    found = []
+    for arm in (*sheet.arms, CONSTANT):
+        for attribute in (OVERALL, *sheet.questions):
+            rows, asked = sheet.of(attribute), sheet.scale_question(attribute)
+            if asked is not None and asked.scale.numeric:
+                table = pairs(rows, rows[arm], sheet.reference(rows))
+                found.append((arm, attribute, table.astype({"value": float})))
+    return found
+
+
+def _signed_ranks(sheet: Sheet) -> pd.DataFrame:
+    columns = ["arm", "attribute", "median", "q1", "q3", "statistic", "p", "n", "note"]
+    rows: list[tuple[object, ...]] = []
+    for arm, attribute, table in _numeric(sheet):
+        if table.empty:
+            rows.append(
+                (arm, attribute, *[np.nan] * 5, 0, "no case has both the arm's score and one of people")
+            )
+            continue
+        found = wilcoxon_signed_rank(table, raters=(ARM, PEOPLE))
+        tested = (found.median.value, *found.quartiles, found.statistic, found.p)
+        rows.append((arm, attribute, *tested, found.n, found.note))
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _gaps(sheet: Sheet) -> pd.DataFrame:
+    parts = [
+        differences(table, raters=(ARM, PEOPLE)).assign(arm=arm, attribute=attribute)
+        for arm, attribute, table in _numeric(sheet)
+        if len(table)
+    ]
+    columns = ["arm", "attribute", "difference", "count", "share"]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+
+
+def _confusion(sheet: Sheet) -> pd.DataFrame:
+    """Counts of legal values; a score between two values counts as the nearest."""
+    parts = []
+    for arm, attribute, table in _numeric(sheet):
+        asked = sheet.scale_question(attribute)
+        if asked is None or not asked.scale.values or table.empty:
+            continue
+        legal = [float(value) for value in asked.scale.values]
+        half = len(table) // 2
+        values = snapped(table["value"].to_numpy(float), legal)
+        met = Counter(zip(values[:half].tolist(), values[half:].tolist(), strict=True))
+        parts += [(arm, attribute, mine, theirs, met[mine, theirs]) for mine in legal for theirs in legal]
+    columns = ["arm", "attribute", "arm_value", "people_value", "count"]
+    return pd.DataFrame(parts, columns=columns)
+
+
+def _pairs(sheet: Sheet) -> pd.DataFrame:
+    rows = sheet.of(OVERALL)
+    found = []
+    for first, second in combinations((*sheet.people, *sheet.arms), 2):
+        table = pairs(
+            rows, pd.to_numeric(rows[first], errors="coerce"), pd.to_numeric(rows[second], errors="coerce")
+        )
+        boot = Bootstrap(np.random.default_rng(0), 1, by="cluster")
+        kappa = (
+            cohen_kappa(table, weighting="quadratic", bootstrap=boot, raters=(ARM, PEOPLE))
+            if len(table)
+            else None
+        )
+        found.append(
+            {
+                "first": first,
+                "second": second,
+                "kappa_quadratic": kappa.value if kappa else np.nan,
+                "n": len(table) // 2,
+                "note": kappa.note if kappa and not kappa.defined else "" if kappa else "no score in common",
+            }
+        )
+    return pd.DataFrame(found, columns=["first", "second", "kappa_quadratic", "n", "note"])
+
+
+def _cells(coefficient: str, each: Estimate) -> dict[str, object]:
+    named = band(coefficient, each.value)
+    return {
+        "value": each.value,
+        "low": each.low,
+        "high": each.high,
+        "n": each.n,
+        "band": named.word if named else "",
+        "band_source": named.source if named else "",
+        "method": each.method,
+        "note": each.note,
+    }

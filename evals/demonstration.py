@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 from rich.console import Console
 from rich.text import Text
 
@@ -17,22 +15,16 @@ from ..orchestration.show import Teller, outcome_table, show
 from ..orchestration.store import Store
 from ..orchestration.transcript import Entry
 from ..personas.jury import load_jury
-from ..rubrics.case import Case, load_cases
+from ..rubrics.case import load_cases
 from ..rubrics.errors import VenireError
-from ..rubrics.rubric import Rubric, load_rubric
-from .arms import arm_costs, arm_ratings
-from .comparison import compare_tables
-from .ratings import load_ratings
-from .statistics.bootstrap import Bootstrap
-from .statistics.correlation import spearman
-from .statistics.overlap import rouge_l
+from ..rubrics.rubric import load_rubric
+from .comparison import Comparison, compare
+from .sheet import OVERALL, OVERLAP
 from .tables import comparison_table, interval
 
 FOLDER = Path(__file__).parent / "demo"
 STAMP = "135M model: the mechanics are real, its judgement is not"
 EXCERPT = "demo-07"
-CONSTANT = "always the best score"
-OVERLAP = "text overlap (ROUGE-L)"
 
 
 def demonstrate(console: Console, *, quick: bool, folder: Path | None, gguf: Path | None) -> None:
@@ -89,43 +81,32 @@ def _study(console: Console, folder: Path) -> None:
     try:
         (excerpt,) = [v for _, v in verdicts(store, arm="lens-jury", case=EXCERPT)]
         show(excerpt, console)
-        arms, costs = arm_ratings(store), arm_costs(store)
+        comparison = compare(store, FOLDER / "labels.csv")
     finally:
         store.release()
-    cases = list(load_cases(FOLDER / "cases.jsonl"))
-    labels = load_ratings(FOLDER / "labels.csv")
-    everyone = pd.concat([arms, _constant(cases, rubric)], ignore_index=True)
-    comparison = compare_tables(everyone, labels, costs)
     console.rule("Against the labels")
     console.print(comparison_table(comparison))
-    console.print(Text(_overlap_line(cases, labels), "dim"))
+    console.print(Text(_overlap_line(comparison), "dim"))
     for sentence in comparison.sentences():
         console.print(f"- {sentence}")
     console.print(
         "\nLenses count words; they are the floor that a jury of language models must beat. A jury that does not beat\n"
         "a constant, or a single judge, has added nothing, and the table says so.\n"
     )
-    console.print(f"read one:     venire show {folder} {EXCERPT}")
-    console.print(f"as a table:   venire export {folder} --to csv")
-    console.print(
-        "your own:     venire run CASES.jsonl --rubric clinical-note --jury stances --model MODEL -o RUN"
-    )
+    command = sys.argv[0] if Path(sys.argv[0]).name == "venire" else "venire"
+    for what, rest in (
+        ("read one", f"show {folder} {EXCERPT}"),
+        ("in the browser", f"inspect {folder}"),
+        ("a report", f"compare {folder} --human {FOLDER / 'labels.csv'} -o REPORT"),
+        ("as a table", f"export {folder} --to csv"),
+        ("your own", "run CASES.jsonl --rubric clinical-note --jury stances --model MODEL -o RUN"),
+    ):
+        console.print(f"{what + ':':<16}{command} {rest}", soft_wrap=True)
 
 
-def _constant(cases: Sequence[Case], rubric: Rubric) -> pd.DataFrame:
-    """An arm that reads nothing and always gives the good end of the scale."""
-    best = {a.name: rubric.scale_of(a.name).ends[1 if a.better == "high" else 0] for a in rubric.attributes}
-    rows = [(case.id, CONSTANT, name, value) for case in cases for name, value in best.items()]
-    return pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
-
-
-def _overlap_line(cases: Sequence[Case], labels: pd.DataFrame) -> str:
+def _overlap_line(comparison: Comparison) -> str:
     """How the order of the cases by overlap with a good summary goes with the order by their labels."""
-    quality = labels[labels["attribute"] != "stigmatizing"].groupby("case")["value"].mean()
-    rows = [(case.id, OVERLAP, rouge_l(case.output, case.reference or "")) for case in cases]
-    rows += [(str(case), "labels", value) for case, value in quality.items()]
-    table = pd.DataFrame(rows, columns=["case", "rater", "value"])
-    found = spearman(table, bootstrap=Bootstrap(np.random.default_rng(0)), raters=(OVERLAP, "labels"))
+    found = comparison.agreement[OVERLAP][OVERALL]["spearman"]
     return (
         f"{OVERLAP} with a good summary gives no scores, only an order: Spearman with the mean label "
         f"{interval(found)}, n = {found.n}"

@@ -8,62 +8,67 @@ from typing import Any
 import pandas as pd
 from rich.table import Table
 
-from .agreement import Agreement
-from .comparison import OVERALL, Comparison
+from .coefficients import Agreement
+from .comparison import Comparison
+from .sheet import OVERALL
 from .statistics.bands import band
 from .statistics.estimate import Estimate
 
 
 def interval(estimate: Estimate, *, percent: bool = False) -> str:
     """A value with its interval, or that it is undefined."""
-    if not estimate.defined:
+    return bounded(estimate.value, estimate.low, estimate.high, percent=percent)
+
+
+def bounded(value: float, low: float, high: float, *, percent: bool = False) -> str:
+    """A value with its bounds, as far as they are known."""
+    if math.isnan(value):
         return "undefined"
-    shown = [f"{x:.0%}" if percent else f"{x:.2f}" for x in (estimate.value, estimate.low, estimate.high)]
-    return shown[0] if math.isnan(estimate.low) else f"{shown[0]} [{shown[1]}, {shown[2]}]"
+    shown = [f"{x:.0%}" if percent else f"{round(x, 2) + 0.0:.2f}" for x in (value, low, high)]
+    return shown[0] if math.isnan(low) else f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """Arms as rows: error and exact agreement with intervals, failures and cost beside them."""
-    table = _table("arm", "n", "mean abs error", "offset", "exact", "hung", "calls", "cost")
+    """Arms as rows: agreement and error with intervals, failures and cost beside them."""
+    table = _table("arm", "n", "ICC(3,k)", "mean abs error", "offset", "exact", "hung", "calls", "cost")
     costs = comparison.costs.set_index("arm")
     for arm, attributes in comparison.agreement.items():
         overall = attributes[OVERALL]
         spent = costs.loc[arm] if arm in costs.index else None
         table.add_row(
             arm,
-            str(overall["mae"].n),
-            interval(overall["mae"]),
-            interval(overall["offset"]),
-            interval(overall["exact"], percent=True),
+            str(overall["mae"].n or overall["spearman"].n),
+            _cell(overall["icc3k"]),
+            _cell(overall["mae"]),
+            _cell(overall["offset"]),
+            _cell(overall["exact"], percent=True),
             "" if spent is None else f"{spent['hung']:.0f}",
-            "0" if spent is None else f"{spent['calls']:.0f}",
-            "$0" if spent is None else "unknown" if pd.isna(spent["usd"]) else f"${spent['usd']:.4f}",
+            "" if spent is None else f"{spent['calls']:.0f}",
+            "" if spent is None else "unknown" if pd.isna(spent["usd"]) else f"${spent['usd']:.4f}",
         )
     return table
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """The shape that other programs read; NaN is null, with a note beside it."""
+    tables = {name: records(table) for name, table in comparison.tables.items() if name != "agreement"}
     return {
         "arms": {
             arm: {name: {key: as_json(e) for key, e in found.items()} for name, found in attributes.items()}
             for arm, attributes in comparison.agreement.items()
         },
-        "differences": [
-            {"first": first, "second": second, **as_json(estimate)}
-            for (first, second), estimate in comparison.differences.items()
-        ],
-        "costs": [
-            {key: _number(value) if isinstance(value, float) else value for key, value in row.items()}
-            for row in comparison.costs.to_dict("records")
-        ],
+        "kinds": dict(comparison.kinds),
+        **tables,
         "sentences": comparison.sentences(),
+        "methods": list(comparison.methods),
+        "notes": list(comparison.notes),
     }
 
 
 def agreement_table(agreement: Agreement) -> Table:
     """Each attribute's coefficients as far as they are defined, with the band that each falls in."""
     table = _table("attribute", "coefficient", "value", "n", "reads as")
-    for name, found in {**agreement.attributes, "overall": agreement.overall}.items():
+    for name, found in {**agreement.attributes, OVERALL: agreement.overall}.items():
         for coefficient, estimate in found.items():
             if estimate.defined:
                 reads = band(coefficient, estimate.value)
@@ -73,20 +78,41 @@ def agreement_table(agreement: Agreement) -> Table:
     return table
 
 
+def raters_table(agreement: Agreement) -> Table:
+    """Each rater's harshness, and how much alpha would rise without them."""
+    table = _table("attribute", "rater", "ratings", "severity", "alpha would rise by", "outlier")
+    for row in agreement.raters.to_dict("records"):
+        rise = bounded(row["rise"], row["low"], row["high"]) if not math.isnan(row["rise"]) else row["note"]
+        severity = "" if math.isnan(row["severity"]) else f"{row['severity']:+.2f}"
+        table.add_row(
+            row["attribute"], row["rater"], str(row["n"]), severity, rise, "outlier" if row["outlier"] else ""
+        )
+    return table
+
+
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """NaN is null, with a note."""
     return {
-        "value": _number(estimate.value),
-        "low": _number(estimate.low),
-        "high": _number(estimate.high),
+        "value": _plain(estimate.value),
+        "low": _plain(estimate.low),
+        "high": _plain(estimate.high),
         "n": estimate.n,
         "method": estimate.method,
         "note": estimate.note,
     }
 
 
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table as JSON holds them."""
+    return [{str(key): _plain(value) for key, value in row.items()} for row in table.to_dict("records")]
+
+
+def _plain(value: Any) -> Any:
+    return (value if math.isfinite(value) else None) if isinstance(value, float) else value
+
+
+def _cell(estimate: Estimate, *, percent: bool = False) -> str:
+    return interval(estimate, percent=percent) if estimate.defined else "-"
 
 
 def _table(*columns: str) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from ..agents.brief import Brief
@@ -35,9 +36,10 @@ class Court:
         seed: int = 0,
         scored: frozenset[str] = frozenset(),
         listener: Listener | None = None,
-        in_flight: int = 32,
+        providers: Providers | None = None,
     ) -> None:
-        self.providers = Providers(in_flight)
+        self.providers = providers or Providers()
+        self._tracing = self.providers.tracing
         self.calls = calls or Unrecorded()
         self.budget = budget or Budget()
         self.rng = random.Random(seed)
@@ -78,6 +80,12 @@ class Court:
         ]
         orchestrator = Orchestrator(client(jury.orchestrator), jury.seats) if orchestrated else None
         return Bench(jury, case, jurors, orchestrator, meter, scored=self.scored, listener=self.listener)
+
+    def span(self, case: str, jury: Jury) -> AbstractContextManager[None]:
+        """What the calls of one deliberation belong to in a trace; nothing, where none is kept."""
+        if self._tracing is None:
+            return nullcontext()
+        return self._tracing.deliberation(case, jury.name, jury.protocol)
 
     async def close(self) -> None:
         await self.providers.close()
@@ -154,6 +162,34 @@ class Bench:
         turns = await together(juror.cast(brief, names) for juror in sitting[:allowed])
         missed = [self.unheard(juror.name, 1, names, "blind") for juror in sitting[allowed:]]
         return self.noted(transcript, [*(entry_of(turn, "blind") for turn in turns), *missed])
+
+    async def repeats(
+        self,
+        transcript: Transcript,
+        brief: Brief,
+        times: int,
+        *,
+        examples: str = "",
+        confidence: bool = False,
+    ) -> Transcript:
+        """The first seat's ballot, so many times at once, as far as `max_turns` allows.
+
+        The repeats are told apart as judge#2, judge#3 ...
+        """
+        judge = next(iter(self.jurors.values()))
+        most = self.jury.limits.max_turns
+        turns = await together(
+            judge.cast(
+                brief,
+                brief.rubric.names,
+                examples=examples,
+                confidence=confidence,
+                repeat=number,
+                name=judge.name if number == 0 else f"{judge.name}#{number + 1}",
+            )
+            for number in range(times if most is None else min(times, most))
+        )
+        return self.noted(transcript, [entry_of(turn, "repeat") for turn in turns])
 
     def unheard(self, juror: str, round: int, asked: Sequence[str], purpose: Purpose) -> Abstained:
         """A seat that `max_turns` keeps from its turn, as the transcript has it."""

@@ -20,7 +20,8 @@ from .verdict import Verdict, verdict
 async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court) -> Transcript:
     """What `jury` says of `case`, under its own protocol, in `court`."""
     way = protocol(jury.protocol)
-    return await way.run(brief(case, rubric), court.bench(jury, case.id, orchestrated=way.orchestrator))
+    with court.span(case.id, jury):
+        return await way.run(brief(case, rubric), court.bench(jury, case.id, orchestrated=way.orchestrator))
 
 
 def ready(jury: Jury, court: Court) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ..agents.model import digest
+from ..agents.prices import Price
 from ..agents.prompting import prompts_hash
 from ..personas.jury import Jury
 from ..rubrics.case import Case
@@ -20,7 +22,9 @@ from .store import without_password
 _PACKAGES = ("aiohttp", "litellm", "pydantic", "autogen-agentchat")
 
 
-def manifest(rubric: Rubric, jury: Jury, *, seed: int, scored: frozenset[str]) -> dict[str, Any]:
+def manifest(
+    rubric: Rubric, jury: Jury, *, seed: int, scored: frozenset[str], prices: Mapping[str, Price]
+) -> dict[str, Any]:
     """What the arm is. A key in a seat's address is not part of it."""
     asked = rubric.model_dump(mode="json")
     return {
@@ -31,13 +35,15 @@ def manifest(rubric: Rubric, jury: Jury, *, seed: int, scored: frozenset[str]) -
         "examples": digest(worked_examples(jury.shots, rubric, scored)) if jury.shots else "",
         "seed": seed,
         "made_with": _made_with(),
+        "prices": {model: price.model_dump() for model, price in prices.items()},
         "rubric_hash": fingerprint(asked),
     }
 
 
 def arm_fingerprint(manifest: dict[str, Any]) -> str:
-    """A hash of what can change an answer: the versions of other packages are told, and are not in it."""
-    return fingerprint({part: value for part, value in manifest.items() if part != "made_with"})
+    """A hash of what can change an answer: prices and the versions of other packages are told, and are not in it."""
+    told = ("made_with", "prices")
+    return fingerprint({part: value for part, value in manifest.items() if part not in told})
 
 
 def case_fingerprint(case: Case) -> str:

@@ -113,7 +113,7 @@ async def _seated(
 ) -> _Arm:
     """The jury as an arm of the run, after saying what about it is not as it was."""
     before = next((arm for arm in store.arms() if arm.name == jury.name), None)
-    now = manifest(rubric, jury, seed=seed, scored=court.scored)
+    now = manifest(rubric, jury, seed=seed, scored=court.scored, prices=court.providers.prices)
     number = await store.add_arm(jury.name, arm_fingerprint(now), now, cases=total)
     if before is None or before.id == number:
         return _Arm(number, jury, None)

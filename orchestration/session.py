@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
 
+from ..agents.clients.roads import Providers
 from ..agents.meter import Budget
+from ..agents.prices import Price
+from ..agents.tracing import tracing_to
 from ..personas.jury import Jury
 from ..rubrics.case import count_cases, load_cases
 from ..rubrics.errors import VenireError
@@ -38,6 +41,14 @@ class Session:
     max_seconds: float | None = None
     in_flight: int = 32
     """Calls at a time, for each provider."""
+    rpm: int | None = None
+    """Requests a minute, for each provider."""
+    tpm: int | None = None
+    """Tokens a minute, for each provider."""
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """By model string; for a model that is not here, what its client knows."""
+    trace: Path | None = None
+    """Where to write spans."""
     at_once: int | None = None
     """Deliberations at a time; as many as calls, unless it is said."""
     seed: int = 0
@@ -62,7 +73,7 @@ def _checked_and_held(session: Session, console: Console, quiet: bool, listener:
         seed=session.seed,
         scored=_ids(session),
         listener=listener,
-        in_flight=session.in_flight,
+        providers=_providers(session, console),
     )
     for jury in session.juries:
         ready(jury, court)
@@ -72,6 +83,17 @@ def _checked_and_held(session: Session, console: Console, quiet: bool, listener:
         return asyncio.run(_hold(session, court, total, console, quiet))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+
+
+def _providers(session: Session, console: Console) -> Providers:
+    return Providers(
+        session.in_flight,
+        rpm=session.rpm,
+        tpm=session.tpm,
+        prices=session.prices,
+        tracing=tracing_to(session.trace) if session.trace else None,
+        say=lambda line: console.print(line, markup=False, soft_wrap=True),
+    )
 
 
 def _ids(session: Session) -> frozenset[str]:
@@ -88,7 +110,7 @@ async def _hold(session: Session, court: Court, total: int, console: Console, qu
     if store.redacted:
         asyncio.get_running_loop().set_exception_handler(tell_without_words)
     court.calls = store
-    _stop_gently(court.budget, console)
+    _stop_gently(court, console)
     progress = RunProgress(total * len(session.juries), console, quiet=quiet)
     try:
         with progress, words_withheld(store.redacted):
@@ -115,15 +137,18 @@ async def _hold(session: Session, court: Court, total: int, console: Console, qu
     return ended
 
 
-def _stop_gently(budget: Budget, console: Console) -> None:
+def _stop_gently(court: Court, console: Console) -> None:
     """Ctrl-C once: finish what is in flight and keep it. Twice: stop at once."""
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
+    if court.budget.max_seconds is not None:
+        loop.call_later(court.budget.max_seconds, court.providers.let_go)
 
     def interrupt() -> None:
-        if budget.interrupted and task is not None:
+        if court.budget.interrupted and task is not None:
             task.cancel()
-        budget.interrupted = True
+        court.budget.interrupted = True
+        court.providers.let_go()
         console.print("finishing what is in flight; press Ctrl-C again to stop at once")
 
     loop.add_signal_handler(signal.SIGINT, interrupt)

@@ -36,7 +36,7 @@ class Cluster:
         found = binaries()
         assert found is not None
         self._binaries = found
-        self._folder = Path(tempfile.mkdtemp(prefix="venire-pg-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="venire-pg-"))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -46,15 +46,15 @@ class Cluster:
 
     def local_url(self, run: str) -> str:
         """The address by way of the server's socket file."""
-        return f"postgresql://venire:{PASSWORD}@:{self.port}/postgres?host={self._folder}&run={run}"
+        return f"postgresql://venire:{PASSWORD}@:{self.port}/postgres?host={self.folder}&run={run}"
 
     def __enter__(self) -> Cluster:
-        secret = self._folder / "secret"
+        secret = self.folder / "secret"
         secret.write_text(PASSWORD)
         if name := owner():
-            for path in (self._folder, secret):
+            for path in (self.folder, secret):
                 shutil.chown(path, name)
-        data = self._folder / "data"
+        data = self.folder / "data"
         self._run(
             "initdb", "-D", data, "-U", "venire", "-A", "scram-sha-256", "--pwfile", secret, "--no-sync"
         )
@@ -63,24 +63,24 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         self.stop("immediate")
-        shutil.rmtree(self._folder)
+        shutil.rmtree(self.folder)
 
     def start(self) -> None:
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self._folder}"
-        log = self._folder / "log"
-        self._run("pg_ctl", "-D", self._folder / "data", "-l", log, "-o", options, "-w", "start")
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
+        log = self.folder / "log"
+        self._run("pg_ctl", "-D", self.folder / "data", "-l", log, "-o", options, "-w", "start")
 
     def stop(self, mode: str) -> None:
-        self._run("pg_ctl", "-D", self._folder / "data", "-m", mode, "-w", "stop")
+        self._run("pg_ctl", "-D", self.folder / "data", "-m", mode, "-w", "stop")
 
     def log(self) -> str:
-        return (self._folder / "log").read_text()
+        return (self.folder / "log").read_text()
 
     def _run(self, program: str, *arguments: object) -> None:
         # Output to a file: a server that inherits a pipe would keep it open.
-        with (self._folder / f"{program}.out").open("w") as out:
+        with (self.folder / f"{program}.out").open("w") as out:
             ended = subprocess.run(
                 [str(self._binaries / program), *map(str, arguments)],
-                user=owner(), cwd=self._folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False,
+                user=owner(), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False,
             )  # fmt: skip
-        assert ended.returncode == 0, (self._folder / f"{program}.out").read_text()
+        assert ended.returncode == 0, (self.folder / f"{program}.out").read_text()

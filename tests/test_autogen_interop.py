@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, jury_at
+from benches import ROOT, jury_at
 from provider import ProviderServer, jury_of
 from test_files import RUBRIC, venire
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import jury_at
+from benches import jury_at
 from provider import Call, ProviderServer, filled, jury_of
 from rich.console import Console
 

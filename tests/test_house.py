@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from benches import ROOT
 
 ORDER = ["rubrics", "personas", "agents", "orchestration", "evals", "web"]
 HOMES = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import jury_at
+from benches import jury_at
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from provider import Call, Fault, ProviderServer, Refusal, jury_of

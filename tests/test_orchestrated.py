@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import jury_at
+from benches import jury_at
 from provider import Fault, ProviderServer, Refusal, filled, jury_of
 
 from venire import Case, Limits, Rubric, deliberate_sync

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from benches import ROOT
 
 
 def run(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, jury_at
+from benches import ROOT, jury_at
 from provider import Call, Fault, ProviderServer, Refusal, filled, jury_of
 
 from venire import Case, Jury, Limits, Rubric, VenireError, Verdict, deliberate_sync, load_persona

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import jury_at
+from benches import jury_at
 from provider import Fault, ProviderServer, Refusal, jury_of
 from test_files import RUBRIC, venire
 

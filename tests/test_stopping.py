@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from conftest import jury_at
+from benches import jury_at
 from provider import ProviderServer, filled, jury_of
 from scipy.stats import ks_2samp
 

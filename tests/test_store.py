@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benches import jury_at
 from cluster import PASSWORD, Cluster, binaries
-from conftest import jury_at
 
 from venire import Case, Rubric, Store, Transcript, VenireError
 from venire.agents.model import Message, Reply, Request, Usage
@@ -53,7 +53,9 @@ def transcript(case: str = "c1", **fields: Any) -> Transcript:
 
 
 def arm(rubric: Rubric, **fields: Any) -> dict[str, Any]:
-    return manifest(rubric, jury_at("http://127.0.0.1:9/v1", "a", **fields), seed=0, scored=frozenset())
+    return manifest(
+        rubric, jury_at("http://127.0.0.1:9/v1", "a", **fields), seed=0, scored=frozenset(), prices={}
+    )
 
 
 async def seated(store: Store, rubric: Rubric, **fields: Any) -> int:
@@ -203,13 +205,12 @@ def test_a_place_that_holds_something_else_is_left_alone(tmp_path: Path, cluster
     with pytest.raises(VenireError, match="not empty, and not a run"):
         Store.create(tmp_path)
 
-    from pg8000.native import Connection
+    from venire.orchestration.store.address import address
+    from venire.orchestration.store.connection import Session
 
-    with_tables = Connection(
-        "venire", host="127.0.0.1", port=cluster.port, password=PASSWORD, database="postgres"
-    )
-    with_tables.run("CREATE SCHEMA theirs; CREATE TABLE theirs.work (id int)")
-    with_tables.close()
+    session = Session(address(cluster.url("theirs")))
+    session.script("CREATE SCHEMA theirs; CREATE TABLE theirs.work (id int)")
+    session.close()
     with pytest.raises(VenireError, match="not empty, and not a run"):
         Store.create(cluster.url("theirs"))
 

@@ -15,7 +15,7 @@ from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra
 from ..model import ModelFailure, Reply, Request, TransientFailure, Usage
 from .roads import Road
-from .server import key_from, retry_after
+from .server import key_from, retry_after, says_busy
 
 _Format = Literal["json_schema", "json_object", "text"]
 _WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}
@@ -82,7 +82,8 @@ class LiteLLMProvider:
         if isinstance(error, litellm.exceptions.ContentPolicyViolationError) or _filtered(error):
             return ModelFailure("refused", detail)
         if status in _BUSY or status >= 500 or isinstance(error, litellm.exceptions.APIConnectionError):
-            return TransientFailure(detail, retry_after=_asked_to_wait(error))
+            wait = _asked_to_wait(error)
+            return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
         return ModelFailure("unavailable", detail)
 
     def _scrubbed(self, text: str) -> str:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from ...personas.jury import ModelSettings
-from ..model import Provider, Reply
+from ..line import Line
+from ..model import ModelFailure, Provider, Reply, Request, TransientFailure
+from ..pacing import Pace
+from ..prices import Price
+from ..tracing import Tracing, configured
 
 GROUP = "venire.clients"
 _DEFAULT = "litellm"
@@ -39,20 +47,86 @@ def road_for(model: str) -> Road:
 
 
 class Queued:
-    """A provider that takes only so many requests at a time; the others wait in order."""
+    """A provider that is asked at its own pace; whoever cannot be served yet waits in line."""
 
-    def __init__(self, road: Provider, in_flight: int) -> None:
+    def __init__(
+        self,
+        road: Provider,
+        in_flight: int,
+        *,
+        name: str = "",
+        rpm: int | None = None,
+        tpm: int | None = None,
+        prices: Mapping[str, Price] | None = None,
+        tracing: Tracing | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
         self.road = road
-        self.seats = asyncio.Semaphore(min(in_flight, getattr(road, "at_once", in_flight)))
+        most = min(in_flight, getattr(road, "at_once", in_flight))
+        if hasattr(road, "connections"):
+            road.connections = most
+        self._pace = Pace(most, name=name, rpm=rpm, tpm=tpm, say=say)
+        self.seats = Line(self._pace)
         self.asked: dict[str, asyncio.Future[Reply | None]] = {}
         """The requests that are being answered, by their keys."""
+        self._prices = prices or {}
+        self._tracing = tracing
+
+    async def complete(self, request: Request, patience: float) -> Reply:
+        """The provider's answer, with its price; whoever asks has a seat. `TimeoutError` after `patience` seconds."""
+        begun = time.monotonic()
+        try:
+            if self._tracing is None:
+                reply = await self._answer(request, patience)
+            else:
+                reply = await self._tracing.call(request, lambda: self._answer(request, patience))
+        except TransientFailure as failure:
+            if failure.busy:
+                self._pace.busy(begun, time.monotonic(), failure.retry_after)
+            else:
+                self._failed(failure.summary)
+            raise
+        except ModelFailure:
+            self._pace.answered(time.monotonic())
+            raise
+        except TimeoutError:
+            # Cut short by the deliberation's own limit, it says nothing about the provider.
+            if patience >= request.timeout:
+                self._failed(f"no answer within {patience:g} s")
+            raise
+        self._pace.answered(time.monotonic(), reply.usage.total)
+        price = self._prices.get(request.model)
+        return reply if price is None else replace(reply, usd=price.usd(reply.usage))
+
+    async def _answer(self, request: Request, patience: float) -> Reply:
+        async with asyncio.timeout(patience):
+            return await self.road.complete(request)
+
+    def _failed(self, why: str) -> None:
+        self._pace.failed(time.monotonic(), why)
+        if (given_up := self._pace.given_up) is not None:
+            self.seats.dismiss(given_up)
 
 
 class Providers:
-    """The roads that one run uses, each opened once."""
+    """The roads that one run uses, each opened once and each asked at its own pace."""
 
-    def __init__(self, in_flight: int) -> None:
+    def __init__(
+        self,
+        in_flight: int = 32,
+        *,
+        rpm: int | None = None,
+        tpm: int | None = None,
+        prices: Mapping[str, Price] | None = None,
+        tracing: Tracing | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        self.prices = prices or {}
+        self.tracing = tracing or configured()
         self._in_flight = in_flight
+        self._rpm = rpm
+        self._tpm = tpm
+        self._say = say or _on_stderr
         self._open: dict[tuple[str | None, ...], Queued] = {}
         self._known: dict[ModelSettings, Queued] = {}
 
@@ -64,12 +138,45 @@ class Providers:
     def _opened(self, settings: ModelSettings) -> Queued:
         model = settings.model or "local"
         road = road_for(model)
-        key = (prefix_of(model), settings.base_url, settings.api_key_env, model if road.per_model else None)
+        key = (
+            # Not the road alone: what OpenAI limits is no concern of Anthropic's, though LiteLLM leads to both.
+            model.partition("/")[0],
+            settings.base_url,
+            settings.api_key_env,
+            model if road.per_model else None,
+        )
         if key not in self._open:
-            self._open[key] = Queued(road.connect(settings), self._in_flight)
+            self._open[key] = Queued(
+                road.connect(settings),
+                self._in_flight,
+                name=_name(settings.base_url) if settings.base_url else model,
+                rpm=self._rpm,
+                tpm=self._tpm,
+                prices=self.prices,
+                tracing=self.tracing,
+                say=self._say,
+            )
         return self._open[key]
+
+    def let_go(self) -> None:
+        """Have nobody wait any longer: the run is over, and nothing more will be sent."""
+        for provider in self._open.values():
+            provider.seats.let_go()
 
     async def close(self) -> None:
         while self._open:
             _, provider = self._open.popitem()
             await provider.road.close()
+        if self.tracing is not None:
+            self.tracing.close()
+
+
+def _name(base_url: str) -> str:
+    """The address without what may be a secret in it."""
+    parts = urlsplit(base_url)
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+
+
+def _on_stderr(line: str) -> None:
+    print(line, file=sys.stderr)

@@ -56,6 +56,8 @@ class ServerProvider:
         )
         self._format: _Format = "json_schema"
         self._session: aiohttp.ClientSession | None = None
+        self.connections = 0
+        """At the most; 0 for any number. Set by whoever limits the requests in flight."""
 
     async def complete(self, request: Request) -> Reply:
         while True:
@@ -68,7 +70,11 @@ class ServerProvider:
                 continue
             if status != 200:
                 raise _failure(status, headers, self._scrubbed(raw))
-            return _reply(raw, time.perf_counter() - started)
+            reply = _reply(raw, time.perf_counter() - started)
+            if reply is None:
+                start = " ".join(self._scrubbed(raw).split())[:200]
+                raise TransientFailure(f"not a chat completion: {start!r}")
+            return reply
 
     async def close(self) -> None:
         if self._session is not None:
@@ -77,9 +83,10 @@ class ServerProvider:
 
     async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
         if self._session is None:
-            # The seats' own timeouts apply, at the door; the number in flight is the runner's business.
+            # The seats' own timeouts apply, at the door.
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=None)
+                connector=aiohttp.TCPConnector(limit=self.connections),
+                timeout=aiohttp.ClientTimeout(total=None),
             )
         try:
             async with self._session.post(self._url, data=body, headers=self._headers) as response:
@@ -120,10 +127,16 @@ def _about_format(raw: bytes) -> bool:
 def _failure(status: int, headers: Mapping[str, str], text: str) -> ModelFailure:
     detail = f"HTTP {status}: {' '.join(text.split())[:300]}"
     if status in _BUSY or status >= 500:
-        return TransientFailure(detail, retry_after=retry_after(headers.get("Retry-After")))
+        wait = retry_after(headers.get("Retry-After"))
+        return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
     if "content_filter" in text or "content_policy" in text:
         return ModelFailure("refused", detail)
     return ModelFailure("unavailable", detail)
+
+
+def says_busy(status: int, wait: float | None) -> bool:
+    """Whether the provider asks to be asked less: it limits the rate, or says when it will be there again."""
+    return status == 429 or (status == 503 and wait is not None)
 
 
 def retry_after(header: str | None) -> float | None:
@@ -140,7 +153,8 @@ def retry_after(header: str | None) -> float | None:
         return None
 
 
-def _reply(raw: bytes, seconds: float) -> Reply:
+def _reply(raw: bytes, seconds: float) -> Reply | None:
+    """The answer in the protocol's form; None where it is something else."""
     try:
         answer = json.loads(raw)
         choice = answer["choices"][0]
@@ -150,8 +164,7 @@ def _reply(raw: bytes, seconds: float) -> Reply:
         if not isinstance(text, str):
             raise TypeError("content is not text")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-        start = " ".join(raw[:200].decode("utf-8", "replace").split())
-        raise TransientFailure(f"not a chat completion: {start!r}") from None
+        return None
     finish = choice.get("finish_reason")
     refused = bool(refusal) or finish == "content_filter"
     return Reply(

@@ -1,19 +1,16 @@
 """Krippendorff's alpha: agreement of any number of raters, at any level, with gaps."""
 
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from .bootstrap import Bootstrap, Coefficient, Statistic
+from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, InvalidRatings, Matrix, matrix, on_scale
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
-Observed = Callable[[FloatArray, FloatArray], FloatArray]
-"""From weights and the mean ranks of values, a row per resample, to the disagreement observed."""
 
 FEW_VALUES = 40
 """Up to here a table of coincidences per case is cheaper than ranking every rating in every resample."""
@@ -89,12 +86,11 @@ def _interval(values: FloatArray, scale: FloatArray) -> Statistic:
     observed = 2 * (count * second - first**2) / (count - 1)
     sums = np.column_stack([observed, count, first, second])
 
-    def alpha(weights: FloatArray) -> FloatArray:
-        total = weights @ sums
+    def alpha(total: FloatArray) -> FloatArray:
         n = total[:, 1]
         return _alpha(total[:, 0], 2 * (n * total[:, 3] - total[:, 2] ** 2), n)
 
-    return alpha
+    return OfSums(sums, alpha)
 
 
 def _by_distance(values: FloatArray, scale: FloatArray, distance: FloatArray) -> Statistic:
@@ -103,12 +99,11 @@ def _by_distance(values: FloatArray, scale: FloatArray, distance: FloatArray) ->
     observed = ((counts @ distance) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
     sums = np.column_stack([counts, observed])
 
-    def alpha(weights: FloatArray) -> FloatArray:
-        total = weights @ sums
+    def alpha(total: FloatArray) -> FloatArray:
         used = total[:, :-1]
         return _alpha(total[:, -1], ((used @ distance) * used).sum(axis=1), used.sum(axis=1))
 
-    return alpha
+    return OfSums(sums, alpha)
 
 
 def _ordinal(values: FloatArray, scale: FloatArray) -> Statistic:
@@ -118,35 +113,43 @@ def _ordinal(values: FloatArray, scale: FloatArray) -> Statistic:
     second moments: of all ratings for chance, of coincident ones for what was observed.
     """
     counts = _counts(values, scale)
-    observed = _over_coincidences(counts) if len(scale) <= FEW_VALUES else _over_cases(counts)
+    few = len(scale) <= FEW_VALUES
+    return _over_coincidences(counts) if few else _over_cases(counts)
+
+
+def _over_coincidences(counts: FloatArray) -> Statistic:
+    """Ordinal alpha from how often each two values meet in a case."""
+    q = counts.shape[1]
+    low, high = np.triu_indices(q, 1)
+    meetings = counts[:, low] * counts[:, high] / (counts.sum(axis=1) - 1)[:, None]
+
+    def alpha(total: FloatArray) -> FloatArray:
+        used, met = total[:, :q], total[:, q:]
+        rank, expected, n = _ranks(used)
+        return _alpha(2 * (met * (rank[:, low] - rank[:, high]) ** 2).sum(axis=1), expected, n)
+
+    return OfSums(np.column_stack([counts, meetings]), alpha)
+
+
+def _over_cases(counts: FloatArray) -> Statistic:
+    """Ordinal alpha from the first two moments of the ranks in each case."""
+    size = counts.sum(axis=1)
 
     def alpha(weights: FloatArray) -> FloatArray:
-        used = weights @ counts
-        n = used.sum(axis=1)
-        rank = used.cumsum(axis=1) - used / 2 - n[:, None] / 2
-        expected = 2 * n * (used * rank**2).sum(axis=1) - 2 * (used * rank).sum(axis=1) ** 2
-        return _alpha(observed(weights, rank), expected, n)
+        rank, expected, n = _ranks(weights @ counts)
+        first, second = rank @ counts.T, rank**2 @ counts.T
+        observed = (weights * 2 * (size * second - first**2) / (size - 1)).sum(axis=1)
+        return _alpha(observed, expected, n)
 
     return alpha
 
 
-def _over_coincidences(counts: FloatArray) -> Observed:
-    """Observed disagreement from how often each two values meet in a case."""
-    free = counts.sum(axis=1) - 1
-    low, high = np.triu_indices(counts.shape[1], 1)
-    meetings = counts[:, low] * counts[:, high] / free[:, None]
-    return lambda weights, rank: 2 * ((weights @ meetings) * (rank[:, low] - rank[:, high]) ** 2).sum(axis=1)
-
-
-def _over_cases(counts: FloatArray) -> Observed:
-    """Observed disagreement from the first two moments of the ranks in each case."""
-    size = counts.sum(axis=1)
-
-    def observed(weights: FloatArray, rank: FloatArray) -> FloatArray:
-        first, second = rank @ counts.T, rank**2 @ counts.T
-        return (weights * 2 * (size * second - first**2) / (size - 1)).sum(axis=1)
-
-    return observed
+def _ranks(used: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """From how often each value is used: its mean rank, the disagreement that chance expects, and all ratings."""
+    n = used.sum(axis=1)
+    rank = used.cumsum(axis=1) - used / 2 - n[:, None] / 2
+    expected = 2 * n * (used * rank**2).sum(axis=1) - 2 * (used * rank).sum(axis=1) ** 2
+    return rank, expected, n
 
 
 def _counts(values: FloatArray, scale: FloatArray) -> FloatArray:

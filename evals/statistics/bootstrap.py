@@ -6,12 +6,12 @@ serves every resample at once, and the jackknife that BCa needs comes free.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, IntArray, Matrix
@@ -19,14 +19,27 @@ from .matrix import FloatArray, IntArray, Matrix
 Statistic = Callable[[FloatArray], FloatArray]
 """From weights, one row per resample and one column per case, to one value per row."""
 
+
+@dataclass(frozen=True, slots=True)
+class OfSums:
+    """A statistic of sums over cases: what each case adds to them, and the value for each row of totals."""
+
+    sums: FloatArray
+    value: Callable[[FloatArray], FloatArray]
+
+    def __call__(self, weights: FloatArray) -> FloatArray:
+        return self.value(weights @ self.sums)
+
+
 Coefficient = Callable[[FloatArray], Statistic]
 """From values, one row per case and one column per rater, to the statistic of those cases."""
 
 Kind = Literal["expanded", "bca", "percentile"]
 LABELS: dict[Kind, str] = {"expanded": "expanded BCa", "bca": "BCa", "percentile": "percentile"}
 
-CHUNK = 65_536
-"""Weights made at a time: few enough to stay in the processor's cache."""
+CHUNK = 20_480
+"""Weights made at a time: few enough to stay in the processor's cache, and for a product with a dozen columns of
+sums to be too small for OpenBLAS to share out among threads, which costs more than it gives on a busy machine."""
 
 ENOUGH = 0.5
 """The share of resamples that must be defined for an interval to be given."""
@@ -57,14 +70,8 @@ class Bootstrap:
     ) -> Estimate:
         """The coefficient of `grid` with its interval; `otherwise` says why, should it be NaN."""
         n = len(grid.cases) if n is None else n
-        if not len(grid.cases):
-            return undefined(otherwise, method=method, n=n, confidence=self.confidence)
-        statistic, frequency = over_cases(coefficient, grid)
-        value = float(statistic(frequency[None, :].astype(float))[0])
-        if np.isnan(value):
-            return undefined(otherwise, method=method, n=n, confidence=self.confidence)
-        low, high, note = self.interval(statistic, frequency, value)
-        return Estimate(value, low, high, n, f"{method}; {self.label(grid)}", self.confidence, note)
+        found, _ = self.tested(coefficient, grid, method=method, otherwise=otherwise)
+        return replace(found, n=n)
 
     def label(self, grid: Matrix) -> str:
         what = f"{grid.clusters} clusters" if grid.clustered else "cases"
@@ -72,27 +79,86 @@ class Bootstrap:
 
     def draws(self, statistic: Statistic, frequency: IntArray) -> FloatArray:
         """The statistic of each resample."""
-        return np.concatenate(
-            [statistic(weights) for weights in _weights(self.rng, frequency, self.resamples)] or [np.empty(0)]
-        )
+        weights = _weights(self.rng, frequency, self.resamples)
+        if isinstance(statistic, OfSums):
+            return statistic.value(np.concatenate([each @ statistic.sums for each in weights]))
+        return np.concatenate([statistic(each) for each in weights])
+
+    def tested(
+        self, coefficient: Coefficient, grid: Matrix, *, method: str, otherwise: str
+    ) -> tuple[Estimate, float]:
+        """`estimate`, with the two-sided p of a true value of zero: one minus the confidence of the widest interval without it."""
+        n = len(grid.cases)
+        if not n:
+            return undefined(otherwise, method=method, n=n, confidence=self.confidence), np.nan
+        statistic, frequency = over_cases(coefficient, grid)
+        value = float(statistic(frequency[None, :].astype(float))[0])
+        if np.isnan(value):
+            return undefined(otherwise, method=method, n=n, confidence=self.confidence), np.nan
+        read, note = self._reading(statistic, frequency, value)
+        low, high = (np.nan, np.nan) if read is None else read.bounds(self.confidence)
+        p = np.nan if read is None else read.p(0.0)
+        return Estimate(value, low, high, n, f"{method}; {self.label(grid)}", self.confidence, note), p
 
     def interval(self, statistic: Statistic, frequency: IntArray, value: float) -> tuple[float, float, str]:
         """The bounds, and what a reader must know of them."""
-        if frequency.sum() < 2:
-            return np.nan, np.nan, "no interval: one case cannot be resampled"
+        read, note = self._reading(statistic, frequency, value)
+        return (np.nan, np.nan, note) if read is None else (*read.bounds(self.confidence), note)
+
+    def _reading(
+        self, statistic: Statistic, frequency: IntArray, value: float
+    ) -> "tuple[Reading | None, str]":
+        """How to read the draws, unless too few are defined, and what a reader must know of them."""
+        n = int(frequency.sum())
+        if n < 2:
+            return None, "no interval: one case cannot be resampled"
         drawn = self.draws(statistic, frequency)
         usable = drawn[~np.isnan(drawn)]
         if len(usable) < max(1, ENOUGH * self.resamples):
-            return np.nan, np.nan, f"no interval: {len(usable)} of {self.resamples} resamples were defined"
-        tails = np.array([(1 - self.confidence) / 2, (1 + self.confidence) / 2])
-        if self.kind == "expanded":
-            n = int(frequency.sum())
-            tails = ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, tails))
+            return None, f"no interval: {len(usable)} of {self.resamples} resamples were defined"
+        bias, pull = 0.0, 0.0
         if self.kind != "percentile":
-            tails = _bca_tails(usable, value, _leave_one_out(statistic, frequency), frequency, tails)
-        low, high = np.quantile(usable, tails)
+            bias, pull = _bias_and_pull(usable, value, _leave_one_out(statistic, frequency), frequency)
         lost = self.resamples - len(usable)
-        return float(low), float(high), f"{lost} of {self.resamples} resamples were undefined" if lost else ""
+        read = Reading(usable, bias, pull, n if self.kind == "expanded" else None)
+        return read, f"{lost} of {self.resamples} resamples were undefined" if lost else ""
+
+
+class Reading(NamedTuple):
+    """Draws, and how far their percentiles are moved before they are read as bounds."""
+
+    drawn: FloatArray
+    bias: float
+    pull: float
+    expanded: int | None
+    """The number of cases, where tails are read as Student's t stands to the normal."""
+
+    def bounds(self, confidence: float) -> tuple[float, float]:
+        tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+        if self.expanded is not None:
+            n = self.expanded
+            tails = ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, tails))
+        # Two or three cases expand the tails to 0 and 1, whose normal quantiles are infinite.
+        z = self.bias + ndtri(np.clip(tails, 1e-12, 1 - 1e-12))
+        low, high = np.quantile(self.drawn, ndtr(self.bias + z / np.maximum(1 - self.pull * z, 1e-9)))
+        return float(low), float(high)
+
+    def p(self, truth: float) -> float:
+        """The two-sided p of `truth`: where the bounds would have to be read to fall on it.
+
+        Draws equal to the truth count half, and the data count as one draw, so p is never zero.
+        """
+        close = np.isclose(self.drawn, truth, rtol=1e-12, atol=1e-12)
+        below = float(np.where(close, 0.5, self.drawn < truth).sum())
+        if close.all():
+            return 1.0
+        z = float(ndtri((below + 0.5) / (len(self.drawn) + 1))) - self.bias
+        z = z / max(1 + self.pull * z, 1e-9) - self.bias
+        if self.expanded is None:
+            tail = float(ndtr(z))
+        else:
+            tail = float(stdtr(self.expanded - 1, z * np.sqrt((self.expanded - 1) / self.expanded)))
+        return float(np.clip(2 * min(tail, 1 - tail), 2 / (len(self.drawn) + 1), 1.0))
 
 
 def over_cases(coefficient: Coefficient, grid: Matrix) -> tuple[Statistic, IntArray]:
@@ -102,6 +168,10 @@ def over_cases(coefficient: Coefficient, grid: Matrix) -> tuple[Statistic, IntAr
     """
     if grid.clustered:
         inner = coefficient(grid.values)
+        if isinstance(inner, OfSums):
+            together = np.zeros((grid.clusters, inner.sums.shape[1]))
+            np.add.at(together, grid.cluster, inner.sums)
+            return OfSums(together, inner.value), np.ones(grid.clusters, dtype=np.int64)
         return lambda weights: inner(weights[:, grid.cluster]), np.ones(grid.clusters, dtype=np.int64)
     if grid.values.shape[1] <= 2:
         kinds, frequency = _distinct(grid.values)
@@ -163,23 +233,20 @@ def _leave_one_out(statistic: Statistic, frequency: IntArray) -> FloatArray:
     return np.concatenate(parts)
 
 
-def _bca_tails(
-    drawn: FloatArray, value: float, left_out: FloatArray, frequency: IntArray, tails: FloatArray
-) -> FloatArray:
-    """The percentiles to read, corrected for bias and acceleration.
+def _bias_and_pull(
+    drawn: FloatArray, value: float, left_out: FloatArray, frequency: IntArray
+) -> tuple[float, float]:
+    """Efron's corrections for bias and acceleration; none where the draws lie on one side.
 
     Draws equal to the estimate count half, so that a discrete statistic is not called biased.
     """
     close = np.isclose(drawn, value, rtol=1e-12, atol=1e-12)
-    below = np.mean(np.where(close, 0.5, drawn < value))
+    below = float(np.mean(np.where(close, 0.5, drawn < value)))
     usable = ~np.isnan(left_out)
     weight = frequency[usable].astype(float)
     if not 0 < below < 1 or weight.sum() == 0:
-        return tails
-    bias = ndtri(below)
+        return 0.0, 0.0
     gap = np.average(left_out[usable], weights=weight) - left_out[usable]
-    spread = (weight * gap**2).sum()
-    pull = (weight * gap**3).sum() / (6 * spread**1.5) if spread > 1e-24 else 0.0
-    # Two or three cases expand the tails to 0 and 1, whose normal quantiles are infinite.
-    z = bias + ndtri(np.clip(tails, 1e-12, 1 - 1e-12))
-    return ndtr(bias + z / np.maximum(1 - pull * z, 1e-9))
+    spread = float((weight * gap**2).sum())
+    pull = float((weight * gap**3).sum()) / (6 * spread**1.5) if spread > 1e-24 else 0.0
+    return float(ndtri(below)), pull

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .bootstrap import Statistic
+from .bootstrap import OfSums, Statistic
 from .matrix import FloatArray
 
 Chance = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
@@ -38,14 +38,13 @@ def corrected(values: FloatArray, scale: FloatArray, weights: FloatArray, chance
     shares, agreement, paired = tally(values, scale, weights)
     sums = np.column_stack([paired, agreement, np.ones(len(paired)), shares])
 
-    def value(draws: FloatArray) -> FloatArray:
-        total = draws @ sums
+    def value(total: FloatArray) -> FloatArray:
         observed = _ratio(total[:, 1], total[:, 0])
         spread = total[:, 3:] / total[:, 2:3]
         expected = chance(spread, spread, weights)
         return _ratio(observed - expected, 1 - expected)
 
-    return value
+    return OfSums(sums, value)
 
 
 def standard_error(values: FloatArray, scale: FloatArray, weights: FloatArray, chance: Chance) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtri
 
-from .bootstrap import Bootstrap, Coefficient, Statistic
+from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, Matrix, matrix
 
@@ -80,8 +80,8 @@ def icc_coefficient(form: Form) -> Coefficient:
     """The form as a function of the weights of complete cases."""
 
     def coefficient(values: FloatArray) -> Statistic:
-        squares = mean_squares(values)
-        return lambda weights: _value(form, squares(weights))
+        squares = _squares_of(values.shape[1])
+        return OfSums(_case_sums(values), lambda total: _value(form, squares(total)))
 
     return coefficient
 
@@ -99,13 +99,21 @@ class Squares(NamedTuple):
 
 def mean_squares(values: FloatArray) -> Callable[[FloatArray], Squares]:
     """Mean squares as a function of weights, from sums that add up over cases."""
-    k = values.shape[1]
+    sums, squares = _case_sums(values), _squares_of(values.shape[1])
+    return lambda weights: squares(weights @ sums)
+
+
+def _case_sums(values: FloatArray) -> FloatArray:
+    """What each case adds: each rater's rating, the square of their mean, the sum of their squares, one."""
     centred = values - (values.mean() if values.size else 0.0)
     row = centred.mean(axis=1)
-    sums = np.column_stack([centred, row**2, (centred**2).sum(axis=1), np.ones(len(row))])
+    return np.column_stack([centred, row**2, (centred**2).sum(axis=1), np.ones(len(row))])
 
-    def squares(weights: FloatArray) -> Squares:
-        total = weights @ sums
+
+def _squares_of(k: int) -> Callable[[FloatArray], Squares]:
+    """From totals over cases rated by k raters to the mean squares."""
+
+    def squares(total: FloatArray) -> Squares:
         n, all_squares = total[:, -1], total[:, -2]
         grand = total[:, :k].sum(axis=1) ** 2 / np.maximum(n * k, 1)
         cases = k * total[:, k] - grand

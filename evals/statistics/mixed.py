@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtr, stdtrit
 
 from ...rubrics.errors import MissingExtra
 from .estimate import Estimate, undefined
@@ -13,6 +14,7 @@ from .matrix import InvalidRatings
 
 PREDICTORS = ("group", "system", "source_length", "output_length")
 METHOD = "linear mixed model, REML; Wald interval"
+OF_MEANS = "linear regression on one mean difference a case; t interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,43 @@ def difference_effects(
         }
         return Effects(nothing, dict.fromkeys(nothing, np.nan), {}, f"{few}; {note}".rstrip("; "))
     return _fit(rows["difference"].to_numpy(float), fixed, random, confidence, note)
+
+
+def mean_difference_effects(
+    differences: pd.DataFrame, *, predictors: Sequence[str], confidence: float = 0.95
+) -> Effects:
+    """The effects on each case's mean difference, for tables too large for the mixed model.
+
+    Predictors of cases are as sure here as there, when everyone rated the same: a case is one row.
+
+    Args:
+        differences: One row a case: `difference` and the predictors.
+    """
+    rows = differences[["difference", *predictors]].dropna().reset_index(drop=True)
+    fixed = _design(rows, [name for name in predictors if rows[name].nunique() > 1])
+    design, gap = fixed.to_numpy(), rows["difference"].to_numpy(float)
+    free = len(rows) - design.shape[1]
+    if free < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
+        why = "too few cases for the predictors, or the predictors are collinear"
+        nothing = {
+            term: undefined(why, method=OF_MEANS, n=len(rows), confidence=confidence)
+            for term in map(str, fixed)
+        }
+        return Effects(nothing, dict.fromkeys(nothing, np.nan), {}, why)
+    inverse = np.linalg.inv(design.T @ design)
+    value = inverse @ design.T @ gap
+    spread = float(np.sqrt(((gap - design @ value) ** 2).sum() / free))
+    error = spread * np.sqrt(np.diag(inverse))
+    reach = float(stdtrit(free, (1 + confidence) / 2)) * error
+    effects = {
+        str(term): Estimate(
+            float(v), float(v - r), float(v + r), len(rows), OF_MEANS, confidence, se=float(e)
+        )
+        for term, v, r, e in zip(fixed, value, reach, error, strict=True)
+    }
+    size = np.divide(np.abs(value), error, out=np.full(len(value), np.nan), where=error > 0)
+    chance = 2 * stdtr(free, -size)
+    return Effects(effects, dict(zip(effects, map(float, chance), strict=True)), {"residual": spread})
 
 
 def _fit(

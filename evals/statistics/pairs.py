@@ -21,7 +21,7 @@ def paired(ratings: pd.DataFrame, raters: Raters | None, *, by: str = "case") ->
     grid = matrix(ratings, by=by)
     if raters is None:
         return grid
-    silent = set(map(str, ratings["rater"])) - set(grid.raters)
+    silent = set(map(str, ratings["rater"].unique())) - set(grid.raters)
     nothing = np.full(len(grid.cases), np.nan)
     both = np.column_stack([nothing if rater in silent else grid.column(rater) for rater in raters])
     chosen = Matrix(both, grid.cases, raters, grid.cluster, grid.labels)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .bootstrap import Bootstrap, Statistic, over_cases
+from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate, undefined
 from .icc import NAMES, Form, icc_coefficient
 from .matrix import FloatArray, Matrix, matrix
@@ -72,15 +72,5 @@ def _change(grid: Matrix, before: list[int], after: list[int], form: Form, boots
     whole = np.ones((1, n))
     was, becomes = (float(make(grid.values[:, side])(whole)[0]) for side in (before, after))
     flat = "cases do not differ, so there is no variance to share"
-    change = bootstrap.estimate(difference, grid, method=method, otherwise=flat)
-    if not change.defined:
-        return Change(was, becomes, change, np.nan)
-    statistic, frequency = over_cases(difference, grid)
-    return Change(was, becomes, change, _two_sided(bootstrap.draws(statistic, frequency)))
-
-
-def _two_sided(drawn: FloatArray) -> float:
-    """Twice the smaller share of draws on either side of no change, the data counting as one draw."""
-    usable = drawn[~np.isnan(drawn)]
-    below, above = (usable <= 0).sum() + 1, (usable >= 0).sum() + 1
-    return float(min(1.0, 2 * min(below, above) / (len(usable) + 1)))
+    change, p = bootstrap.tested(difference, grid, method=method, otherwise=flat)
+    return Change(was, becomes, change, p)

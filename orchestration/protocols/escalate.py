@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ...agents.brief import Brief
 from ...personas.jury import Jury
 from ...rubrics.rubric import Rubric
-from ..bench import Bench, together
+from ..bench import Bench
 from ..conditions import spent
 from ..stopping import disputed, settled, spread, values_of
-from ..transcript import Standing, Stop, Transcript, entry_of
+from ..transcript import Standing, Stop, Transcript
 from .orchestrated import deliberation
 from .protocol import Protocol
 
@@ -20,7 +20,9 @@ _LEVELS = ("low", "medium", "high")
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
     """Each attribute goes up only as far as it has to; what was sure below stays decided there."""
-    transcript = await _judged(bench.opened(brief), brief, bench)
+    transcript = await bench.repeats(
+        bench.opened(brief), brief, bench.jury.escalation.repeats, confidence=True
+    )
     unsure = unsure_of(transcript, brief.rubric, bench.jury)
     transcript = bench.clerks_note(transcript, "escalation", _told("the panel", unsure, brief.rubric.names))
     split: Mapping[str, str] = {}
@@ -43,25 +45,6 @@ def _without_deliberation(transcript: Transcript, bench: Bench) -> Stop:
     if unheard or repeats < bench.jury.escalation.repeats:
         return bench.stop_at("max_turns")
     return Stop(reason="complete")
-
-
-async def _judged(transcript: Transcript, brief: Brief, bench: Bench) -> Transcript:
-    """The first seat's ballot, k times at once; the repeats are told apart as judge#2, judge#3 ..."""
-    judge = next(iter(bench.jurors.values()))
-    asked = bench.jury.escalation.repeats
-    if bench.jury.limits.max_turns is not None:
-        asked = min(asked, bench.jury.limits.max_turns)
-    turns = await together(
-        judge.cast(
-            brief,
-            brief.rubric.names,
-            confidence=True,
-            repeat=number,
-            name=judge.name if number == 0 else f"{judge.name}#{number + 1}",
-        )
-        for number in range(asked)
-    )
-    return bench.noted(transcript, [entry_of(turn, "repeat") for turn in turns])
 
 
 async def _panel(transcript: Transcript, brief: Brief, bench: Bench, asked: Sequence[str]) -> Transcript:

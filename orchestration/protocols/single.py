@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from ...agents.brief import Brief
-from ..bench import Bench, together
-from ..transcript import Stop, Transcript, entry_of
+from ..bench import Bench
+from ..transcript import Stop, Transcript
 from .examples import worked_examples
 from .protocol import Protocol
 
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
-    """k independent ballots of the first seat; the repeats are told apart as judge#2, judge#3 ..."""
-    judge = next(iter(bench.jurors.values()))
+    """k independent ballots of the first seat."""
     examples = worked_examples(bench.jury.shots, brief.rubric, bench.scored)
-    asked = bench.jury.repeats
-    if bench.jury.limits.max_turns is not None:
-        asked = min(asked, bench.jury.limits.max_turns)
-    turns = await together(
-        judge.cast(
-            brief,
-            brief.rubric.names,
-            examples=examples,
-            repeat=number,
-            name=judge.name if number == 0 else f"{judge.name}#{number + 1}",
-        )
-        for number in range(asked)
-    )
-    transcript = bench.noted(bench.opened(brief), [entry_of(turn, "repeat") for turn in turns])
-    limit = bench.meter.reached or ("max_turns" if asked < bench.jury.repeats else None)
+    wanted = bench.jury.repeats
+    transcript = await bench.repeats(bench.opened(brief), brief, wanted, examples=examples)
+    limit = bench.meter.reached or ("max_turns" if transcript.turns < wanted else None)
     return transcript.ended(bench.stop_at(limit) if limit else Stop(reason="complete"))
 
 

@@ -113,8 +113,12 @@ class Line:
                 time.sleep(pause)
                 pause = min(2 * pause, 2.0)
 
-    def close(self) -> None:
+    def close(self, parting: str = "") -> None:
+        """Let the session go, after a last statement if it still stands."""
         if self._session is not None:
+            if parting:
+                with suppress(*_GONE, DatabaseError):
+                    self._session.script(parting)
             self._session.close()
             self._session = None
 

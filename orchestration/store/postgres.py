@@ -113,7 +113,8 @@ class PostgresDatabase:
         self._writing.do(made)
 
     def close(self) -> None:
-        self._writing.close()
+        # The server would take a moment to notice that whoever held the lock is gone.
+        self._writing.close(parting="SELECT pg_advisory_unlock_all()")
         self._reading.close()
 
     def _enter(self, session: Session) -> None:

@@ -12,7 +12,7 @@ from rating_tables import boot, long, shared
 from venire.evals.statistics.bands import band
 from venire.evals.statistics.generalised_icc import generalised_icc
 from venire.evals.statistics.icc import icc
-from venire.evals.statistics.mixed import difference_effects
+from venire.evals.statistics.mixed import difference_effects, mean_difference_effects
 from venire.evals.statistics.outliers import rater_outliers
 from venire.evals.statistics.overlap import rouge_l, token_f1
 from venire.evals.statistics.signed_rank import differences, wilcoxon_signed_rank
@@ -90,6 +90,24 @@ def test_a_planted_effect_of_length_is_found_and_others_are_not():
         assert abs(found.effects[term].value) < 0.25, term
     assert found.spread["rater"] == pytest.approx(0.32, abs=0.12)
     assert found.spread["residual"] == pytest.approx(0.5, abs=0.03)
+
+
+def test_means_of_cases_say_what_the_mixed_model_says_of_cases():
+    rng = np.random.default_rng(6)
+    rows = pd.DataFrame([(r, c) for r in "abc" for c in range(40)], columns=["rater", "case"])
+    rows["system"] = [f"model {c % 2}" for c in rows["case"]]
+    rows["output_length"] = rng.normal(0, 1, 40)[rows["case"]]
+    rows["difference"] = (
+        0.4 * rows["output_length"] + rng.normal(0, 0.5, 40)[rows["case"]] + rng.normal(0, 0.4, len(rows))
+    )
+    whole = difference_effects(rows, predictors=["system", "output_length"], intercepts=["rater", "case"])
+    means = rows.groupby("case").agg({"difference": "mean", "system": "first", "output_length": "first"})
+    found = mean_difference_effects(means, predictors=["system", "output_length"])
+
+    for term in ("system: model 1", "output_length"):
+        assert found.effects[term].value == pytest.approx(whole.effects[term].value, rel=0.02), term
+        assert found.effects[term].se == pytest.approx(whole.effects[term].se, rel=0.05), term
+    assert found.p["output_length"] < 0.01 < found.p["system: model 1"]
 
 
 def test_a_random_intercept_agrees_with_lme4s_data():

@@ -1,0 +1,111 @@
+"""Spans of deliberations and model calls, by OpenTelemetry's GenAI conventions: numbers and names, never words.
+
+No span holds a prompt, an answer, a case's text or id, a key, or the message of an exception.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..rubrics.errors import MissingExtra, VenireError
+from .model import ModelFailure, Reply, Request, digest
+
+_SETTINGS = ("temperature", "top_p", "max_tokens", "seed")
+
+
+class Tracing:
+    """Makes the spans of one run, on a tracer provider of OpenTelemetry's."""
+
+    def __init__(self, provider: Any, *, close: Callable[[], None] | None = None) -> None:
+        self._api: Any = import_module("opentelemetry.trace")
+        self._close = close
+        self._tracer = provider.get_tracer("venire")
+
+    async def call(self, request: Request, made: Callable[[], Awaitable[Reply]]) -> Reply:
+        """The reply that `made` gives, on a span of its own."""
+        kind = self._api.SpanKind.CLIENT
+        with self._span(f"chat {request.model}", kind, _asked(request)) as span:
+            reply = await made()
+            span.set_attribute("gen_ai.usage.input_tokens", reply.usage.prompt)
+            span.set_attribute("gen_ai.usage.output_tokens", reply.usage.completion)
+            span.set_attribute("gen_ai.response.finish_reasons", [reply.finish])
+        return reply
+
+    @contextmanager
+    def deliberation(self, case: str, arm: str, protocol: str) -> Iterator[None]:
+        """The span that a deliberation's calls belong to; the case is known by a hash of its id."""
+        known = {"venire.case": digest(case)[:16], "venire.arm": arm, "venire.protocol": protocol}
+        with self._span("deliberate", self._api.SpanKind.INTERNAL, known):
+            yield
+
+    def close(self) -> None:
+        """Write out what is held back, where that is not someone else's business."""
+        if self._close is not None:
+            self._close()
+
+    @contextmanager
+    def _span(self, name: str, kind: Any, attributes: dict[str, Any]) -> Iterator[Any]:
+        with self._tracer.start_as_current_span(
+            name, kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
+        ) as span:
+            try:
+                yield span
+            except BaseException as error:
+                span.set_attribute("error.type", _kind_of(error))
+                span.set_status(self._api.StatusCode.ERROR)
+                raise
+
+
+def configured() -> Tracing | None:
+    """Spans on the tracer provider that this process was given; None where it was given none."""
+    api = sys.modules.get("opentelemetry.trace")
+    if api is None:
+        return None
+    provider = api.get_tracer_provider()
+    # Before it is given one, the API answers with a stand-in that cannot write anything out.
+    return Tracing(provider) if hasattr(provider, "force_flush") else None
+
+
+def tracing_to(path: Path) -> Tracing:
+    """Spans written to a file, a JSON object a line."""
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
+        raise MissingExtra("spans need OpenTelemetry", remedy="pip install 'venire[otel]'")
+    try:
+        file = path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise VenireError(f"{path}: {error.strerror}", remedy="name a file that can be written") from None
+    sdk: Any = import_module("opentelemetry.sdk.trace")
+    export: Any = import_module("opentelemetry.sdk.trace.export")
+    exporter = export.ConsoleSpanExporter(out=file, formatter=lambda span: span.to_json(indent=None) + "\n")
+    provider = sdk.TracerProvider()
+    provider.add_span_processor(export.BatchSpanProcessor(exporter))
+
+    def close() -> None:
+        provider.shutdown()
+        file.close()
+
+    return Tracing(provider, close=close)
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    settings = {
+        f"gen_ai.request.{name}": request.settings[name] for name in _SETTINGS if name in request.settings
+    }
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": request.model.partition("/")[0],
+        "gen_ai.request.model": request.model,
+        **settings,
+    }
+
+
+def _kind_of(error: BaseException) -> str:
+    if isinstance(error, ModelFailure):
+        return error.reason
+    return "timeout" if isinstance(error, TimeoutError) else type(error).__name__

@@ -1,0 +1,131 @@
+"""What a comparison rests on: the run's scores, the people's, what was asked, and what the cases are like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+from ..orchestration.store import Store
+from ..rubrics.scale import Scale
+from .arms import arm_costs, arm_ratings, arm_stops
+from .coefficients import last_round
+from .statistics.matrix import InvalidRatings
+from .statistics.overlap import rouge_l
+
+
+class Question(NamedTuple):
+    """An attribute's scale, and which end of it is the good one."""
+
+    scale: Scale
+    better: Literal["high", "low"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything `compare_evidence` needs; the tables have the columns case, rater, attribute, value."""
+
+    arms: pd.DataFrame
+    people: pd.DataFrame
+    questions: Mapping[str, Question]
+    cases: pd.DataFrame
+    """One row a case: `case`, `group`, `system`, `source_length`, `output_length` (words), `overlap` (ROUGE-L)."""
+    costs: pd.DataFrame
+    stops: pd.DataFrame
+    kinds: Mapping[str, str]
+    """By arm of the run: jury or single judge."""
+    notes: tuple[str, ...] = ()
+
+
+def gather(store: Store, human: pd.DataFrame) -> Evidence:
+    """The run in `store` beside the ratings in `human`."""
+    arms = store.arms()
+    questions = {
+        attribute.name: Question(arm.rubric.scale_of(attribute.name), attribute.better)
+        for arm in reversed(arms)
+        for attribute in arm.rubric.attributes
+    }
+    kinds = {arm.name: "single judge" if arm.jury.protocol == "single" else "jury" for arm in arms}
+    people, notes = checked(human, questions, taken=set(kinds))
+    return Evidence(
+        arms=arm_ratings(store),
+        people=people,
+        questions=questions,
+        cases=_cases(store),
+        costs=arm_costs(store),
+        stops=arm_stops(store),
+        kinds=kinds,
+        notes=notes,
+    )
+
+
+def checked(
+    human: pd.DataFrame, questions: Mapping[str, Question], *, taken: set[str]
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The people's last words on what was asked, and what was left out of them.
+
+    Raises:
+        InvalidRatings: A rating lies outside its scale, or a person rated a case twice in one round.
+    """
+    final = last_round(human).astype({"case": str, "rater": str, "attribute": str})
+    final["rater"] = [f"{name} (person)" if name in taken else name for name in final["rater"]]
+    notes = []
+    strange = sorted(set(final["attribute"]) - set(questions))
+    if strange:
+        notes.append(f"rated by people but not asked of the juries, and left out: {', '.join(strange)}")
+    final = final[final["attribute"].isin(list(questions))]
+    twice = final.duplicated(["case", "rater", "attribute"])
+    if twice.any():
+        row = final[twice].iloc[0]
+        raise InvalidRatings(
+            f"rater {row['rater']!r} rated {row['attribute']!r} of case {row['case']!r} more than once",
+            remedy="keep one rating for each case, rater and attribute, or tell them apart in a column `round`",
+        )
+    parts = [_legal(part, str(name), questions[str(name)].scale) for name, part in final.groupby("attribute")]
+    kept = pd.concat(parts, ignore_index=True) if parts else final
+    if len(kept) < len(final):
+        notes.append(
+            f"{len(final) - len(kept)} ratings that are no number on a scale of numbers were left out"
+        )
+    return kept[["case", "rater", "attribute", "value"]], tuple(notes)
+
+
+def _legal(part: pd.DataFrame, name: str, scale: Scale) -> pd.DataFrame:
+    if not scale.numeric:
+        words = part.assign(value=part["value"].astype(str))
+        strangers = sorted(set(words["value"]) - set(map(str, scale.values)))
+        legal = f"use one of {list(scale.values)}"
+    else:
+        numbers = pd.to_numeric(part["value"], errors="coerce")
+        words = part.assign(value=numbers).dropna(subset=["value"])
+        low, high = (float(end) for end in scale.ends)
+        strangers = [f"{v:g}" for v in words["value"] if not low <= v <= high]
+        legal = f"its scale runs from {low:g} to {high:g}"
+    if strangers:
+        raise InvalidRatings(
+            f"the ratings hold {strangers[0]} for {name!r}, which is not on its scale", remedy=legal
+        )
+    return words
+
+
+def _cases(store: Store) -> pd.DataFrame:
+    rows = []
+    for name in store.case_ids():
+        case = store.case(name)
+        if case is None:
+            continue
+        worded = not store.redacted
+        rows.append(
+            {
+                "case": case.id,
+                "group": case.group,
+                "system": case.system,
+                "source_length": sum(len(note.split()) for note in case.source) if worded else None,
+                "output_length": len(case.output.split()) if worded else None,
+                "overlap": rouge_l(case.output, case.reference or "") if worded else None,
+            }
+        )
+    columns = ["case", "group", "system", "source_length", "output_length", "overlap"]
+    return pd.DataFrame(rows, columns=columns).astype({"overlap": float})

@@ -1,0 +1,43 @@
+"""The forest plot: every arm's agreement with people, attribute by attribute, with its interval."""
+
+from __future__ import annotations
+
+import math
+
+from ..comparison import Comparison
+from .drawing import COLOURS, Axis, clipped, line, short, svg, text, whisker, wide
+from .frame import told
+
+ROW = 20
+
+
+def forest(comparison: Comparison, coefficient: str = "icc3k", title: str = "ICC(3,k) with people") -> str:
+    """Attributes as blocks, arms as rows; an arm without a value is named and left blank."""
+    arms = [arm for arm, kind in comparison.kinds.items() if kind != "text overlap"]
+    attributes = list(comparison.agreement[arms[0]])
+    found = {(a, b): comparison.agreement[b][a][coefficient] for a in attributes for b in arms}
+    lows = [e.low if not math.isnan(e.low) else e.value for e in found.values() if e.defined]
+    left = wide(map(clipped, arms)) + 12
+    low = max(-1.0, math.floor(min([0.0, *lows]) * 4) / 4)
+    axis = Axis(low, 1.0, left, left + 520)
+    height = len(attributes) * (len(arms) * ROW + 28) + 64
+    parts = [text(axis.start, 18, title, bold=True)]
+    for tick in axis.ticks(8):
+        parts.append(line(axis.at(tick), 30, axis.at(tick), height - 30, faint=tick != 0))
+        parts.append(text(axis.at(tick), height - 14, short(tick), anchor="middle", soft=True))
+    y = 44.0
+    for attribute in attributes:
+        parts.append(text(8, y, attribute, bold=True))
+        for number, arm in enumerate(arms):
+            y += ROW
+            each = found[attribute, arm]
+            parts.append(text(left - 12, y + 4, clipped(arm), anchor="end", soft=not each.defined))
+            if each.defined:
+                colour = COLOURS[number % len(COLOURS)]
+                parts += whisker(axis, y, each.value, each.low, each.high, colour)
+                ends = "" if math.isnan(each.low) else f" [{told(each.low, 2)}, {told(each.high, 2)}]"
+                parts.append(text(axis.end + 14, y + 4, told(each.value, 2) + ends, soft=True))
+            else:
+                parts.append(text(axis.end + 14, y + 4, "undefined", soft=True))
+        y += 28
+    return svg(axis.end + 150, height, title, parts)
