@@ -37,7 +37,7 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "setting up $(VENV): some minutes, once"
-	$(INSTALL) -e '.[test,autogen,postgres]'
+	$(INSTALL) -e '.[test,autogen,postgres,otel]'
 	# An oracle that pins an old scipy; what it needs of it is in every newer one.
 	$(INSTALL) --no-deps irrCAC==0.4.4
 	$(BIN)/venire model install
