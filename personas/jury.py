@@ -31,6 +31,9 @@ SeatName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
 CountingRule = str
 """The name that a counting rule is registered under: `mean`, `median`, `decision` ..."""
 COUNTING = "venire.counting"
+PROTOCOLS = "venire.protocols"
+LATER = {"decompose-verify": "atomic claims, each verified against the reference"}
+"""Protocols that are named in the design and not there yet."""
 
 
 class ModelSettings(BaseModel):
@@ -186,6 +189,14 @@ class Jury(BaseModel):
     """The advocates; without it the seats with the high-scoring and the low-scoring persona, else the first two."""
     seats: tuple[Seat, ...] = Field(min_length=1)
     orchestrator: ModelSettings = ModelSettings()
+
+    @field_validator("protocol")
+    @classmethod
+    def _a_known_protocol(cls, value: str) -> str:
+        known = registered(PROTOCOLS)
+        if value not in known and value not in LATER:
+            raise ValueError(f"no protocol named {value!r}\n{nearest(value, known)}")
+        return value
 
     @field_validator("count")
     @classmethod

@@ -96,7 +96,9 @@ def _case(path: Path, line: int, row: Mapping[str, Any]) -> Case:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
+        message = (
+            first["msg"].removeprefix("Value error, ").replace("a valid tuple", "a text or a list of texts")
+        )
         raise InvalidFile(
             f"{path}:{line}: {where}: {message}", remedy=f"correct {where} of case {row.get('id')!r}"
         ) from None

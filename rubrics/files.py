@@ -231,6 +231,11 @@ def _explain(
         problem = (f"{where}: " if loc else "") + first["msg"].removeprefix("Value error, ")
         problem, _, said = problem.partition("\n")
         remedy = said.strip() or remedy
+    elif first["type"] in ("tuple_type", "list_type"):
+        problem = f"{where}: expected a list" + (
+            f" (found {first['input']!r})" if isinstance(first["input"], str | int | float) else ""
+        )
+        remedy = f"write {where} as a list"
     elif "input" in first and isinstance(first["input"], str | int | float | bool):
         problem = f"{where}: {first['msg']} (found {first['input']!r})"
     if len(details) > 1:

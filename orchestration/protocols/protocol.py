@@ -7,16 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...agents.brief import Brief
-from ...personas.jury import CountingRule
+from ...personas.jury import LATER, PROTOCOLS, CountingRule
 from ...rubrics.errors import VenireError
 from ...rubrics.plugins import plugged_in, registered
 from ..bench import Bench
 from ..transcript import Transcript
-
-GROUP = "venire.protocols"
-
-_LATER = {"decompose-verify": "atomic claims, each verified against the reference"}
-"""Named in the design, not yet written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +43,15 @@ class Protocol:
 @cache
 def protocol(name: str) -> Protocol:
     """The protocol registered under `name`."""
-    if name in _LATER and name not in registered(GROUP):
+    if name in LATER and name not in registered(PROTOCOLS):
         raise VenireError(
-            f"the protocol {name!r} ({_LATER[name]}) is not yet available",
-            remedy=f"choose one of {', '.join(registered(GROUP))}",
+            f"the protocol {name!r} ({LATER[name]}) is not yet available",
+            remedy=f"choose one of {', '.join(registered(PROTOCOLS))}",
         )
-    way: Protocol = plugged_in(GROUP, name, "protocol")
+    way: Protocol = plugged_in(PROTOCOLS, name, "protocol")
     return way
 
 
 def protocols() -> dict[str, Protocol]:
     """Every registered protocol by name."""
-    return {name: point.load() for name, point in registered(GROUP).items()}
+    return {name: point.load() for name, point in registered(PROTOCOLS).items()}
