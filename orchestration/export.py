@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..personas.jury import CountingRule
+from ..rubrics.ballot import Vote
 from ..rubrics.errors import VenireError
 from .counting import Count, counting_rule
 from .deliberate import recount, rule_of
@@ -60,8 +61,8 @@ def case_json(verdict: Verdict) -> dict[str, Any]:
                 "juror": entry.speaker,
                 "attribute": vote.attribute,
                 "value": vote.value,
-                "evidence_found": [quote.found for quote in vote.evidence],
-                "evidence": [quote.text for quote in vote.evidence],
+                "evidence_found": _all_found(vote),
+                "evidence": [{**quote.model_dump(), "found": quote.found} for quote in vote.evidence],
                 "rationale": vote.rationale,
                 "moved_by": vote.moved_by,
                 "purpose": entry.purpose,
@@ -86,6 +87,11 @@ def case_json(verdict: Verdict) -> dict[str, Any]:
 
 def _outcome_json(outcome: Outcome) -> dict[str, Any]:
     return outcome.model_dump(mode="json")
+
+
+def _all_found(vote: Vote) -> bool | None:
+    """Whether every quote stands in an exhibit; None where nothing was quoted."""
+    return all(quote.found for quote in vote.evidence) if vote.evidence else None
 
 
 def write_json(store: Store, out: TextIO, *, case: str | None = None, arm: str | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from benches import jury_at
-from provider import Fault, ProviderServer, Refusal, jury_of
+from provider import Fault, ProviderServer, Refusal, filled, jury_of
 from test_files import RUBRIC, venire
 
 from venire import Case, Rubric, deliberate_sync
@@ -303,3 +303,20 @@ def test_a_misspelt_option_is_two_lines(tmp_path: Path) -> None:
 
     assert ended.returncode == 2
     assert len(ended.stderr.splitlines()) == 2
+
+
+def test_each_vote_says_whether_its_quotes_stand_in_the_case(tmp_path: Path) -> None:
+    def quoting(*quotes: str) -> Any:
+        return lambda call: filled(call.schema, lambda _: 2, evidence=list(quotes))
+
+    answers = {"a": quoting("fever"), "b": quoting("fever", "no such words"), "c": quoting()}
+    with ProviderServer(jury_of(answers)) as server:
+        ended = venire(*write(tmp_path, server.url, protocol="panel"), "--json", cwd=tmp_path)
+
+    ballots = json.loads(ended.stdout)["cases"][0]["ballots"]
+    assert {ballot["juror"]: ballot["evidence_found"] for ballot in ballots} == {
+        "a": True,
+        "b": False,
+        "c": None,
+    }
+    assert [quote["found"] for quote in ballots[1]["evidence"]] == [True, False]
