@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from ..personas.jury import Limits
+from ..rubrics.errors import VenireError
 from .model import Reply, Usage
 
 
@@ -47,8 +48,6 @@ class Budget:
     max_usd: float | None = None
     max_seconds: float | None = None
     spent: Spending = field(default_factory=Spending)
-    known_usd: float = 0.0
-    """The dollars of the calls whose price is known: what `max_usd` is held against."""
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
 
@@ -58,14 +57,13 @@ class Budget:
             raise BudgetSpent("interrupt")
         if self.max_tokens is not None and self.spent.usage.total >= self.max_tokens:
             raise BudgetSpent("max_tokens")
-        if self.max_usd is not None and self.known_usd >= self.max_usd:
+        if self.max_usd is not None and _priced(self.spent) >= self.max_usd:
             raise BudgetSpent("max_usd")
         if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
             raise BudgetSpent("max_seconds")
 
     def add(self, reply: Reply) -> None:
         self.spent.add(reply)
-        self.known_usd += reply.usd or 0.0
 
 
 class Meter:
@@ -75,7 +73,6 @@ class Meter:
         self.limits = limits
         self.budget = budget
         self.spent = Spending()
-        self._known_usd = 0.0
         self._started = time.monotonic()
 
     def admit(self) -> None:
@@ -90,7 +87,7 @@ class Meter:
         limits = self.limits
         if limits.max_tokens is not None and self.spent.usage.total >= limits.max_tokens:
             return "max_tokens"
-        if limits.max_usd is not None and self._known_usd >= limits.max_usd:
+        if limits.max_usd is not None and _priced(self.spent) >= limits.max_usd:
             return "max_usd"
         if (left := self.seconds_left) is not None and left <= 0:
             return "max_seconds"
@@ -104,6 +101,19 @@ class Meter:
 
     def add(self, reply: Reply, *, replayed: bool) -> None:
         self.spent.add(reply)
-        self._known_usd += reply.usd or 0.0
         if not replayed:
             self.budget.add(reply)
+
+
+def unpriced(what: str) -> VenireError:
+    """A limit in dollars on calls whose price nobody knows: to go on would be to pretend that they are free."""
+    return VenireError(
+        f"max_usd cannot be kept: the price of {what} is not known",
+        remedy="give it with --prices FILE, or limit tokens or time instead",
+    )
+
+
+def _priced(spent: Spending) -> float:
+    if spent.usd is None:
+        raise unpriced("a call that was made")
+    return spent.usd

@@ -13,7 +13,7 @@ from ..agents.clients.roads import Providers
 from ..agents.door import Calls, ModelClient, Unrecorded
 from ..agents.hearing import Statement
 from ..agents.juror import Juror, unheard
-from ..agents.meter import Budget, Meter
+from ..agents.meter import Budget, Meter, unpriced
 from ..agents.orchestrator import Orchestrator
 from ..personas.jury import Jury, ModelSettings
 from ..rubrics.errors import VenireError
@@ -48,8 +48,13 @@ class Court:
 
     def check(self, jury: Jury, *, orchestrated: bool) -> None:
         """Open every road that `jury` needs, so that what is wrong with one shows before any call."""
-        for seat in jury.seats:
-            self.providers.get(seat)
+        asked = [*jury.seats, *([jury.orchestrator] if orchestrated else [])]
+        for settings in asked:
+            self.providers.get(settings)
+            model = settings.model or ""
+            limited = jury.limits.max_usd is not None or self.budget.max_usd is not None
+            if limited and model.startswith("server/") and model not in self.providers.prices:
+                raise unpriced(model)
         if orchestrated and hasattr(self.providers.get(jury.orchestrator).road, "answers_for"):
             raise VenireError(
                 f"{jury.orchestrator.model!r} can vote, but not preside over a jury",

@@ -73,7 +73,7 @@ class Whim:
     def _failing(self, rng: random.Random) -> Reply:
         match rng.randrange(4):
             case 0:
-                return Reply(text="garbage", usage=Usage(prompt=100, completion=1), usd=None)
+                return Reply(text="garbage", usage=Usage(prompt=100, completion=1), usd=0.01)
             case 1:
                 return Reply(text="I cannot.", finish="refusal", usd=0.0)
             case 2:

@@ -11,9 +11,10 @@ from provider import ProviderServer, jury_of
 from test_files import venire
 from test_run import write
 
-from venire.agents.model import Usage
+from venire.agents.meter import Budget
+from venire.agents.model import Reply, Usage
 from venire.agents.prices import Price, load_prices
-from venire.rubrics.errors import InvalidFile
+from venire.rubrics.errors import InvalidFile, VenireError
 
 
 def test_prompt_completion_and_cached_tokens_each_have_their_price() -> None:
@@ -77,3 +78,21 @@ def test_a_run_is_priced_where_every_price_is_known_and_its_budget_in_dollars_ho
     for case in json.loads(ended.stdout)["cases"]:
         assert case["usd"] == pytest.approx((case["tokens"]["prompt"] + case["tokens"]["completion"]) / 1000)
     assert {case["usd"] for case in json.loads(partly.stdout)["cases"]} == {None}
+
+
+def test_a_limit_in_dollars_on_a_model_without_a_price_is_refused_before_any_call(tmp_path: Path) -> None:
+    with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3})) as server:
+        ended = venire(*write(tmp_path, server.url, protocol="panel"), "--max-usd", "1", cwd=tmp_path)
+
+        assert not server.calls
+    assert ended.returncode == 2
+    assert "max_usd cannot be kept: the price of server/a is not known" in ended.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_price_that_turns_out_unknown_ends_the_spending_and_is_no_zero() -> None:
+    budget = Budget(max_usd=1.0)
+    budget.add(Reply(text="", usd=None))
+
+    with pytest.raises(VenireError, match="is not known"):
+        budget.check()

@@ -7,12 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ...personas.jury import ModelSettings
+from ...rubrics.plugins import registered
 from ..line import Line
 from ..model import ModelFailure, Provider, Reply, Request, TransientFailure
 from ..pacing import Pace
@@ -31,19 +30,14 @@ class Road(NamedTuple):
     """Whether every model string needs a provider of its own; otherwise one serves an endpoint."""
 
 
-@cache
-def _points() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
-
-
 def prefix_of(model: str) -> str:
     """The road that a model string takes; anything unknown is LiteLLM's."""
     prefix = model.partition("/")[0]
-    return prefix if prefix in _points() else _DEFAULT
+    return prefix if prefix in registered(GROUP) else _DEFAULT
 
 
 def road_for(model: str) -> Road:
-    return _points()[prefix_of(model)].load()
+    return registered(GROUP)[prefix_of(model)].load()
 
 
 class Queued:
