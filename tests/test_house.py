@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from benches import ROOT
 
-ORDER = ["rubrics", "personas", "agents", "orchestration", "evals", "web"]
+ORDER = ["rubrics", "personas", "agents", "orchestration", "evals", "web", "commands"]
 HOMES = {
     "litellm": ["agents/clients/"],
     "xllamacpp": ["agents/clients/"],

@@ -67,7 +67,7 @@ def test_the_demo_runs_from_the_wheel_and_from_the_sdist_outside_the_checkout(bu
     shown = run(python.parent / "venire", "demo", "--quick", cwd=built)
     assert "Against the labels" in shown.stdout
     assert "lens-jury" in shown.stdout
-    for name in ("agents", "evals", "rubrics", "personas", "orchestration", "web", "cli"):
+    for name in ("agents", "evals", "rubrics", "personas", "orchestration", "web", "commands", "cli"):
         found = run(python, "-c", f"import importlib.util as u; print(u.find_spec({name!r}))", cwd=built)
         assert found.stdout.strip() == "None"
 

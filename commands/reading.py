@@ -1,0 +1,72 @@
+"""Reading what was said: show, export, inspect."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from .options import JSON, RUN, console, report
+
+
+@click.command()
+@RUN
+@click.argument("case", required=False)
+@click.option("--arm", help="Only this jury's deliberation.")
+@click.option(
+    "--summary", is_flag=True, help="Who persuades, who conforms, what splits juries, what to look at."
+)
+@JSON
+def show(run: Path | str, case: str | None, arm: str | None, summary: bool, as_json: bool) -> None:
+    """One deliberation in the terminal; without CASE, a summary of the run."""
+    from ..orchestration.reading import show_case, show_summary
+
+    if summary:
+        if case is not None or as_json:
+            raise click.UsageError(
+                "--summary is of the whole run, and for reading: leave out CASE and --json"
+            )
+        show_summary(run, console())
+    elif case is None:
+        report(run, as_json=as_json)
+    else:
+        show_case(run, case, arm, None if as_json else console(), sys.stdout)
+
+
+@click.command()
+@RUN
+@click.option("--to", required=True, help="jsonl, csv, html; or its graph: graphml, json, dot.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; stdout without it.")
+@click.option(
+    "--count", help="Recount by this rule: mean, median, mode, trimmed, weighted, dawid-skene, decision."
+)
+@click.option("--case", help="Only this case.")
+@click.option("--arm", help="Only this jury's deliberations.")
+def export(
+    run: Path | str, to: str, output: Path | None, count: str | None, case: str | None, arm: str | None
+) -> None:
+    """The run in a format other programs read. Makes no model call."""
+    if to == "html":
+        from ..web.standalone import export_page
+
+        written = export_page(run, output, sys.stdout, case=case, arm=arm)
+    else:
+        from ..orchestration.reading import export_run
+
+        written = export_run(run, to, output, sys.stdout, count, case, arm)
+    if output is not None:
+        click.echo(f"{written} deliberations written to {output}", err=True)
+
+
+@click.command()
+@RUN
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="A port of your choice; any free one without it."
+)
+@click.option("--no-open", is_flag=True, help="Print the address, open no browser.")
+def inspect(run: Path | str, port: int, no_open: bool) -> None:
+    """Read RUN in the browser: served on this machine only, and only shown."""
+    from ..web.server import inspect as show_in_browser
+
+    show_in_browser(run, port=port, opened=not no_open, say=lambda words: click.echo(words, err=True))

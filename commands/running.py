@@ -1,0 +1,118 @@
+"""Having juries sit: demo, run, status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import JSON, RUN, console, location, print_json, report
+
+if TYPE_CHECKING:
+    from ..personas import Jury
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Leave out the live deliberation of the embedded model.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to keep the run.")
+@click.option("--gguf", type=click.Path(path_type=Path), help="A model file of your own for the live part.")
+def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
+    """A whole study on invented cases: no key, no network."""
+    from ..evals.demonstration import demonstrate
+
+    demonstrate(console(), quick=quick, folder=output, gguf=gguf)
+
+
+@click.command()
+@click.argument("cases", type=click.Path(path_type=Path))
+@click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`.")
+@click.option(
+    "--jury", "juries", required=True, multiple=True, help="A jury file or name; give more for more arms."
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=location,
+    metavar="RUN",
+    help="The run's directory, or postgresql://HOST/DATABASE?run=NAME.",
+)
+@click.option("--redact", is_flag=True, help="Keep the words of cases and jurors out of the record.")
+@click.option("--model", help="The model of every seat that names none.")
+@click.option("--base-url", help="The address of that model's server.")
+@click.option(
+    "--gguf", type=click.Path(path_type=Path), help="A model file of your own, run in this process."
+)
+@click.option("--protocol", help="Deliberate under this protocol instead of the jury's own.")
+@click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop when this much was spent.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after this many tokens.")
+@click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this long.")
+@click.option(
+    "--in-flight", type=click.IntRange(min=1), default=32, show_default=True, help="Calls at a time."
+)
+@click.option("--rpm", type=click.IntRange(min=1), help="Requests a minute to each provider.")
+@click.option("--tpm", type=click.IntRange(min=1), help="Tokens a minute to and from each provider.")
+@click.option(
+    "--prices", type=click.Path(path_type=Path), help="A file of prices, for models that have none or others."
+)
+@click.option("--trace", type=click.Path(path_type=Path), help="Write OpenTelemetry spans to this file.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--quiet", is_flag=True, help="No progress.")
+@JSON
+def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
+    """Have juries deliberate over CASES; resumes where RUN left off."""
+    from ..agents.prices import load_prices
+    from ..orchestration.session import Session, hold
+    from ..personas import load_jury
+    from ..rubrics import load_rubric
+
+    model, base_url, gguf = options["model"], options["base_url"], options["gguf"]
+    if gguf is not None:
+        model = f"local/{gguf}"
+    seated = [
+        _under(load_jury(name), options["protocol"]).fill(model=model, base_url=base_url) for name in juries
+    ]
+    session = Session(
+        cases=cases,
+        rubric=load_rubric(rubric),
+        juries=seated,
+        folder=output,
+        max_usd=options["max_usd"],
+        max_tokens=options["max_tokens"],
+        max_seconds=options["max_seconds"],
+        in_flight=options["in_flight"],
+        rpm=options["rpm"],
+        tpm=options["tpm"],
+        prices=load_prices(options["prices"]) if options["prices"] else {},
+        trace=options["trace"],
+        seed=options["seed"],
+        redact=options["redact"],
+    )
+    ended = hold(session, console(stderr=True), quiet=options["quiet"])
+    report(output, as_json=options["as_json"])
+    if ended.limit == "interrupt":
+        raise SystemExit(130)
+    if ended.limit is not None:
+        click.echo(f"stopped: {ended.limit} was reached; run the same command again to continue", err=True)
+        raise SystemExit(3)
+
+
+@click.command()
+@RUN
+@JSON
+def status(run: Path | str, as_json: bool) -> None:
+    """How far RUN has come: from any terminal, while it goes on."""
+    from ..orchestration.status import show_status, status_json
+    from ..orchestration.status import status as found
+
+    if as_json:
+        print_json(status_json(found(run)))
+    else:
+        show_status(found(run), console())
+
+
+def _under(jury: Jury, protocol: str | None) -> Jury:
+    if protocol is None or protocol == jury.protocol:
+        return jury
+    return jury.model_copy(update={"protocol": protocol, "name": f"{jury.name}-{protocol}"})

@@ -1,0 +1,79 @@
+"""What a run is worth against people: compare, agreement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .options import JSON, RESAMPLES, RUN, console, print_json
+
+
+@click.command()
+@RUN
+@click.option("--human", required=True, type=click.Path(path_type=Path), help="People's ratings.")
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="A folder for the report, its tables and figures."
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@RESAMPLES
+@JSON
+def compare(
+    run: Path | str, human: Path, wide: bool, output: Path | None, seed: int, resamples: int, as_json: bool
+) -> None:
+    """The arms of RUN against people: who comes nearer, and whether that can be told from chance."""
+    from ..evals import compare as compared
+    from ..evals.tables import comparison_json, comparison_table
+
+    found = compared(run, human, wide=wide, seed=seed, resamples=resamples)
+    if output is not None:
+        from ..evals.reports.files import write_report
+
+        click.echo(f"written: {write_report(found, output)}", err=True)
+    if as_json:
+        print_json(comparison_json(found))
+        return
+    console().print(comparison_table(found))
+    for sentence in found.sentences():
+        click.echo(f"- {sentence}")
+
+
+@click.command()
+@click.argument("ratings", type=click.Path(path_type=Path))
+@click.option("--wide", is_flag=True, help="One column an attribute.")
+@click.option("--rubric", help="Take each attribute's level and values from this rubric.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@RESAMPLES
+@JSON
+def agreement(
+    ratings: Path,
+    wide: bool,
+    rubric: str | None,
+    output: Path | None,
+    seed: int,
+    resamples: int,
+    as_json: bool,
+) -> None:
+    """How far the raters of any ratings table agree: every coefficient that fits, with intervals."""
+    from ..evals import agreement as agreed
+    from ..evals import load_ratings
+    from ..evals.tables import agreement_table, raters_table
+    from ..rubrics import load_rubric
+
+    asked = load_rubric(rubric) if rubric else None
+    levels = {a.name: asked.scale_of(a.name).level for a in asked.attributes} if asked else None
+    values = {a.name: asked.scale_of(a.name).values for a in asked.attributes} if asked else None
+    table = load_ratings(ratings, wide=wide)
+    found = agreed(table, levels=levels, categories=values, seed=seed, resamples=resamples)
+    if output is not None:
+        from ..evals.reports.agreement_page import agreement_page
+
+        output.write_text(agreement_page(found), encoding="utf-8")
+        click.echo(f"written: {output}", err=True)
+    if as_json:
+        print_json(found.to_json())
+        return
+    console().print(agreement_table(found))
+    console().print(raters_table(found))
