@@ -7,6 +7,7 @@ import pandas as pd
 from ..orchestration.export import verdicts
 from ..orchestration.store import Store
 from ..personas.jury import CountingRule
+from ..rubrics.scale import NOT_APPLICABLE
 
 VALUES = ("case", "rater", "attribute", "value")
 
@@ -20,6 +21,34 @@ def arm_ratings(store: Store, *, count: CountingRule | None = None) -> pd.DataFr
         if outcome.status == "reached"
     ]
     return pd.DataFrame(rows, columns=list(VALUES))
+
+
+def juror_ratings(store: Store) -> pd.DataFrame:
+    """One row for each vote that stands when an arm is counted: a judge's repeats are jurors of their own.
+
+    Columns: `arm`, `case`, `juror`, `seat` (whose vote or repeat it is), `model`, `attribute`, `value`.
+    """
+    rows = []
+    for arm in store.arms():
+        models = {seat.name: seat.model or "" for seat in arm.jury.seats}
+        for transcript in store.transcripts(arm):
+            for attribute, votes in transcript.standing().items():
+                for juror, held in votes.items():
+                    if held.vote.value == NOT_APPLICABLE:
+                        continue
+                    seat = juror if juror in models else juror.rsplit("#", 1)[0]
+                    rows.append(
+                        (
+                            arm.name,
+                            transcript.case,
+                            juror,
+                            seat,
+                            models.get(seat, ""),
+                            attribute,
+                            held.vote.value,
+                        )
+                    )
+    return pd.DataFrame(rows, columns=["arm", "case", "juror", "seat", "model", "attribute", "value"])
 
 
 def arm_costs(store: Store) -> pd.DataFrame:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import pandas as pd
 
 from ..orchestration.store import Store
 from ..rubrics.scale import Scale
-from .arms import arm_costs, arm_ratings, arm_stops
+from .arms import arm_costs, arm_ratings, arm_stops, juror_ratings
 from .coefficients import last_round
 from .statistics.matrix import InvalidRatings
 from .statistics.overlap import rouge_l
@@ -36,6 +36,8 @@ class Evidence:
     stops: pd.DataFrame
     kinds: Mapping[str, str]
     """By arm of the run: jury or single judge."""
+    ballots: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """The jurors' own votes, as `juror_ratings` gives them; empty where only the arms' scores are known."""
     notes: tuple[str, ...] = ()
 
 
@@ -57,6 +59,7 @@ def gather(store: Store, human: pd.DataFrame) -> Evidence:
         costs=arm_costs(store),
         stops=arm_stops(store),
         kinds=kinds,
+        ballots=juror_ratings(store),
         notes=notes,
     )
 
