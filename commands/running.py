@@ -56,6 +56,19 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
 @click.option(
     "--prices", type=click.Path(path_type=Path), help="A file of prices, for models that have none or others."
 )
+@click.option(
+    "--require",
+    "required",
+    multiple=True,
+    metavar="CONDITION",
+    help="What every verdict must meet, such as 'accurate>=4'; exit status 1 where one does not.",
+)
+@click.option(
+    "--junit",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a JUnit report for a build server.",
+)
 @click.option("--trace", type=click.Path(path_type=Path), help="Write OpenTelemetry spans to this file.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -63,10 +76,14 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
     """Have juries deliberate over CASES; resumes where RUN left off."""
     from ..agents.prices import load_prices
+    from ..orchestration.junit import write_junit
+    from ..orchestration.requirements import Requirement
     from ..orchestration.session import Session, hold
     from ..personas import load_jury
     from ..rubrics import load_rubric
 
+    asked = load_rubric(rubric)
+    required = [Requirement.parse(written, asked) for written in options["required"]]
     model, base_url, gguf = options["model"], options["base_url"], options["gguf"]
     if gguf is not None:
         model = f"local/{gguf}"
@@ -75,7 +92,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     ]
     session = Session(
         cases=cases,
-        rubric=load_rubric(rubric),
+        rubric=asked,
         juries=seated,
         folder=output,
         max_usd=options["max_usd"],
@@ -91,11 +108,16 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     )
     ended = hold(session, console(stderr=True), quiet=options["quiet"])
     report(output, as_json=options["as_json"])
+    held = required or options["junit"]
+    missed, heard = write_junit(output, required, options["junit"]) if held else (0, 0)
     if ended.limit == "interrupt":
         raise SystemExit(130)
     if ended.limit is not None:
         click.echo(f"stopped: {ended.limit} was reached; run the same command again to continue", err=True)
         raise SystemExit(3)
+    if missed:
+        click.echo(f"{missed} of {heard} deliberations miss what is required", err=True)
+        raise SystemExit(1)
 
 
 @click.command()
