@@ -8,7 +8,7 @@ from typing import Literal
 from ..rubrics.case import Case
 from ..rubrics.evidence import Exhibit
 from ..rubrics.rubric import Rubric
-from .model import Subject
+from .model import Lasting, Subject
 from .prompting import attempts_to_instruct, fenced, nonce, rubric_text, words
 
 
@@ -20,7 +20,7 @@ class Brief:
     rubric: Rubric
     exhibits: tuple[Exhibit, ...]
     nonce: str
-    text: str
+    text: Lasting
     flags: tuple[str, ...]
     """Passages in which the case seems to instruct the jury."""
 
@@ -54,6 +54,6 @@ def brief(case: Case, rubric: Rubric) -> Brief:
         rubric=rubric,
         exhibits=exhibits,
         nonce=code,
-        text=text,
+        text=Lasting(text),
         flags=attempts_to_instruct(exhibits),
     )

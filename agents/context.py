@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..personas.jury import ModelSettings
 from .clients.roads import prefix_of
@@ -17,7 +18,7 @@ _REPAIR = 2_000
 
 def tokens(text: str) -> int:
     """An estimate that errs high: one token for every three bytes. English prose has four or more to a token."""
-    return -(-len(text.encode()) // 3)
+    return -(-(len(text) if text.isascii() else len(text.encode())) // 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Window:
         )
 
 
+@lru_cache(maxsize=256)
 def window(settings: ModelSettings) -> Window:
     """The window of a seat: as the jury file states it, else by the kind of model, else `DEFAULT`."""
     kind = prefix_of(settings.model or "local")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -32,6 +33,10 @@ class Calls(Protocol):
         """Commit the reply. Once this returns, the reply survives the process."""
         ...
 
+    def forgo(self, key: str) -> None:
+        """The call that `get` did not have was not answered: nothing will be put."""
+        ...
+
 
 class Unrecorded:
     """No record: every call is made anew."""
@@ -40,6 +45,9 @@ class Unrecorded:
         return None
 
     async def put(self, key: str, request: Request, reply: Reply) -> None:
+        return None
+
+    def forgo(self, key: str) -> None:
         return None
 
 
@@ -171,6 +179,8 @@ class ModelClient:
             # Without a committed reply, whoever waits for it makes the call anew.
             del asked[request.key]
             mine.set_result(committed)
+            if committed is None:
+                self._calls.forgo(request.key)
 
     def _request(
         self,
@@ -241,7 +251,8 @@ class ModelClient:
         return value
 
 
-def sampling(settings: ModelSettings) -> dict[str, Any]:
+@lru_cache(maxsize=256)
+def sampling(settings: ModelSettings) -> Mapping[str, Any]:
     """The settings that can change an answer, as far as they are set."""
     found = {
         "temperature": settings.temperature,

@@ -17,7 +17,7 @@ from .door import Cost, FillFailed, ModelClient, Prompt
 from .hearing import Statement, heard_within, own_text
 from .meter import LimitReached
 from .model import Subject
-from .prompting import form_of, words
+from .prompting import form_of, same_words, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Juror:
         """A first ballot, made with nothing of the others in sight."""
 
         def ask(form: str, names: str, room: int | None) -> str:
-            return words("ballot", stance=self._stance, examples=examples, asked=names, form=form)
+            return same_words("ballot", stance=self._stance, examples=examples, asked=names, form=form)
 
         return await self._answer(
             brief, asked, ask, round=1, confidence=confidence, repeat=repeat, name=name or self.name
@@ -77,7 +77,7 @@ class Juror:
         form = form_of(ballot_shape(brief.rubric))
         asked = ", ".join(brief.rubric.names)
         tail = words("ballot", stance=self._stance, examples="", asked=asked, form=form)
-        return self._client.window.overflow(words("juror"), brief.text, tail)
+        return self._client.window.overflow(same_words("juror"), brief.text, tail)
 
     async def revise(
         self,
@@ -191,7 +191,7 @@ class Juror:
         if not able:
             return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Cost())
         shape = ballot_shape(brief.rubric, able, revision=held is not None, confidence=confidence)
-        system, window = words("juror"), self._client.window
+        system, window = same_words("juror"), self._client.window
         tail = ask(form_of(shape), ", ".join(able), window.room(system, brief.text))
         if too_long := window.overflow(system, brief.text, tail):
             answer: Ballot | Abstention = Abstention(

@@ -8,10 +8,33 @@ import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
+from typing import Protocol
 
 from .meter import BudgetSpent, LimitReached
 from .model import ModelFailure
 from .pacing import Pace
+
+
+class Places(Protocol):
+    """Places in flight at one provider: held while an `async with` block runs, with word of what became of the call."""
+
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+    def leave(self, *, unsent: bool = False) -> None: ...
+
+    def answered(self, tokens: int = 0) -> None: ...
+
+    def busy(self, took: float, retry_after: float | None) -> None:
+        """The provider asked for less, `took` seconds after the call was begun."""
+        ...
+
+    def failed(self, why: str) -> None: ...
+
+    def let_go(self) -> None: ...
 
 
 class Line:
@@ -36,9 +59,28 @@ class Line:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if kind is not None and issubclass(kind, BudgetSpent | LimitReached):
+        self.leave(unsent=kind is not None and issubclass(kind, BudgetSpent | LimitReached))
+
+    def leave(self, *, unsent: bool = False) -> None:
+        """Give the place back, and for a request that stayed `unsent` what it took of the rates too."""
+        if unsent:
             self._pace.unsent(self._clock())
-        self._leave()
+        self._pace.end()
+        if self._waiting:
+            self._call()
+
+    def answered(self, tokens: int = 0) -> None:
+        self._pace.answered(self._clock(), tokens)
+
+    def busy(self, took: float, retry_after: float | None) -> None:
+        now = self._clock()
+        self._pace.busy(now - took, now, retry_after)
+
+    def failed(self, why: str) -> None:
+        """No answer: where nothing is to be expected any more, all who wait are refused."""
+        self._pace.failed(self._clock(), why)
+        if (given_up := self._pace.given_up) is not None:
+            self.dismiss(given_up)
 
     def let_go(self) -> None:
         """Call everyone: nothing will be sent any more, and each is to find that out for itself."""
@@ -64,13 +106,8 @@ class Line:
             await called
         except asyncio.CancelledError:
             if called.done() and not called.cancelled() and called.exception() is None:
-                self._leave()
+                self.leave()
             raise
-
-    def _leave(self) -> None:
-        self._pace.end()
-        if self._waiting:
-            self._call()
 
     def _call(self) -> None:
         """Call those whose turn it is; where the next must wait for a time, come back then."""

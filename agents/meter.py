@@ -47,6 +47,7 @@ class Budget:
     max_tokens: int | None = None
     max_usd: float | None = None
     max_seconds: float | None = None
+    max_calls: int | None = None
     spent: Spending = field(default_factory=Spending)
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
@@ -61,6 +62,8 @@ class Budget:
             raise BudgetSpent("max_usd")
         if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
             raise BudgetSpent("max_seconds")
+        if self.max_calls is not None and self.spent.calls >= self.max_calls:
+            raise BudgetSpent("max_calls")
 
     def add(self, reply: Reply) -> None:
         self.spent.add(reply)

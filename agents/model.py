@@ -27,6 +27,11 @@ class Message:
     def content(self) -> str:
         return self.opening + self.body
 
+    @property
+    def quoted(self) -> str:
+        """The content as JSON."""
+        return quoted(self.opening)[:-1] + quoted(self.body)[1:] if self.opening else quoted(self.body)
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -60,23 +65,51 @@ class Request:
     @cached_property
     def key(self) -> str:
         """A hash of everything that can change the answer."""
-        parts: list[Any] = [
-            self.model,
-            [(m.role, digest(m.opening) if m.opening else "", m.body) for m in self.messages],
-            None if self.schema is None else digest(self.schema.text),
-            dict(self.settings),
-            self.repeat,
-        ]
+        messages = ", ".join(
+            f'["{m.role}", "{digest(m.opening) if m.opening else ""}", {quoted(m.body)}]'
+            for m in self.messages
+        )
+        schema = "null" if self.schema is None else f'"{digest(self.schema.text)}"'
+        settings = json.dumps(dict(self.settings))
+        parts = f"[{quoted(self.model)}, [{messages}], {schema}, {settings}, {self.repeat}"
         if self.subject is not None and self.model.startswith("recorded/"):
             # A recorded juror is asked by case and seat, not by words: two cases may have the same words.
-            parts.append([self.subject.case, self.subject.seat])
-        return digest(json.dumps(parts))
+            parts += f", {json.dumps([self.subject.case, self.subject.seat])}"
+        return _sha256(f"{parts}]")
 
 
-@lru_cache(maxsize=4096)
+class Lasting(str):
+    """Words that open many prompts: their hash and their JSON are made once, and go when they go."""
+
+    def __reduce__(self) -> tuple[type[Lasting], tuple[str]]:
+        return Lasting, (str(self),)
+
+    @cached_property
+    def digest(self) -> str:
+        return _sha256(self)
+
+    @cached_property
+    def quoted(self) -> str:
+        return json.dumps(self)
+
+
 def digest(text: str) -> str:
-    """The content address of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    """The content address of a text, whatever is in it."""
+    return text.digest if isinstance(text, Lasting) else _digest(text)
+
+
+def quoted(text: str) -> str:
+    """The text as JSON."""
+    return text.quoted if isinstance(text, Lasting) else _quoted(text)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# What a seat is told comes again with every case; no more is kept than the seats of a few juries need.
+_digest = lru_cache(maxsize=256)(_sha256)
+_quoted = lru_cache(maxsize=256)(json.dumps)
 
 
 @dataclass(frozen=True, slots=True)

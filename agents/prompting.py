@@ -34,6 +34,7 @@ _ATTEMPTS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         (
+            " 5",
             "full marks",
             "top marks",
             "maximum",
@@ -44,7 +45,6 @@ _ATTEMPTS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
             "/5",
             "/10",
             " out of ",
-            " 5",
             "five",
         ),
         re.compile(
@@ -77,6 +77,12 @@ def words(name: str, /, **parts: object) -> str:
     return template(name).substitute({key: str(part) for key, part in parts.items()})
 
 
+@lru_cache(maxsize=512)
+def same_words(name: str, /, **parts: str) -> str:
+    """`words`, made once for parts that come again with every case."""
+    return words(name, **parts)
+
+
 @cache
 def prompts_hash() -> str:
     """One hash of every prompt, for the manifest."""
@@ -99,17 +105,21 @@ def nonce(texts: Iterable[str]) -> str:
 
 def fenced(kind: str, name: str, text: str, code: str) -> str:
     """`text` between markers it cannot forge, any marker inside it broken."""
-    inside = _MARKERS.sub(lambda found: found.group() + " ", text)
+    inside = _MARKERS.sub(lambda found: found.group() + " ", text) if "[" in text or "<" in text else text
     return f'[[{kind} "{name}" begins {code}]]\n{inside}\n[[{kind} "{name}" ends {code}]]'
 
 
 def attempts_to_instruct(exhibits: Iterable[Exhibit]) -> tuple[str, ...]:
     """Passages in which a text seems to speak to the jury, as `exhibit: words`."""
+    exhibits = tuple(exhibits)
+    everything = "\0".join(exhibit.text for exhibit in exhibits).lower()
+    if not any(_suspected(everything, hints) and pattern.search(everything) for hints, pattern in _ATTEMPTS):
+        return ()
     found: list[str] = []
     for exhibit in exhibits:
         lowered = exhibit.text.lower()
         for hints, pattern in _ATTEMPTS:
-            if any(hint in lowered for hint in hints):
+            if _suspected(lowered, hints):
                 found += [
                     f"{exhibit.name}: {' '.join(exhibit.text[max(0, m.start() - 20) : m.end() + 40].split())}"
                     for m in pattern.finditer(lowered)
@@ -117,6 +127,11 @@ def attempts_to_instruct(exhibits: Iterable[Exhibit]) -> tuple[str, ...]:
     return tuple(found[:5])
 
 
+def _suspected(text: str, hints: tuple[str, ...]) -> bool:
+    return any(hint in text for hint in hints)
+
+
+@lru_cache(maxsize=64)
 def rubric_text(rubric: Rubric) -> str:
     """Every attribute with its question and levels."""
     parts: list[str] = []

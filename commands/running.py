@@ -10,6 +10,7 @@ import click
 from .options import JSON, RUN, console, location, print_json, report
 
 if TYPE_CHECKING:
+    from ..orchestration.executors.ray_cluster import Cluster
     from ..personas import Jury
 
 
@@ -71,6 +72,15 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
 )
 @click.option("--trace", type=click.Path(path_type=Path), help="Write OpenTelemetry spans to this file.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--executor",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Hear the cases in this process, or on a Ray cluster.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="On Ray: how many; as many as CPUs, if not said.")
+@click.option("--ray-address", help="Of a cluster that is there; else RAY_ADDRESS, else one is started here.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @JSON
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
@@ -105,6 +115,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         trace=options["trace"],
         seed=options["seed"],
         redact=options["redact"],
+        cluster=_cluster(options["executor"], options["ray_address"], options["workers"]),
     )
     ended = hold(session, console(stderr=True), quiet=options["quiet"])
     report(output, as_json=options["as_json"])
@@ -132,6 +143,17 @@ def status(run: Path | str, as_json: bool) -> None:
         print_json(status_json(found(run)))
     else:
         show_status(found(run), console())
+
+
+def _cluster(executor: str, address: str | None, workers: int | None) -> Cluster | None:
+    from ..orchestration.executors.ray_cluster import Cluster
+    from ..rubrics.errors import VenireError
+
+    if executor == "ray":
+        return Cluster(address, workers)
+    if address is not None or workers is not None:
+        raise VenireError("--workers and --ray-address are for Ray", remedy="add --executor ray")
+    return None
 
 
 def _under(jury: Jury, protocol: str | None) -> Jury:

@@ -61,8 +61,10 @@ class Court:
                 remedy="give the orchestrator a language model, or choose protocol: panel",
             )
 
-    def bench(self, jury: Jury, case: str, *, orchestrated: bool) -> Bench:
+    def bench(self, jury: Jury, case: str, *, orchestrated: bool, again: int = 0) -> Bench:
+        """The jury as it sits for one case; `again` counts the times it has heard these words before."""
         meter = Meter(jury.limits, self.budget)
+        before = again * len(jury.seats) * max(jury.repeats, jury.escalation.repeats)
 
         def client(settings: ModelSettings, first_repeat: int = 0) -> ModelClient:
             return ModelClient(
@@ -78,12 +80,12 @@ class Court:
             Juror(
                 seat.name,
                 seat.persona,
-                client(seat, first_repeat),
+                client(seat, before + first_repeat),
                 answers_for=getattr(self.providers.get(seat).road, "answers_for", None),
             )
             for seat, first_repeat in zip(jury.seats, jury.first_repeats, strict=True)
         ]
-        orchestrator = Orchestrator(client(jury.orchestrator), jury.seats) if orchestrated else None
+        orchestrator = Orchestrator(client(jury.orchestrator, before), jury.seats) if orchestrated else None
         return Bench(jury, case, jurors, orchestrator, meter, scored=self.scored, listener=self.listener)
 
     def span(self, case: str, jury: Jury) -> AbstractContextManager[None]:

@@ -17,11 +17,15 @@ from .transcript import Transcript
 from .verdict import Verdict, verdict
 
 
-async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court) -> Transcript:
-    """What `jury` says of `case`, under its own protocol, in `court`."""
+async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court, *, again: int = 0) -> Transcript:
+    """What `jury` says of `case`, under its own protocol, in `court`.
+
+    `again` counts the times it has heard the same words before: each time, its answers are drawn anew.
+    """
     way = protocol(jury.protocol)
+    bench = court.bench(jury, case.id, orchestrated=way.orchestrator, again=again)
     with court.span(case.id, jury):
-        return await way.run(brief(case, rubric), court.bench(jury, case.id, orchestrated=way.orchestrator))
+        return await way.run(brief(case, rubric), bench)
 
 
 def ready(jury: Jury, court: Court) -> None:

@@ -13,7 +13,7 @@ from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric
 from .bench import Court
 from .changes import case_changes, changes
-from .deliberate import hear
+from .executors import Executor, Local
 from .manifest import arm_fingerprint, case_fingerprint, manifest
 from .store import Heard, Store
 from .transcript import Transcript
@@ -53,18 +53,20 @@ async def run_study(
     progress: Progress,
     total: int | None = None,
     say: Callable[[str], None] | None = None,
+    executor: Executor | None = None,
 ) -> Ended:
     """Have every jury hear every case that `store` does not already hold, `at_once` at a time.
 
     `total` is how many cases there are, for those who watch the run; `say` is told, a line each, what changed
-    since the run was begun.
+    since the run was begun; the `executor` hears the cases, in this process unless there is another.
     """
     tell = say or _silent
+    executor = executor or Local(rubric, court)
     arms = [await _seated(jury, rubric, store, court, seed, total, tell) for jury in juries]
     work = ((position, case, arm) for position, case in enumerate(cases) for arm in arms)
     tally = _Tally(tell)
     workers = [
-        asyncio.create_task(_worker(work, rubric, store, court, tally, progress)) for _ in range(at_once)
+        asyncio.create_task(_worker(work, executor, store, court, tally, progress)) for _ in range(at_once)
     ]
     results = await asyncio.gather(*workers, return_exceptions=True)
     tally.tell_rest()
@@ -124,7 +126,7 @@ async def _seated(
 
 async def _worker(
     work: Iterator[tuple[int, Case, _Arm]],
-    rubric: Rubric,
+    executor: Executor,
     store: Store,
     court: Court,
     tally: _Tally,
@@ -141,7 +143,7 @@ async def _worker(
         await _note_change(case, fingerprint, heard, arm, store, tally)
         court.budget.check()
         try:
-            transcript = await hear(case, rubric, arm.jury, court)
+            transcript = await executor.hear(case, arm.jury)
             await store.add(
                 arm.number,
                 case,

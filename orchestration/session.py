@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +15,15 @@ from ..agents.meter import Budget
 from ..agents.prices import Price
 from ..agents.tracing import tracing_to
 from ..personas.jury import Jury
-from ..rubrics.case import count_cases, load_cases
+from ..rubrics.case import Case, load_cases
 from ..rubrics.errors import VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
 from .deliberate import ready, refuse_unreadable
+from .executors import Executor, Local
+from .executors.ray import RayExecutor
+from .executors.ray_cluster import Cluster
+from .executors.worker import Terms
 from .progress import RunProgress
 from .protocols.examples import worked_examples
 from .runner import Ended, run_study
@@ -31,7 +35,8 @@ from .withholding import tell_without_words, words_withheld
 class Session:
     """What to run, where to keep it, and how much it may spend."""
 
-    cases: Path
+    cases: Path | Sequence[Case]
+    """A file, which is read anew whenever it is gone through, or cases that are held already."""
     rubric: Rubric
     juries: Sequence[Jury]
     folder: Location
@@ -39,6 +44,7 @@ class Session:
     max_usd: float | None = None
     max_tokens: int | None = None
     max_seconds: float | None = None
+    max_calls: int | None = None
     in_flight: int = 32
     """Calls at a time, for each provider."""
     rpm: int | None = None
@@ -52,8 +58,12 @@ class Session:
     at_once: int | None = None
     """Deliberations at a time; as many as calls, unless it is said."""
     seed: int = 0
+    scored: frozenset[str] | None = None
+    """The cases that may not serve as worked examples; those of the session, unless it is said."""
     redact: bool = False
     """Keep the words of cases and jurors out of the record."""
+    cluster: Cluster | None = None
+    """Where the cases are heard; in this process, unless it is said."""
 
 
 def hold(session: Session, console: Console, *, quiet: bool, listener: Listener | None = None) -> Ended:
@@ -63,13 +73,13 @@ def hold(session: Session, console: Console, *, quiet: bool, listener: Listener 
 
 
 def _checked_and_held(session: Session, console: Console, quiet: bool, listener: Listener | None) -> Ended:
-    total = count_cases(session.cases)
+    total = sum(1 for _ in _cases(session))
     names = [jury.name for jury in session.juries]
     for name in names:
         if names.count(name) > 1:
             raise VenireError(f"two arms are named {name!r}", remedy="give every jury its own name")
     court = Court(
-        budget=Budget(session.max_tokens, session.max_usd, session.max_seconds),
+        budget=Budget(session.max_tokens, session.max_usd, session.max_seconds, session.max_calls),
         seed=session.seed,
         scored=_ids(session),
         listener=listener,
@@ -78,7 +88,7 @@ def _checked_and_held(session: Session, console: Console, quiet: bool, listener:
     for jury in session.juries:
         ready(jury, court)
         worked_examples(jury.shots, session.rubric, court.scored)
-        refuse_unreadable(load_cases(session.cases), session.rubric, jury, court)
+        refuse_unreadable(_cases(session), session.rubric, jury, court)
     try:
         return asyncio.run(_hold(session, court, total, console, quiet))
     except asyncio.CancelledError:
@@ -96,26 +106,37 @@ def _providers(session: Session, console: Console) -> Providers:
     )
 
 
+def _cases(session: Session) -> Iterable[Case]:
+    return load_cases(session.cases) if isinstance(session.cases, Path) else session.cases
+
+
 def _ids(session: Session) -> frozenset[str]:
     """The cases that may not serve as worked examples; not collected where no jury wants any."""
+    if session.scored is not None:
+        return session.scored
     if not any(jury.shots for jury in session.juries):
         return frozenset()
-    return frozenset(case.id for case in load_cases(session.cases))
+    return frozenset(case.id for case in _cases(session))
 
 
 async def _hold(session: Session, court: Court, total: int, console: Console, quiet: bool) -> Ended:
-    store = Store.create(session.folder, redact=session.redact)
+    executor = await _executor(session, court, console)
+    try:
+        store = Store.create(session.folder, redact=session.redact)
+    except BaseException:
+        await executor.close()
+        raise
     if store.redacted and not session.redact:
         console.print("this run was begun with --redact: it stays redacted")
     if store.redacted:
         asyncio.get_running_loop().set_exception_handler(tell_without_words)
-    court.calls = store
-    _stop_gently(court, console)
+    executor.keep(store, redacted=store.redacted)
+    _stop_gently(court, executor, console)
     progress = RunProgress(total * len(session.juries), console, quiet=quiet)
     try:
         with progress, words_withheld(store.redacted):
             ended = await run_study(
-                load_cases(session.cases),
+                _cases(session),
                 session.rubric,
                 session.juries,
                 store,
@@ -125,9 +146,10 @@ async def _hold(session: Session, court: Court, total: int, console: Console, qu
                 progress=progress,
                 total=total,
                 say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
+                executor=executor,
             )
     finally:
-        await court.close()
+        await executor.close()
         await store.close()
     if progress.nobody_answered:
         console.print(
@@ -137,18 +159,45 @@ async def _hold(session: Session, court: Court, total: int, console: Console, qu
     return ended
 
 
-def _stop_gently(court: Court, console: Console) -> None:
+async def _executor(session: Session, court: Court, console: Console) -> Executor:
+    if session.cluster is None:
+        return Local(session.rubric, court)
+    if session.trace is not None:
+        raise VenireError(
+            "spans of workers on a cluster are not gathered into one file",
+            remedy="leave out --trace, or give the nodes' processes a tracer provider of their own",
+        )
+    terms = Terms(
+        rubric=session.rubric,
+        juries=tuple(session.juries),
+        scored=court.scored,
+        seed=session.seed,
+        prices=session.prices,
+        in_flight=session.in_flight,
+        folder=str(Path.cwd()),
+        listening=court.listener is not None,
+    )
+    return await RayExecutor.opened(
+        session.cluster,
+        court,
+        terms,
+        at_once=session.at_once or session.in_flight,
+        say=lambda line: console.print(line, markup=False, soft_wrap=True),
+    )
+
+
+def _stop_gently(court: Court, executor: Executor, console: Console) -> None:
     """Ctrl-C once: finish what is in flight and keep it. Twice: stop at once."""
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     if court.budget.max_seconds is not None:
-        loop.call_later(court.budget.max_seconds, court.providers.let_go)
+        loop.call_later(court.budget.max_seconds, executor.let_go)
 
     def interrupt() -> None:
         if court.budget.interrupted and task is not None:
             task.cancel()
         court.budget.interrupted = True
-        court.providers.let_go()
+        executor.let_go()
         console.print("finishing what is in flight; press Ctrl-C again to stop at once")
 
     loop.add_signal_handler(signal.SIGINT, interrupt)

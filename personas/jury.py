@@ -55,6 +55,10 @@ class ModelSettings(BaseModel):
     context: int | None = Field(default=None, gt=0)
     """The model's context window in tokens, where it is not known from its name."""
 
+    def __hash__(self) -> int:
+        """So that what is made of a seat's settings can be kept by them, at little cost."""
+        return hash((self.model, self.base_url))
+
     @field_validator("api_key_env")
     @classmethod
     def _a_name_not_a_key(cls, value: str | None) -> str | None:

@@ -7,12 +7,13 @@ import difflib
 import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from .errors import InvalidFile
 
@@ -113,12 +114,57 @@ def _csv_rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict
         ) from None
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A YAML file, or a part of one, as plain Python, with the line on which each key and item stands."""
+
+    path: Path
+    plain: Any
+    lines: Mapping[Location, int]
+
+    def part(self, *at: int | str) -> Written:
+        """What stands at a place in the file."""
+        plain = self.plain
+        for step in at:
+            plain = plain[step]
+        reach = len(at)
+        inside = {where[reach:]: line for where, line in self.lines.items() if where[:reach] == at}
+        return Written(self.path, plain, inside)
+
+    def line(self, *at: int | str) -> int:
+        """The line of a place in the file, or of the nearest place around it that was written."""
+        return _line(at, self.lines)
+
+    def fit(self, model: type[Model]) -> Model:
+        """The words as a `model`; what is wrong with them is the file's first error, and how many follow."""
+        try:
+            return model.model_validate(self.plain, context={"beside": self.path.parent})
+        except ValidationError as error:
+            first, *more = _explained(self.path, error, model, self.lines)
+            if more:
+                first = InvalidFile(first.problem, remedy=f"{first.remedy} ({len(more)} more after this one)")
+            raise first from None
+
+    def wrongs(self, model: type[BaseModel]) -> list[InvalidFile]:
+        """Everything that is wrong with the words as a `model`, in the file's own order."""
+        try:
+            model.model_validate(self.plain, context={"beside": self.path.parent})
+        except ValidationError as error:
+            return _explained(self.path, error, model, self.lines)
+        return []
+
+
 def load_yaml(path: Path, model: type[Model]) -> Model:
     """The file at `path` as a `model`.
 
     A key that the model does not know is an error that names the nearest one it does; so is a
     key written twice. Words such as `yes`, `no` and `on` stay words: only true and false are booleans.
     """
+    return read_yaml(path, model.model_fields).fit(model)
+
+
+def read_yaml(path: Path, keys: Iterable[str]) -> Written:
+    """The file at `path` before it is held against a model; `keys` are what it may start from."""
     text = read_text(path)
     try:
         root = yaml.compose(text, Loader=_PlainLoader)
@@ -137,12 +183,9 @@ def load_yaml(path: Path, model: type[Model]) -> Model:
     if not isinstance(plain, dict):
         raise InvalidFile(
             f"{path}:1: expected keys and values, found {type(plain).__name__}",
-            remedy=f"start from the keys {', '.join(model.model_fields)}",
+            remedy=f"start from the keys {', '.join(keys)}",
         )
-    try:
-        return model.model_validate(plain, context={"beside": path.parent})
-    except ValidationError as error:
-        raise _explain(path, error, model, lines) from None
+    return Written(path, plain, lines)
 
 
 def wrong(message: str, *where: int | str) -> ValidationError:
@@ -205,41 +248,44 @@ def _scalar(node: yaml.Node) -> Any:
     return yaml.constructor.SafeConstructor().construct_object(node, deep=True)
 
 
-def _explain(
+def _explained(
     path: Path, error: ValidationError, model: type[BaseModel], lines: Mapping[Location, int]
-) -> InvalidFile:
-    """The first thing wrong in the file's own order, in the words of the file."""
+) -> list[InvalidFile]:
+    """What is wrong in the file's own order, in the words of the file."""
     found = error.errors()
     # What is wrong inside an item is said of the item; and a misspelt key before the key it leaves missing.
     details = [
         d for d in found if not any(d["loc"] == e["loc"][: len(d["loc"])] and d is not e for e in found)
     ]
     details.sort(key=lambda d: (d["type"] != "extra_forbidden", _line(d["loc"], lines)))
-    first = details[0]
-    loc = first["loc"]
+    return [_explain(path, detail, model, lines) for detail in details]
+
+
+def _explain(
+    path: Path, detail: ErrorDetails, model: type[BaseModel], lines: Mapping[Location, int]
+) -> InvalidFile:
+    loc = detail["loc"]
     where = ".".join(str(part) for part in _visible(loc, lines)) or "the file"
-    problem, remedy = f"{where}: {first['msg']}", f"correct {where}"
-    if first["type"] == "extra_forbidden":
+    problem, remedy = f"{where}: {detail['msg']}", f"correct {where}"
+    if detail["type"] == "extra_forbidden":
         problem = f"unknown key {str(loc[-1])!r}" + (
             f" in {where.rpartition('.')[0]}" if "." in where else ""
         )
         remedy = nearest(str(loc[-1]), _fields_at(model, loc[:-1]))
-    elif first["type"] == "missing":
+    elif detail["type"] == "missing":
         problem = f"{where}: missing"
         remedy = f"add {str(loc[-1])!r}"
-    elif first["type"] == "value_error":
-        problem = (f"{where}: " if loc else "") + first["msg"].removeprefix("Value error, ")
+    elif detail["type"] == "value_error":
+        problem = (f"{where}: " if loc else "") + detail["msg"].removeprefix("Value error, ")
         problem, _, said = problem.partition("\n")
         remedy = said.strip() or remedy
-    elif first["type"] in ("tuple_type", "list_type"):
+    elif detail["type"] in ("tuple_type", "list_type"):
         problem = f"{where}: expected a list" + (
-            f" (found {first['input']!r})" if isinstance(first["input"], str | int | float) else ""
+            f" (found {detail['input']!r})" if isinstance(detail["input"], str | int | float) else ""
         )
         remedy = f"write {where} as a list"
-    elif "input" in first and isinstance(first["input"], str | int | float | bool):
-        problem = f"{where}: {first['msg']} (found {first['input']!r})"
-    if len(details) > 1:
-        remedy += f" ({len(details) - 1} more after this one)"
+    elif "input" in detail and isinstance(detail["input"], str | int | float | bool):
+        problem = f"{where}: {detail['msg']} (found {detail['input']!r})"
     return InvalidFile(f"{path}:{_line(loc, lines)}: {problem}", remedy=remedy)
 
 

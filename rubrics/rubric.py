@@ -89,6 +89,10 @@ class Rubric(BaseModel):
                 raise wrong("a composite needs a name of its own\nrename it", *at)
         return self
 
+    def __hash__(self) -> int:
+        """So that what is made of a rubric can be kept by it; rubrics that are equal have the same name and version."""
+        return hash((self.name, self.version))
+
     @cached_property
     def by_name(self) -> Mapping[str, Attribute]:
         return {attribute.name: attribute for attribute in self.attributes}

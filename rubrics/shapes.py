@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, create_model
 
 from .ballot import Vote
 from .evidence import Exhibit, find_quote
@@ -17,6 +17,8 @@ from .scale import NOT_APPLICABLE, Value
 TEXT_LIMIT = 4000
 QUOTE_LIMIT = 1000
 QUOTES_LIMIT = 8
+
+_VOTES = TypeAdapter(tuple[Vote, ...])
 
 STRICT = ConfigDict(extra="forbid", strict=True)
 
@@ -67,7 +69,12 @@ def ballot_shape(
 
     A `revision` must also say what moved it; with `confidence` each score says how sure it is.
     """
-    names = attributes or rubric.names
+    names = tuple(attributes) if attributes else rubric.names
+    return _shape_for(rubric, names, revision, confidence)
+
+
+@lru_cache(maxsize=1024)
+def _shape_for(rubric: Rubric, names: tuple[str, ...], revision: bool, confidence: bool) -> type[BaseModel]:
     return _shape(tuple((name, Legal.of(rubric, name)) for name in names), revision, confidence)
 
 
@@ -100,20 +107,20 @@ def ballot_schema(rubric: Rubric, attributes: Sequence[str] | None = None, **opt
 
 def votes_from(filled: BaseModel, exhibits: Sequence[Exhibit]) -> tuple[Vote, ...]:
     """The votes in a filled ballot, each quote checked against the exhibits."""
-    votes: list[Vote] = []
+    votes: list[dict[str, Any]] = []
     for attribute, answer in vars(filled).items():
         given = vars(answer)
         votes.append(
-            Vote(
-                attribute=attribute,
-                value=given["score"],
-                rationale=given["rationale"],
-                evidence=tuple(find_quote(text, exhibits) for text in given["evidence"] if has_words(text)),
-                moved_by=given.get("moved_by", ""),
-                confidence=given.get("confidence"),
-            )
+            {
+                "attribute": attribute,
+                "value": given["score"],
+                "rationale": given["rationale"],
+                "evidence": [find_quote(text, exhibits) for text in given["evidence"] if has_words(text)],
+                "moved_by": given.get("moved_by", ""),
+                "confidence": given.get("confidence"),
+            }
         )
-    return tuple(votes)
+    return _VOTES.validate_python(votes)
 
 
 def has_words(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -128,3 +128,27 @@ def unlogged() -> Iterator[None]:
         yield
     finally:
         _quiet.reset(before)
+
+
+class _Untraced:
+    """In the place of AutoGen's tracer: every block runs, and nobody is told."""
+
+    def trace_block(self, *_: object, **__: object) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+async def _no_attributes(**_: object) -> dict[str, str]:
+    return {}
+
+
+def untraced(team: Any) -> None:
+    """Have a team's own runtime make no spans, nor put its messages into words for them.
+
+    They would carry the texts under judgement, and cost time whether or not anyone listens. Our calls have spans of
+    their own.
+    """
+    # AutoGen's version is pinned, and has no other way to this.
+    runtime = team._runtime
+    runtime._tracer_helper = _Untraced()
+    runtime._create_otel_attributes = _no_attributes
+    runtime._try_serialize = lambda message: ""

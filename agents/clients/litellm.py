@@ -44,11 +44,13 @@ class LiteLLMProvider:
         self._endpoint = {"api_base": base_url, "api_key": key}
         self._key = key
         self._formats: dict[str, _Format] = {}
+        self._unpriced: set[tuple[str, str | None]] = set()
         self._closed = False
         LiteLLMProvider._open += 1
 
     async def complete(self, request: Request) -> Reply:
-        litellm = await asyncio.to_thread(_litellm)
+        # Importing it takes seconds, in which others go on.
+        litellm = _litellm() if _litellm.cache_info().currsize else await asyncio.to_thread(_litellm)
         if request.model not in self._formats:
             self._formats[request.model] = _best_format(litellm, request.model)
         form = self._formats[request.model]
@@ -62,7 +64,8 @@ class LiteLLMProvider:
                     form = self._formats[request.model] = _WEAKER[form]
                     continue
                 raise self._failure(litellm, error) from None
-            return _reply(litellm, request.model, answer, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            return _reply(answer, seconds, self._price(litellm, request.model, answer))
 
     async def close(self) -> None:
         if self._closed:
@@ -73,6 +76,19 @@ class LiteLLMProvider:
             litellm = _litellm()
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()
+
+    def _price(self, litellm: Any, model: str, answer: Any) -> float | None:
+        """What LiteLLM's price map makes of the tokens. Nothing and free look alike there, so zero is not known."""
+        asked = (model, getattr(answer, "model", None))
+        if asked in self._unpriced:
+            return None
+        try:
+            return float(litellm.completion_cost(completion_response=answer, model=model)) or None
+        except Exception:
+            # For a model it has no price for, LiteLLM raises whatever its version raises, a bare Exception included;
+            # and takes as long about it as over the call.
+            self._unpriced.add(asked)
+            return None
 
     def _failure(self, litellm: Any, error: Any) -> ModelFailure:
         detail = self._scrubbed(" ".join(str(error).split()))[:300]
@@ -176,7 +192,7 @@ def _asked_to_wait(error: Any) -> float | None:
     return None
 
 
-def _reply(litellm: Any, model: str, answer: Any, seconds: float) -> Reply:
+def _reply(answer: Any, seconds: float, usd: float | None) -> Reply:
     if not answer.choices:
         raise TransientFailure("the answer holds no choice")
     choice = answer.choices[0]
@@ -192,19 +208,10 @@ def _reply(litellm: Any, model: str, answer: Any, seconds: float) -> Reply:
             completion=int(getattr(usage, "completion_tokens", None) or 0),
             cached=int(getattr(details, "cached_tokens", None) or 0),
         ),
-        usd=_price(litellm, model, answer),
+        usd=usd,
         seconds=seconds,
         finish="refusal" if refused else "length" if choice.finish_reason == "length" else "stop",
     )
-
-
-def _price(litellm: Any, model: str, answer: Any) -> float | None:
-    """What LiteLLM's price map makes of the tokens. Nothing and free look alike there, so zero is not known."""
-    try:
-        return float(litellm.completion_cost(completion_response=answer, model=model)) or None
-    except Exception:
-        # For a model it has no price for, LiteLLM raises whatever its version raises, a bare Exception included.
-        return None
 
 
 road = Road(connect=connect, per_model=False)

@@ -64,7 +64,7 @@ class RecordedProvider:
             answer[attribute] = {
                 part: vote[part] for part in request.schema["properties"][attribute]["properties"]
             }
-            usd += float(cell.get("cost") or 0.0)
+            usd += cell["cost"]
         return Reply(text=json.dumps(answer), usd=usd)
 
     async def close(self) -> None:
@@ -92,7 +92,9 @@ def _load(path: Path) -> dict[str, dict[_Key, _Cell]]:
                 )
         if row["value"] in (None, ""):
             continue
-        key = (str(row["case"]), str(row["attribute"]), int(row.get("repeat") or 0))
+        at = f"{path}:{number}"
+        row["cost"] = _number(row.get("cost"), at, "cost")
+        key = (str(row["case"]), str(row["attribute"]), int(_number(row.get("repeat"), at, "repeat")))
         judgements = table.setdefault(str(row["juror"]), {})
         if key in judgements:
             raise InvalidFile(
@@ -101,6 +103,16 @@ def _load(path: Path) -> dict[str, dict[_Key, _Cell]]:
             )
         judgements[key] = row
     return table
+
+
+def _number(value: Any, at: str, column: str) -> float:
+    """A number, 0 where the cell is blank or the table has no such column."""
+    try:
+        return float(value or 0)
+    except ValueError:
+        raise InvalidFile(
+            f"{at}: {column} is {value!r}", remedy="write a number, or leave the cell blank"
+        ) from None
 
 
 road = Road(connect=connect, per_model=True)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ...personas.jury import ModelSettings
 from ...rubrics.plugins import registered
-from ..line import Line
+from ..line import Line, Places
 from ..model import ModelFailure, Provider, Reply, Request, TransientFailure
 from ..pacing import Pace
 from ..prices import Price
@@ -54,13 +54,13 @@ class Queued:
         prices: Mapping[str, Price] | None = None,
         tracing: Tracing | None = None,
         say: Callable[[str], None] | None = None,
+        places: Places | None = None,
     ) -> None:
         self.road = road
         most = min(in_flight, getattr(road, "at_once", in_flight))
         if hasattr(road, "connections"):
             road.connections = most
-        self._pace = Pace(most, name=name, rpm=rpm, tpm=tpm, say=say)
-        self.seats = Line(self._pace)
+        self.seats = places or Line(Pace(most, name=name, rpm=rpm, tpm=tpm, say=say))
         self.asked: dict[str, asyncio.Future[Reply | None]] = {}
         """The requests that are being answered, by their keys."""
         self._prices = prices or {}
@@ -76,19 +76,19 @@ class Queued:
                 reply = await self._tracing.call(request, lambda: self._answer(request, patience))
         except TransientFailure as failure:
             if failure.busy:
-                self._pace.busy(begun, time.monotonic(), failure.retry_after)
+                self.seats.busy(time.monotonic() - begun, failure.retry_after)
             else:
-                self._failed(failure.summary)
+                self.seats.failed(failure.summary)
             raise
         except ModelFailure:
-            self._pace.answered(time.monotonic())
+            self.seats.answered()
             raise
         except TimeoutError:
             # Cut short by the deliberation's own limit, it says nothing about the provider.
             if patience >= request.timeout:
-                self._failed(f"no answer within {patience:g} s")
+                self.seats.failed(f"no answer within {patience:g} s")
             raise
-        self._pace.answered(time.monotonic(), reply.usage.total)
+        self.seats.answered(reply.usage.total)
         price = self._prices.get(request.model)
         return reply if price is None else replace(reply, usd=price.usd(reply.usage))
 
@@ -96,10 +96,9 @@ class Queued:
         async with asyncio.timeout(patience):
             return await self.road.complete(request)
 
-    def _failed(self, why: str) -> None:
-        self._pace.failed(time.monotonic(), why)
-        if (given_up := self._pace.given_up) is not None:
-            self.seats.dismiss(given_up)
+
+ProviderKey = tuple[str | None, ...]
+"""What has limits of its own: the road, an address, the name of a key's variable and, for some, the model."""
 
 
 class Providers:
@@ -114,6 +113,7 @@ class Providers:
         prices: Mapping[str, Price] | None = None,
         tracing: Tracing | None = None,
         say: Callable[[str], None] | None = None,
+        places: Callable[[ProviderKey], Places] | None = None,
     ) -> None:
         self.prices = prices or {}
         self.tracing = tracing or configured()
@@ -121,13 +121,19 @@ class Providers:
         self._rpm = rpm
         self._tpm = tpm
         self._say = say or _on_stderr
-        self._open: dict[tuple[str | None, ...], Queued] = {}
+        self._places = places
+        """Where a provider's limits are kept elsewhere, for all who ask it."""
+        self._open: dict[ProviderKey, Queued] = {}
         self._known: dict[ModelSettings, Queued] = {}
 
     def get(self, settings: ModelSettings) -> Queued:
         if settings not in self._known:
             self._known[settings] = self._opened(settings)
         return self._known[settings]
+
+    def at(self, key: ProviderKey) -> Queued:
+        """The provider that was opened under this key."""
+        return self._open[key]
 
     def _opened(self, settings: ModelSettings) -> Queued:
         model = settings.model or "local"
@@ -140,8 +146,11 @@ class Providers:
             model if road.per_model else None,
         )
         if key not in self._open:
+            opened = road.connect(settings)
+            # A road with a limit of its own has its model in this process: others have theirs.
+            shared = None if hasattr(opened, "at_once") else self._places
             self._open[key] = Queued(
-                road.connect(settings),
+                opened,
                 self._in_flight,
                 name=_name(settings.base_url) if settings.base_url else model,
                 rpm=self._rpm,
@@ -149,6 +158,7 @@ class Providers:
                 prices=self.prices,
                 tracing=self.tracing,
                 say=self._say,
+                places=None if shared is None else shared(key),
             )
         return self._open[key]
 

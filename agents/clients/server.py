@@ -12,10 +12,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 import aiohttp
+from pydantic_core import from_json
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
-from ..model import ModelFailure, Reply, Request, TransientFailure, Usage
+from ..model import ModelFailure, Reply, Request, TransientFailure, Usage, quoted
 from .roads import Road
 
 _BUSY = {408, 409, 425, 429}
@@ -87,9 +88,11 @@ class ServerProvider:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=self.connections),
                 timeout=aiohttp.ClientTimeout(total=None),
+                headers=self._headers,
+                cookie_jar=aiohttp.DummyCookieJar(),
             )
         try:
-            async with self._session.post(self._url, data=body, headers=self._headers) as response:
+            async with self._session.post(self._url, data=body) as response:
                 return response.status, response.headers, await response.read()
         except (aiohttp.ClientError, OSError) as error:
             raise TransientFailure(f"{type(error).__name__}: {error}"[:300]) from None
@@ -102,21 +105,20 @@ class ServerProvider:
 
 
 def _body(request: Request, form: _Format) -> bytes:
-    body: dict[str, Any] = {
-        "model": request.model.partition("/")[2],
-        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
-        **{name: value for name, value in request.settings.items() if name != "base_url"},
-    }
-    if "seed" in body:
+    # The brief and the schema are the longest parts and come again: their JSON is spliced in, not made again.
+    messages = ", ".join(f'{{"role": "{m.role}", "content": {m.quoted}}}' for m in request.messages)
+    parts = [f'"model": {quoted(request.model.partition("/")[2])}, "messages": [{messages}]']
+    settings = {name: value for name, value in request.settings.items() if name != "base_url"}
+    if "seed" in settings:
         # With one seed for all, every repeat would be the same answer.
-        body["seed"] += request.repeat
-    text = json.dumps(body)
+        settings["seed"] += request.repeat
+    if settings:
+        parts.append(json.dumps(settings)[1:-1])
     if request.schema is not None and form != "text":
-        # The schema is the longest part and always the same: its text is spliced in, not made again.
         named = f'{{"name": "answer", "strict": true, "schema": {request.schema.text}}}'
         wanted = f', "json_schema": {named}' if form == "json_schema" else ""
-        text = f'{text[:-1]}, "response_format": {{"type": "{form}"{wanted}}}}}'
-    return text.encode()
+        parts.append(f'"response_format": {{"type": "{form}"{wanted}}}')
+    return f"{{{', '.join(parts)}}}".encode()
 
 
 def _about_format(raw: bytes) -> bool:
@@ -153,10 +155,18 @@ def retry_after(header: str | None) -> float | None:
         return None
 
 
+def _read(raw: bytes) -> Any:
+    try:
+        return from_json(raw)
+    except ValueError:
+        # Half of a surrogate pair is no text to pydantic, and a model may well be cut off in the middle of one.
+        return json.loads(raw)
+
+
 def _reply(raw: bytes, seconds: float) -> Reply | None:
     """The answer in the protocol's form; None where it is something else."""
     try:
-        answer = json.loads(raw)
+        answer = _read(raw)
         choice = answer["choices"][0]
         message = choice["message"]
         usage = answer.get("usage") or {}

@@ -11,7 +11,7 @@ from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_agentchat.teams import MagenticOneGroupChat
 from autogen_core import CancellationToken
 
-from ...agents.clients.autogen import DoorClient, unlogged
+from ...agents.clients.autogen import DoorClient, unlogged, untraced
 from ...personas.jury import Seat
 from .magentic_chair import Chair
 from .magentic_floor import Floor, Heard
@@ -60,6 +60,7 @@ async def sit(floor: Floor, chair: Chair) -> None:
             max_stalls=1,
             final_answer_prompt=chair.final_prompt,
         )
+        untraced(team)
         sitting = asyncio.ensure_future(team.run(task=floor.task))
         try:
             await asyncio.shield(sitting)

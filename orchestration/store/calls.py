@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Mapping
 from functools import lru_cache
 
-from ...agents.model import Reply, Request, Usage
+from ...agents.model import Reply, Request, Usage, digest, quoted
 from .database import Row, Write
 from .location import without_password
 from .redaction import address_of, opened, seal
@@ -60,13 +59,12 @@ def writes_of(
         call = (_ADD_CALL, (place, asked, json.dumps(""), *spent))
         return [call, (_ADD_SEALED, (place, seal(reply.text, key)))]
     call = (_ADD_CALL, (key, asked, json.dumps(reply.text), *spent))
-    return [*((_ADD_TEXT, (name, json.dumps(text))) for name, text in texts.items()), call]
+    return [*((_ADD_TEXT, (name, quoted(text))) for name, text in texts.items()), call]
 
 
-@lru_cache(maxsize=1024)
 def text_hash(text: str) -> str:
-    """The content address of a text, whatever is in it; empty for none."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
+    """The content address of a text; empty for none."""
+    return digest(text) if text else ""
 
 
 def reply_of(row: Row, *, sealed_with: str | None = None) -> Reply:

@@ -7,7 +7,7 @@ import re
 import struct
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -27,8 +27,6 @@ PATIENCE = 60.0
 """Seconds to wait for a server that went away in the middle."""
 TIMEOUT = 30.0
 """Seconds without an answer after which the server counts as gone."""
-CHUNKS = (64, 16, 4, 1)
-"""How many rows or queries one statement holds: few sizes, so that each is prepared once."""
 
 _GONE = (InterfaceError, OSError, struct.error)
 _PASSING = ("08", "57P", "53300")
@@ -139,17 +137,6 @@ class Line:
                 self._session.script("ROLLBACK")
             except (*_GONE, DatabaseError):
                 self.close()
-
-
-def in_chunks(many: Sequence[Done]) -> list[Sequence[Done]]:
-    """The sequence cut into the few sizes that statements are prepared for."""
-    chunks: list[Sequence[Done]] = []
-    at = 0
-    while at < len(many):
-        size = next(size for size in CHUNKS if size <= len(many) - at)
-        chunks.append(many[at : at + size])
-        at += size
-    return chunks
 
 
 def _named(sql: str) -> str:

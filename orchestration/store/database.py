@@ -46,11 +46,3 @@ class Database(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-def by_statement(writes: Sequence[Write]) -> dict[str, list[Values]]:
-    """The values by statement, statements in the order in which they first come."""
-    grouped: dict[str, list[Values]] = {}
-    for statement, values in writes:
-        grouped.setdefault(statement, []).append(values)
-    return grouped

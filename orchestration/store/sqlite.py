@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...rubrics.errors import VenireError
-from .database import Row, Values, Write, by_statement
+from .database import Row, Values, Write
+from .statements import made_together
 
 FILE = "record.sqlite"
 _LOCK = ".lock"
@@ -101,8 +102,8 @@ class SqliteDatabase:
         connection = self._writing
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for statement, many in by_statement(writes).items():
-                connection.executemany(statement, many)
+            for statement, values in made_together(writes):
+                connection.execute(statement, values)
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             if connection.in_transaction:

@@ -80,6 +80,13 @@ class Store:
                 await asyncio.to_thread(thread.stop)
         self.release()
 
+    def shut(self) -> None:
+        """`close`, for code outside an event loop."""
+        for thread in (self._writer, self._asker):
+            if thread is not None:
+                thread.stop()
+        self.release()
+
     def release(self) -> None:
         """Let go of a run that was opened for reading."""
         self._database.close()
@@ -103,6 +110,9 @@ class Store:
         self._texts.update(dict.fromkeys(fresh))
         while len(self._texts) > _TEXTS:
             del self._texts[next(iter(self._texts))]
+
+    def forgo(self, key: str) -> None:
+        """Nothing was promised for the call with this key."""
 
     # Arms, cases, transcripts
 
