@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from .pooling import pooled
 from .statistics.alpha import LEVELS, Level, krippendorff_alpha
 from .statistics.bands import band
 from .statistics.bootstrap import Bootstrap
@@ -15,6 +16,7 @@ from .statistics.correlation import kendall, pearson, spearman
 from .statistics.error import mae, offset, rmse
 from .statistics.estimate import Estimate, undefined
 from .statistics.fleiss import fleiss_kappa
+from .statistics.generalised_icc import absolute_icc
 from .statistics.gwet import gwet_ac
 from .statistics.icc import FORMS, icc
 from .statistics.kappa import cohen_kappa
@@ -79,8 +81,8 @@ def agreement(
 
     A coefficient that does not fit an attribute's level is NaN with a note. Where the level is not declared,
     text is nominal and numbers get every coefficient that numbers allow. Of several rounds the last counts.
-    "Overall" pools attributes, a case's attributes being drawn together; with levels that differ it goes by
-    the weakest.
+    "Overall" pools the attributes that share one scale, a case's attributes being drawn together, and is NaN
+    with a note where no two do. ICC(2) has its F interval up to twenty cases and the generalised one beyond.
 
     Args:
         ratings: Columns `case`, `rater`, `attribute`, `value`, and perhaps `round`.
@@ -105,7 +107,7 @@ def agreement(
     raters = (
         pd.concat(outliers, ignore_index=True) if outliers else pd.DataFrame(columns=["attribute", "rater"])
     )
-    return Agreement(attributes, _overall(parts, attributes, declared, seed, resamples), raters)
+    return Agreement(attributes, _overall(parts, attributes, declared, scales, seed, resamples), raters)
 
 
 def last_round(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -128,21 +130,24 @@ def _overall(
     parts: dict[str, pd.DataFrame],
     attributes: dict[str, Estimates],
     declared: dict[str, str | None],
+    scales: Mapping[str, Sequence[Value]],
     seed: int,
     resamples: int,
 ) -> Estimates:
     if len(attributes) == 1:
         return next(iter(attributes.values()))
-    text = {_is_text(part["value"]) for part in parts.values()}
-    if len(text) != 1:
-        why = "no ratings" if not text else "some attributes are text and some are numbers; they do not pool"
-        return {name: undefined(why, method=name) for name in COEFFICIENTS}
-    known = [level for level in declared.values() if level]
-    weakest = min(known, key=lambda level: RANK[level]) if known else None
-    table = pd.concat(parts.values())
+    names, note = pooled(parts, declared, scales)
+    if not names:
+        return {name: undefined(note, method=name) for name in COEFFICIENTS}
+    table = pd.concat([parts[name] for name in names])
     unit = table["case"].astype(str) + "\x1f" + table["attribute"].astype(str)
-    pooled = table.assign(cluster=table["case"], case=unit)
-    return _coefficients(pooled, weakest, None, seed, resamples, by="cluster")
+    rows = table.assign(cluster=table["case"], case=unit)
+    found = _coefficients(
+        rows, declared[names[0]], scales.get(names[0]) or None, seed, resamples, by="cluster"
+    )
+    return {
+        name: replace(each, note="; ".join(filter(None, (each.note, note)))) for name, each in found.items()
+    }
 
 
 def _coefficients(
@@ -156,7 +161,7 @@ def _coefficients(
     distinct = int(ratings["value"].nunique())
     level = "nominal" if level is None and _is_text(ratings["value"]) else level
     found = {}
-    for name, measure in _measures(scale).items():
+    for name, measure in _measures(scale, seed).items():
         unfit = _unfit(name, level, distinct, ratings, scale)
         if unfit:
             found[name] = undefined(unfit, method=name, n=int(ratings["case"].nunique()))
@@ -167,8 +172,11 @@ def _coefficients(
     return found
 
 
-def _measures(scale: Sequence[Value] | None) -> dict[str, Callable[..., Estimate]]:
+def _measures(scale: Sequence[Value] | None, seed: int) -> dict[str, Callable[..., Estimate]]:
     measures: dict[str, Callable[..., Estimate]] = {form: partial(icc, form=form) for form in FORMS}
+    measures |= {
+        form: partial(absolute_icc, form=form, rng=np.random.default_rng(seed)) for form in ("icc2", "icc2k")
+    }
     measures |= {f"alpha_{level}": partial(krippendorff_alpha, level=level) for level in LEVELS}
     measures |= {
         "ac1": partial(gwet_ac, categories=scale),

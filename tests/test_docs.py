@@ -35,6 +35,43 @@ def test_the_python_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: py
     assert namespace["found"]
 
 
+def test_the_page_on_comparing_does_and_says_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evals").symlink_to(ROOT / "evals")
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    printed = ""
+    for kind, text in blocks("docs/compare.md"):
+        for line in text.splitlines() if kind == "sh" else []:
+            ended = venire(*shlex.split(line.removeprefix("venire ")), cwd=tmp_path)
+            assert ended.returncode == 0, ended.stderr
+            printed += ended.stdout
+        if kind == "python":
+            exec(compile(text, "docs/compare.md", "exec"), namespace)
+
+    page = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
+    quoted = [" ".join(said.split()) for said in re.findall(r"^- (lens-jury .*?\.)$", page, re.M | re.S)]
+    assert len(quoted) == 2
+    for sentence in quoted:
+        assert sentence in printed
+    assert (tmp_path / "report/report.html").exists() and namespace["found"]
+
+
+def test_the_page_on_statistics_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ratings.csv").write_bytes((ROOT / "evals/demo/labels.csv").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for kind, text in blocks("docs/statistics.md"):
+        if kind == "python":
+            exec(compile(text, "docs/statistics.md", "exec"), namespace)
+
+    columns = re.findall(r"^found\.(\w+)  # (.+)$", (ROOT / "docs/statistics.md").read_text(), re.M)
+    assert [name for name, _ in columns] == ["table", "raters"]
+    for name, listed in columns:
+        assert set(listed.split(", ")) == set(getattr(namespace["found"], name).columns)
+
+
 @pytest.mark.parametrize("page", ["docs/rubrics.md", "docs/juries.md", "docs/personas.md"])
 def test_files_and_commands_of_a_page_do_what_it_says(tmp_path: Path, page: str) -> None:
     files = 0

@@ -1,5 +1,6 @@
 """Krippendorff's alpha: agreement of any number of raters, at any level, with gaps."""
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -56,6 +57,9 @@ def alpha_of(grid: Matrix, *, level: Level, bootstrap: Bootstrap) -> Estimate:
             f"ratio alpha needs values of zero or more; the ratings hold {scale[0]:g}",
             remedy="use the interval level",
         )
+    if level == "ratio" and bootstrap.kind == "expanded":
+        # Two low values are far apart at this level, so that a few cases near zero carry it.
+        bootstrap = replace(bootstrap, kind="heavy")
     return bootstrap.estimate(
         alpha_coefficient(scale, level), grid, method=method, otherwise="expected disagreement is zero"
     )

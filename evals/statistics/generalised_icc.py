@@ -5,9 +5,25 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from .bootstrap import Bootstrap
 from .estimate import Estimate
-from .icc import NAMES, icc_of, mean_squares
+from .icc import F_HOLDS, NAMES, icc, icc_of, mean_squares
 from .matrix import matrix
+
+
+def absolute_icc(
+    ratings: pd.DataFrame,
+    *,
+    rng: np.random.Generator,
+    form: Literal["icc2", "icc2k"] = "icc2",
+    bootstrap: Bootstrap | None = None,
+) -> Estimate:
+    """ICC(2,1) or ICC(2,k) with an interval that holds: the F interval up to twenty cases, the generalised one beyond.
+
+    With `bootstrap`, cases are resampled instead, which takes the raters as given: it says nothing of others.
+    """
+    plain = icc(ratings, form=form, bootstrap=bootstrap)
+    return plain if bootstrap or plain.n <= F_HOLDS else generalised_icc(ratings, rng=rng, form=form)
 
 
 def generalised_icc(

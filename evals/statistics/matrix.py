@@ -14,6 +14,8 @@ IntArray = npt.NDArray[np.int64]
 Value = float | str
 
 COLUMNS = ("case", "rater", "value")
+LARGEST = 1e75
+"""Beyond this, the fourth power of a rating may be no number."""
 
 
 class InvalidRatings(VenireError):
@@ -93,16 +95,16 @@ def matrix(ratings: pd.DataFrame, *, by: str = "case") -> Matrix:
         raise InvalidRatings(
             f"the ratings have no column {absent[0]!r}", remedy=f"give the columns {', '.join(COLUMNS)}"
         )
-    known = ratings["value"].notna().to_numpy()
+    known = pd.notna(ratings["value"].to_numpy())
     given = ratings if known.all() else ratings.loc[known]
     values, labels = _values(given["value"])
-    row, cases = pd.factorize(given["case"])
-    column, raters = _sorted_codes(given["rater"])
+    row, cases = pd.factorize(given["case"].to_numpy())
+    column, raters = _sorted_codes(given["rater"].to_numpy())
     cell = row * len(raters) + column
     if len(cell) and np.bincount(cell).max() > 1:
         twice = given[pd.Series(cell, index=given.index).duplicated()].iloc[0]
         raise InvalidRatings(
-            f"rater {twice['rater']!r} rated case {twice['case']!r} more than once",
+            f"rater {str(twice['rater'])!r} rated case {str(twice['case'])!r} more than once",
             remedy="keep one rating for each case, rater and attribute (the last round, or a median)",
         )
     grid = np.full((len(cases), len(raters)), np.nan)
@@ -145,7 +147,7 @@ def _refuse(strangers: Sequence[Value], categories: Sequence[Value]) -> None:
         )
 
 
-def _sorted_codes(names: "pd.Series") -> tuple[IntArray, tuple[str, ...]]:
+def _sorted_codes(names: npt.NDArray[np.generic]) -> tuple[IntArray, tuple[str, ...]]:
     """Each row's position among the distinct names, which are sorted as text."""
     codes, distinct = pd.factorize(names)
     texts = [str(name) for name in distinct]
@@ -159,8 +161,11 @@ def _values(column: "pd.Series") -> tuple[FloatArray, tuple[str, ...] | None]:
     """The values as floats, with the labels behind them when they were text."""
     if pd.api.types.is_numeric_dtype(column.dtype):
         values = column.to_numpy(dtype=float)
-        if np.isinf(values).any():
-            raise InvalidRatings("a rating is infinite", remedy="give finite numbers, or leave it blank")
+        if len(values) and np.nanmax(np.abs(values), initial=0.0) > LARGEST:
+            raise InvalidRatings(
+                f"a rating is infinite, or larger than {LARGEST:g}",
+                remedy="give numbers of a usual size, or leave it blank",
+            )
         return values, None
     numbers = pd.to_numeric(column, errors="coerce")
     if not numbers.isna().any():

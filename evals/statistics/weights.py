@@ -25,5 +25,5 @@ def agreement_weights(scale: FloatArray, weighting: Weighting) -> FloatArray:
         steps = np.abs(np.subtract.outer(np.arange(q), np.arange(q)))
         apart = steps * (steps + 1) / 2
     else:
-        apart = np.abs(np.subtract.outer(scale, scale)) ** {"linear": 1, "quadratic": 2}[weighting]
-    return 1 - apart / apart.max()
+        apart = np.abs(np.subtract.outer(scale, scale))
+    return 1 - (apart / apart.max()) ** (2 if weighting == "quadratic" else 1)

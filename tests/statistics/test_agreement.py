@@ -7,6 +7,7 @@ import pytest
 from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, by_rater, long
 
 from venire.evals.coefficients import COEFFICIENTS, agreement
+from venire.evals.statistics.icc import icc
 from venire.evals.statistics.matrix import InvalidRatings
 
 NAMES = [
@@ -115,6 +116,54 @@ def test_attributes_that_do_not_pool_say_so():
     mixed = pd.concat([of([[1, 2], [2, 2]], "a"), of([["x", "y"], ["y", "y"]], "b")])
 
     assert "do not pool" in agreement(mixed, resamples=20).overall["percent"].note
+
+
+def test_overall_leaves_out_what_is_on_another_scale():
+    rng = np.random.default_rng(1)
+    score, flag = rng.integers(1, 6, (30, 2)), rng.integers(0, 2, (30, 2))
+    likert = pd.concat([of(score, "accurate"), of(np.maximum(score - 1, 2), "thorough")])
+    both = agreement(likert, resamples=50)
+    mixed = agreement(pd.concat([likert, of(flag, "stigma")]), resamples=50)
+
+    assert mixed.overall["icc3k"].value == both.overall["icc3k"].value
+    assert "pools accurate, thorough" in mixed.overall["icc3k"].note
+    assert "stigma left out, on another scale" in mixed.overall["icc3k"].note
+    assert "none is declared" in both.overall["icc3k"].note
+
+
+def test_declared_scales_decide_what_pools():
+    rng = np.random.default_rng(2)
+    both = pd.concat([of(rng.integers(1, 4, (20, 2)), "a"), of(rng.integers(1, 4, (20, 2)), "b")])
+    five, three = [1, 2, 3, 4, 5], [1, 2, 3]
+    same = agreement(both, categories={"a": five, "b": five}, resamples=50)
+    apart = agreement(both, categories={"a": five, "b": three}, resamples=50)
+    leveled = agreement(both, levels={"a": "ordinal", "b": "interval"}, resamples=50)
+
+    assert same.overall["percent"].defined and same.overall["percent"].note == ""
+    for found in (apart, leveled):
+        assert all(math.isnan(each.value) and "share a scale" in each.note for each in found.overall.values())
+
+
+def test_pooled_ac2_counts_the_whole_scale():
+    rows = [[4, 5], [5, 5], [4, 4], [5, 4]]
+    both = pd.concat([of(rows, "a"), of(rows, "b")])
+    scale = {"a": [1, 2, 3, 4, 5], "b": [1, 2, 3, 4, 5]}
+    found = agreement(both, categories=scale, resamples=50)
+
+    assert found.overall["ac2"].value == pytest.approx(found.attributes["a"]["ac2"].value)
+
+
+def test_icc2_has_the_interval_that_holds():
+    """The published one up to twenty cases; beyond, one that knows how little four raters say of others."""
+    rng = np.random.default_rng(8)
+    rows = rng.normal(0, 1, (300, 1)) + np.array([-0.7, 0, 0.2, 0.7]) + rng.normal(0, 0.5, (300, 4))
+    few, many = (agreement(of(table), resamples=20).overall for table in (SHROUT_FLEISS, rows))
+
+    for form in ("icc2", "icc2k"):
+        assert "F interval" in few[form].method and "generalised" in many[form].method
+        assert few[form].note == many[form].note == ""
+        assert many[form].low < icc(long(rows), form=form).low
+    assert (round(few["icc2"].low, 2), round(few["icc2"].high, 2)) == (0.02, 0.76)
 
 
 def test_the_last_round_counts():

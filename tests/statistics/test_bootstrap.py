@@ -4,13 +4,14 @@ import pytest
 from rating_tables import KRIPPENDORFF, boot, by_rater, long
 from scipy import stats
 
-from venire.evals.statistics.alpha import krippendorff_alpha
-from venire.evals.statistics.bootstrap import Bootstrap
+from venire.evals.statistics.alpha import alpha_coefficient, krippendorff_alpha
+from venire.evals.statistics.bootstrap import Bootstrap, OfSums
 from venire.evals.statistics.correlation import pearson
 from venire.evals.statistics.error import offset
 from venire.evals.statistics.icc import icc
-from venire.evals.statistics.matrix import matrix
+from venire.evals.statistics.matrix import matrix, on_scale
 from venire.evals.statistics.percent import percent_agreement
+from venire.evals.statistics.resamples import resamples
 
 
 def normal_pairs(n: int = 60) -> np.ndarray:
@@ -107,3 +108,52 @@ def test_unanimity_still_leaves_doubt():
 
     assert found.value == found.high == 1
     assert found.low == pytest.approx(0.7225, abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [5, 32, 60, 360])
+def test_resamples_are_multinomial(n):
+    """Each row holds n draws, a case's count is binomial, and two cases' counts pull against each other."""
+    rng, rows = np.random.default_rng(n), 720_000 // n
+    counts = np.concatenate(list(resamples(rng, np.ones(n, dtype=np.int64), rows))).astype(float)
+
+    assert counts.shape == (rows, n) and (counts.sum(axis=1) == n).all()
+    seen = np.bincount(counts.astype(int).ravel(), minlength=7)[:7] / counts.size
+    wanted = stats.binom.pmf(np.arange(7), n, 1 / n)
+    assert seen == pytest.approx(wanted, abs=4 * np.sqrt(0.25 / counts.size))
+    assert counts.var(axis=0).mean() == pytest.approx(1 - 1 / n, rel=0.02)
+    # The mean product of neighbours is 1 - 1/n; its standard error is about one in the root of all pairs.
+    neighbours = (counts[:, :-1] * counts[:, 1:]).mean()
+    assert neighbours == pytest.approx(1 - 1 / n, abs=4 / np.sqrt(counts.size))
+    assert counts.mean(axis=0) == pytest.approx(np.ones(n), abs=5 / np.sqrt(rows))
+
+
+def test_kinds_of_cases_are_drawn_as_often_as_they_occur():
+    frequency = np.array([1, 2, 3, 1, 1] * 12)
+    rows = np.concatenate(list(resamples(np.random.default_rng(0), frequency, 20_000)))
+
+    assert (rows.sum(axis=1) == frequency.sum()).all()
+    assert rows.mean(axis=0) == pytest.approx(frequency, abs=5 * np.sqrt(3 / 20_000))
+    assert rows.var(axis=0) == pytest.approx(frequency * (1 - frequency / frequency.sum()), rel=0.06)
+
+
+def test_totals_of_whole_numbers_are_exact_in_single_precision():
+    rng = np.random.default_rng(4)
+    sums = rng.integers(-900, 900, (300, 11)).astype(float)
+    weights = np.concatenate(list(resamples(rng, np.ones(300, dtype=np.int64), 50)))
+    for scale in (1.0, 0.1, 1e6):
+        found = OfSums(sums * scale, lambda total: total[:, 0]).totals([weights], 300)
+        assert found == pytest.approx(weights.astype(float) @ (sums * scale), rel=1e-12)
+
+
+def test_few_degrees_of_freedom_widen_an_interval():
+    """Ratio alpha of ratings in which three cases of forty carry all disagreement."""
+    rows = [[5, 5]] * 20 + [[4, 4]] * 17 + [[1, 3], [1, 5], [2, 5]]
+    grid, scale = on_scale(matrix(long(rows)))
+    coefficient = alpha_coefficient(scale, "ratio")
+    plain, heavy = (
+        boot(4000, kind=kind).estimate(coefficient, grid, method="", otherwise="")
+        for kind in ("expanded", "heavy")
+    )
+
+    assert heavy.low < plain.low
+    assert "kurtosis" in krippendorff_alpha(long(rows), level="ratio", bootstrap=boot()).method

@@ -146,6 +146,15 @@ def test_a_value_off_the_scale_is_refused():
         cohen_kappa(long([["yes", "no"], ["maybe", "no"]]), categories=["yes", "no"], bootstrap=boot())
 
 
+def test_ratings_too_large_to_square_are_refused_and_minute_ones_are_weighed():
+    with pytest.raises(InvalidRatings, match="larger than"):
+        icc(long([[1e300, 1], [2, 3]]))
+    found = cohen_kappa(long([[1e-300, 2e-300], [3e-300, 3e-300]]), weighting="quadratic", bootstrap=boot())
+    assert found.value == pytest.approx(
+        cohen_kappa(long([[1, 2], [3, 3]]), weighting="quadratic", bootstrap=boot()).value
+    )
+
+
 def test_an_infinite_rating_is_refused():
     with pytest.raises(InvalidRatings, match="infinite"):
         icc(long([[1, 2], [np.inf, 2]]))

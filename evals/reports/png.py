@@ -1,0 +1,34 @@
+"""Figures as PNG, for programs that take no SVG: black ink on white, at twice the size."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from ...rubrics.errors import MissingExtra, VenireError
+
+ZOOM = 2
+PAPER = "#ffffff"
+PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" font-family="sans-serif">{}</svg>'
+
+
+def check() -> None:
+    """Make sure that figures, their words among them, can be drawn here.
+
+    Raises:
+        MissingExtra: The package that draws is not installed.
+        VenireError: The system has no font, so that figures would be without words.
+    """
+    if find_spec("resvg_py") is None:
+        raise MissingExtra("PNG figures need resvg", remedy="pip install 'venire[png]'")
+    if png(PROBE.format('<text y="16">x</text>')) == png(PROBE.format("")):
+        raise VenireError(
+            "no font was found to write the figures' words with",
+            remedy="install one (Debian: apt install fonts-dejavu-core), or use the SVG figures",
+        )
+
+
+def png(svg: str) -> bytes:
+    """The figure as a picture; what takes the page's colour is black."""
+    import resvg_py
+
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, background=PAPER, zoom=ZOOM))
