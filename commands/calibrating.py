@@ -1,0 +1,113 @@
+"""Calibration to people: calibrate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .options import JSON, RESAMPLES, console, location, print_json
+
+
+@click.command()
+@click.argument("source", type=location, metavar="RUN|CALIBRATION.json")
+@click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases of RUN.")
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@click.option("--arm", help="Only this arm of RUN.")
+@click.option(
+    "--method",
+    type=click.Choice(["isotonic", "linear", "ordinal"]),
+    default="isotonic",
+    show_default=True,
+    help="The kind of curve.",
+)
+@click.option("--direct", is_flag=True, help="Calibrate the verdict as it is, not juror by juror.")
+@click.option(
+    "--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Of the cross-validation."
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.json", help="Keep the curves here."
+)
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
+@click.option("--apply", "target", type=location, metavar="RUN", help="Calibrate the scores of this run.")
+@click.option(
+    "--scores", type=click.Path(path_type=Path), metavar="FILE.csv", help="Where --apply writes them."
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@RESAMPLES
+@JSON
+def calibrate(
+    source: Path | str,
+    human: Path | None,
+    wide: bool,
+    arm: str | None,
+    method: str,
+    direct: bool,
+    folds: int,
+    output: Path | None,
+    report: Path | None,
+    target: Path | str | None,
+    scores: Path | None,
+    seed: int,
+    resamples: int,
+    as_json: bool,
+) -> None:
+    """Learn from people's ratings what each juror's score is worth; check it out of fold, keep it, apply it.
+
+    With a calibration that was kept before in place of RUN, only --apply is left to do.
+    """
+    if scores is not None and target is None:
+        raise click.UsageError("--scores holds what --apply makes: say which run to apply it to")
+    kept = isinstance(source, Path) and source.suffix == ".json"
+    if kept and (human or output or report or target is None):
+        raise click.UsageError("a kept calibration can only be applied: give --apply RUN, and no --human")
+    if not kept and human is None:
+        raise click.UsageError("calibration learns from people: give --human RATINGS")
+    from ..evals.calibration import apply, load_calibration
+    from ..evals.calibration import calibrate as calibrated
+    from ..evals.reports.calibration_page import (
+        applied_table,
+        calibration_json,
+        calibration_page,
+        calibration_table,
+    )
+
+    found = None
+    if human is None:
+        saved = load_calibration(source)
+    else:
+        found = calibrated(
+            source,
+            human,
+            arm=arm,
+            method=method,
+            direct=direct,
+            folds=folds,
+            wide=wide,
+            seed=seed,
+            resamples=resamples,
+        )
+        saved = found.saved
+    applied = apply(saved, target) if target is not None else None
+    if found is not None and output is not None:
+        found.save(output)
+        click.echo(f"written: {output}", err=True)
+    if found is not None and report is not None:
+        report.write_text(calibration_page(found), encoding="utf-8")
+        click.echo(f"written: {report}", err=True)
+    if applied is not None and scores is not None:
+        applied.scores.to_csv(scores, index=False)
+        click.echo(f"written: {scores}", err=True)
+    if as_json:
+        print_json(calibration_json(str(source), found, applied))
+        return
+    if found is not None:
+        console().print(calibration_table(found))
+        for sentence in found.section.sentences:
+            click.echo(f"- {sentence}")
+        for note in (*found.evidence.notes, *found.section.notes):
+            click.echo(f"  note: {note}")
+    if applied is not None:
+        console().print(applied_table(applied))
+        for note in applied.notes:
+            click.echo(f"  note: {note}")

@@ -1,0 +1,102 @@
+"""A jury's calibration: one curve for each juror and attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ...rubrics.errors import VenireError
+from ..statistics.matrix import FloatArray, InvalidRatings
+from .curve import Curve, column
+from .isotonic import IsotonicCurve
+from .linear import LinearCurve
+from .ordinal import OrdinalCurve
+
+Method = Literal["isotonic", "linear", "ordinal"]
+METHODS: Mapping[str, type[Curve]] = {
+    "isotonic": IsotonicCurve,
+    "linear": LinearCurve,
+    "ordinal": OrdinalCurve,
+}
+Ends = tuple[float, float]
+
+
+class JuryCalibrator(BaseEstimator):  # type: ignore[misc]
+    """Learns, from cases that people scored, what each juror's score of each attribute is worth.
+
+    Args:
+        ends: By attribute, the ends of its scale. What is not among them is not calibrated.
+        method: The kind of curve.
+        least: Labelled cases that a juror needs in an attribute to have a curve there.
+    """
+
+    curves_: dict[tuple[str, str], Curve]
+    """By juror and attribute."""
+    cases_: dict[tuple[str, str], int]
+    """How many labelled cases each juror has in each attribute, whether or not these made a curve."""
+
+    def __init__(self, ends: Mapping[str, Ends], *, method: str = "isotonic", least: int = 1) -> None:
+        self.ends = ends
+        self.method = method
+        self.least = least
+
+    def fit(self, X: pd.DataFrame, y: Any) -> Self:
+        """Learn a curve for each juror and attribute.
+
+        Args:
+            X: One row a vote: `case`, `juror`, `attribute`, `value`. Repeats of a juror are rows of their own.
+            y: What people gave, row by row; a row without a label or a value teaches nothing.
+        """
+        if self.method not in METHODS:
+            raise VenireError(
+                f"no method of calibration named {self.method!r}",
+                remedy=f"choose one of {', '.join(METHODS)}",
+            )
+        labels = column(y)
+        if len(labels) != len(X):
+            raise InvalidRatings(f"{len(X)} votes and {len(labels)} labels", remedy="give one label a vote")
+        known = X["value"].notna().to_numpy(bool) & ~np.isnan(labels)
+        taught = X[known].assign(label=labels[known])
+        self.curves_, self.cases_ = {}, {}
+        for (juror, attribute), votes in taught.groupby(["juror", "attribute"], sort=False):
+            pair = str(juror), str(attribute)
+            if pair[1] not in self.ends:
+                continue
+            low, high = self.ends[pair[1]]
+            self.cases_[pair] = votes["case"].nunique()
+            if self.cases_[pair] >= self.least:
+                self.curves_[pair] = METHODS[self.method](low=low, high=high).fit(
+                    votes["value"], votes["label"]
+                )
+        return self
+
+    def predict(self, X: pd.DataFrame) -> FloatArray:
+        """Each vote calibrated; NaN where its juror has no curve for its attribute, never the vote as it was."""
+        check_is_fitted(self)
+        found = np.full(len(X), np.nan)
+        rows = X.reset_index(drop=True)
+        for (juror, attribute), votes in rows.groupby(["juror", "attribute"], sort=False):
+            curve = self.curves_.get((str(juror), str(attribute)))
+            if curve is not None:
+                found[votes.index] = curve.predict(votes["value"])
+        return found
+
+
+def jury_means(votes: pd.DataFrame, values: FloatArray) -> pd.DataFrame:
+    """The jury's score of each attribute of each case: the mean over jurors who have a value, repeats averaged first.
+
+    Columns `case`, `attribute`, `value`, `jurors`; what no juror has a value for has no row.
+    """
+    given = votes[["case", "juror", "attribute"]].assign(value=values).dropna(subset=["value"])
+    by_juror = given.groupby(["case", "attribute", "juror"], sort=False)["value"].mean()
+    return (
+        by_juror.groupby(level=["case", "attribute"], sort=False)
+        .agg(["mean", "size"])
+        .reset_index()
+        .rename(columns={"mean": "value", "size": "jurors"})
+    )

@@ -1,0 +1,87 @@
+"""What calibration changed: offset, error, order and agreement with people, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..statistics.bootstrap import Bootstrap, Coefficient, Statistic
+from ..statistics.estimate import Estimate
+from ..statistics.matrix import FloatArray
+from .nearness import FLAT, MEASURES, Measure, grid, side
+
+Sides = tuple[str, str]
+
+
+class Change(NamedTuple):
+    """A measure of agreement on two sides, and the second's minus the first's on the same cases."""
+
+    measure: str
+    before: Estimate
+    after: Estimate
+    change: Estimate
+    p: float
+
+    def row(self, sides: Sides = ("before", "after")) -> dict[str, object]:
+        """The cells of a table; the two sides are named as told."""
+        return {
+            "measure": self.measure,
+            **_cells(sides[0], self.before),
+            **_cells(sides[1], self.after),
+            "change": self.change.value,
+            "low": self.change.low,
+            "high": self.change.high,
+            "p": self.p,
+            "n": self.change.n,
+            "note": self.change.note or self.after.note or self.before.note,
+        }
+
+
+def changes(
+    scores: pd.DataFrame,
+    *,
+    seed: int,
+    resamples: int,
+    sides: Sides = ("before", "after"),
+    measures: Iterable[str] = tuple(MEASURES),
+) -> list[Change]:
+    """Each measure of the two sides against `people`, over the rows that have all three.
+
+    Args:
+        scores: Columns `cluster`, `fold`, `people` and the two sides; what shares a cluster is resampled together,
+            and ranks are compared within a fold.
+        seed: Every measure sees the same resamples.
+    """
+    rows = grid(scores, sides)
+    why = FLAT if len(rows.cases) else "no case has the scores and a label"
+
+    def estimate(coefficient: Coefficient, name: str) -> tuple[Estimate, float]:
+        boot = Bootstrap(np.random.default_rng(seed), resamples)
+        return boot.tested(coefficient, rows, method=name, otherwise=why)
+
+    found = []
+    for name in measures:
+        measure = MEASURES[name]
+        (first, _), (second, _) = (estimate(_one(measure, number), name) for number in (0, 1))
+        apart, p = estimate(_between(measure), name)
+        found.append(Change(name, first, second, apart, p))
+    return found
+
+
+def _one(measure: Measure, number: int) -> Coefficient:
+    return lambda values: side(measure, values, number)
+
+
+def _between(measure: Measure) -> Coefficient:
+    def coefficient(values: FloatArray) -> Statistic:
+        first, second = (side(measure, values, number) for number in (0, 1))
+        return lambda weights: second(weights) - first(weights)
+
+    return coefficient
+
+
+def _cells(side: str, each: Estimate) -> dict[str, float]:
+    return {side: each.value, f"{side}_low": each.low, f"{side}_high": each.high}

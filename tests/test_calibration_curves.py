@@ -1,0 +1,169 @@
+"""Calibration curves: equal to other packages' own, monotone, within the scale, and scikit-learn's to clone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LinearRegression
+
+from venire import VenireError
+from venire.evals.calibration import IsotonicCurve, JuryCalibrator, LinearCurve, OrdinalCurve
+from venire.evals.calibration.calibrator import METHODS
+from venire.evals.calibration.folds import group_folds
+
+ENDS = {"low": 1.0, "high": 5.0}
+
+
+def pairs(seed: int, n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    label = rng.integers(1, 6, n).astype(float)
+    return np.clip(np.rint(2 + 0.5 * (label - 1) + rng.normal(0, 0.8, n)), 1, 5), label
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("between", [False, True], ids=["whole scores", "means of jurors"])
+def test_isotonic_curves_equal_scikit_learns_own(seed: int, between: bool) -> None:
+    score, label = pairs(seed)
+    if between:
+        score = score + np.random.default_rng(seed).integers(0, 3, len(score)) / 3
+    curve = IsotonicCurve(**ENDS).fit(score, label)
+    theirs = IsotonicRegression(y_min=1, y_max=5, out_of_bounds="clip").fit(score, label)
+    at = np.linspace(0, 6, 241)
+
+    np.testing.assert_allclose(curve.predict(at), theirs.predict(at), rtol=0, atol=1e-9)
+
+
+def test_a_line_equals_scikit_learns_own_where_it_stays_on_the_scale() -> None:
+    score, label = pairs(3)
+    curve = LinearCurve(**ENDS).fit(score, label)
+    theirs = LinearRegression().fit(score[:, None], label)
+    at = np.linspace(1, 5, 81)
+
+    assert (curve.slope_, curve.intercept_) == (
+        pytest.approx(theirs.coef_[0]),
+        pytest.approx(theirs.intercept_),
+    )
+    np.testing.assert_allclose(curve.predict(at), np.clip(theirs.predict(at[:, None]), 1, 5), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_proportional_odds_equal_statsmodels_own(seed: int) -> None:
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    score, label = pairs(seed, 200)
+    curve = OrdinalCurve(**ENDS, ridge=0.0).fit(score, label)
+    standard = (score - score.mean()) / score.std()
+    model = OrderedModel(label, standard[:, None], distr="logit")
+    theirs = model.fit(method="bfgs", disp=False)
+    at = np.unique(score)
+    chances = theirs.model.predict(theirs.params, ((at - score.mean()) / score.std())[:, None])
+
+    assert curve.slope_ == pytest.approx(theirs.params[0], abs=1e-3)
+    np.testing.assert_allclose(curve.predict(at), chances @ np.unique(label), atol=1e-3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(data=st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_no_curve_falls_or_leaves_the_scale(method: str, data: list[tuple[int, int]]) -> None:
+    score, label = np.array(data, dtype=float).T
+    found = METHODS[method](**ENDS).fit(score, label).predict(np.linspace(0, 6, 121))
+
+    assert (np.diff(found) >= -1e-9).all()
+    assert found.min() >= 1 and found.max() <= 5
+
+
+def test_the_ordinal_curve_keeps_every_rank_where_isotonic_merges_two() -> None:
+    score = np.repeat([1.0, 2, 3, 4, 5], 20)
+    label = np.concatenate([np.repeat(k, 20) for k in (1.0, 3, 2, 4, 5)])
+    merged, kept = (kind(**ENDS).fit(score, label).predict([2, 3]) for kind in (IsotonicCurve, OrdinalCurve))
+
+    assert merged[0] == merged[1]
+    assert kept[0] < kept[1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_juror_who_gives_one_score_gets_peoples_mean(method: str) -> None:
+    label = np.array([1.0, 2, 2, 5, 4, 4, 4, 3])
+    curve = METHODS[method](**ENDS).fit(np.full(8, 3.0), label)
+
+    assert curve.predict([1, 3, 5]) == pytest.approx([label.mean()] * 3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_juror_who_ranks_cases_backwards_gets_peoples_mean(method: str) -> None:
+    label = np.repeat([1.0, 2, 3, 4, 5], 6)
+    curve = METHODS[method](**ENDS).fit(6 - label, label)
+
+    assert curve.predict([1, 5]) == pytest.approx([3, 3])
+
+
+def test_the_ordinal_method_refuses_a_measurement() -> None:
+    many = np.linspace(0, 100, 60)
+
+    with pytest.raises(VenireError, match="60 different values"):
+        OrdinalCurve(low=0, high=100).fit(many, many)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_curves_are_scikit_learn_estimators(method: str) -> None:
+    score, label = pairs(1)
+    curve = METHODS[method](low=0.0, high=10.0)
+    twin = clone(curve)
+
+    assert twin.get_params() == curve.get_params() and twin.get_params()["high"] == 10
+    with pytest.raises(NotFittedError):
+        twin.predict([1.0])
+    assert not [name for name in vars(twin) if name.endswith("_")]
+    np.testing.assert_array_equal(
+        curve.fit(score[:, None], label).predict(score[:, None]), curve.predict(score)
+    )
+    assert curve.score(score, label) > 0.3
+
+
+def test_a_missing_score_stays_missing() -> None:
+    curve = IsotonicCurve(**ENDS).fit([1, 2, 3], [2, 3, 4])
+
+    assert np.isnan(curve.predict([np.nan])).all()
+    with pytest.raises(VenireError, match="missing"):
+        IsotonicCurve(**ENDS).fit([1, np.nan], [2, 3])
+    with pytest.raises(VenireError, match="2 scores and 1 labels"):
+        IsotonicCurve(**ENDS).fit([1, 2], [2])
+
+
+def test_a_jury_calibrator_has_a_curve_for_each_juror_and_attribute_and_clones() -> None:
+    score, label = pairs(2, 40)
+    votes = pd.DataFrame(
+        {
+            "case": range(80),
+            "juror": ["ana"] * 40 + ["ben"] * 40,
+            "attribute": "accurate",
+            "value": [*score, *score],
+        }
+    )
+    fitted = JuryCalibrator({"accurate": (1, 5)}, method="linear").fit(votes, [*label, *(6 - label)])
+    alone = LinearCurve(**ENDS).fit(score, label)
+
+    assert set(fitted.curves_) == {("ana", "accurate"), ("ben", "accurate")}
+    np.testing.assert_allclose(fitted.predict(votes)[:40], alone.predict(score))
+    assert clone(fitted).get_params()["method"] == "linear" and not hasattr(clone(fitted), "curves_")
+    strangers = votes.head(2).assign(juror="zoe")
+    assert np.isnan(fitted.predict(strangers)).all()
+    with pytest.raises(VenireError, match="no method of calibration named 'cubic'"):
+        JuryCalibrator({"accurate": (1, 5)}, method="cubic").fit(votes, [*label, *label])
+
+
+def test_folds_keep_groups_whole_and_nearly_equal() -> None:
+    rng = np.random.default_rng(4)
+    groups = rng.integers(0, 40, 200)
+    folds = group_folds(groups.tolist(), 5, rng)
+
+    assert all(len(set(folds[groups == group])) == 1 for group in set(groups.tolist()))
+    assert np.ptp(np.bincount(folds)) <= 3
+    assert set(group_folds(["a", "a", "b", "c"], 5, rng).tolist()) == {0, 1, 2}
