@@ -16,6 +16,21 @@ RESAMPLES = click.option(
     "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the bootstrap."
 )
 
+HARMFUL = click.option(
+    "--harmful",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.25,
+    show_default=True,
+    help="Share of a scale, from its bad end, that people's median lies in when they call a case harmful.",
+)
+MARGIN = click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.5,
+    show_default=True,
+    help="Share of a scale by which a score must be off people's median to be an error.",
+)
+
 
 def location(run: str) -> Path | str:
     """A run's directory, or the address of its database."""

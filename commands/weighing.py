@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .options import JSON, RESAMPLES, RUN, console, print_json
+from .options import HARMFUL, JSON, MARGIN, RESAMPLES, RUN, console, print_json
 
 
 @click.command()
@@ -16,27 +16,69 @@ from .options import JSON, RESAMPLES, RUN, console, print_json
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="A folder for the report, its tables and figures."
 )
+@click.option("--png", "pictures", is_flag=True, help="With -o: the figures as PNG too.")
+@click.option(
+    "--rescore", multiple=True, metavar="RATER", help="This rater is of a second panel; may be repeated."
+)
+@click.option(
+    "--families", type=click.Path(path_type=Path), help="YAML of names or patterns and the provider of each."
+)
+@HARMFUL
+@MARGIN
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES
 @JSON
 def compare(
-    run: Path | str, human: Path, wide: bool, output: Path | None, seed: int, resamples: int, as_json: bool
+    run: Path | str,
+    human: Path,
+    wide: bool,
+    output: Path | None,
+    pictures: bool,
+    rescore: tuple[str, ...],
+    families: Path | None,
+    harmful: float,
+    margin: float,
+    seed: int,
+    resamples: int,
+    as_json: bool,
 ) -> None:
     """The arms of RUN against people: who comes nearer, and whether that can be told from chance."""
     from ..evals import compare as compared
+    from ..evals.audits import Severity
+    from ..evals.audits.families import load_families
     from ..evals.tables import comparison_json, comparison_table
+    from ..rubrics.errors import VenireError
 
-    found = compared(run, human, wide=wide, seed=seed, resamples=resamples)
+    if pictures:
+        from ..evals.reports.png import check
+
+        if output is None:
+            raise VenireError("--png draws into a report's folder", remedy="name one with -o DIR")
+        check()
+    found = compared(
+        run,
+        human,
+        wide=wide,
+        seed=seed,
+        resamples=resamples,
+        severity=Severity(harmful, margin),
+        families=load_families(families) if families else None,
+        rescore=rescore,
+    )
     if output is not None:
         from ..evals.reports.files import write_report
 
-        click.echo(f"written: {write_report(found, output)}", err=True)
+        click.echo(f"written: {write_report(found, output, pictures=pictures)}", err=True)
     if as_json:
         print_json(comparison_json(found))
         return
     console().print(comparison_table(found))
     for sentence in found.sentences():
         click.echo(f"- {sentence}")
+    for section in found.sections:
+        click.secho(section.title, bold=True)
+        for sentence in section.sentences:
+            click.echo(f"- {sentence}")
 
 
 @click.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -14,6 +14,7 @@ import pandas as pd
 
 from ..orchestration.store import Store
 from ..rubrics.errors import VenireError
+from .audits import Severity
 from .contrasts import contrasts, sentences
 from .effects import effects
 from .evidence import Evidence, gather
@@ -21,7 +22,9 @@ from .measures import coefficients, nothing
 from .methods import methods
 from .panels import panels
 from .ratings import load_ratings
-from .sheet import ARM, CONSTANT, OVERALL, OVERLAP, PEOPLE, Sheet, lay_out, pairs, snapped
+from .section import Section
+from .sections import sections
+from .sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, pairs, snapped
 from .statistics.bands import band
 from .statistics.bootstrap import Bootstrap
 from .statistics.correlation import spearman
@@ -58,6 +61,8 @@ class Comparison:
     """Every choice made, as sentences for a paper."""
     notes: tuple[str, ...]
     """What could not be done, and why."""
+    sections: tuple[Section, ...] = ()
+    """Severe errors, triage, and whatever else was looked into; each with sentences, tables and figures."""
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -78,7 +83,16 @@ class Comparison:
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Every table by name: what the report prints, the CSV files hold and `--json` gives."""
+        """Every table by name, as the CSV files hold them; those of a section start with its name."""
+        return self.main_tables | {
+            f"{section.name}_{name}": table
+            for section in self.sections
+            for name, table in section.tables.items()
+        }
+
+    @property
+    def main_tables(self) -> dict[str, pd.DataFrame]:
+        """The tables of the comparison itself, by name."""
         return {
             "agreement": self.table,
             "differences": self.differences,
@@ -104,19 +118,35 @@ def compare(
     wide: bool = False,
     seed: int = 0,
     resamples: int = 1000,
+    severity: Severity | None = None,
+    families: Mapping[str, str] | None = None,
+    rescore: Sequence[str] = (),
 ) -> Comparison:
-    """The arms of `run` against the ratings in `human`; resamples cases or their groups, never ratings."""
+    """The arms of `run` against the ratings in `human`; resamples cases or their groups, never ratings.
+
+    Args:
+        severity: What counts as harmful, and by what margin it is called safe.
+        families: Names or patterns of models and systems with the provider of each, before those that are known.
+        rescore: Raters who are a second panel: held against the others, and no part of the reference.
+    """
     ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human, wide=wide)
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        evidence = gather(store, ratings)
+        evidence = gather(store, ratings, rescore=rescore)
     finally:
         if store is not run:
             store.release()
-    return compare_evidence(evidence, seed=seed, resamples=resamples)
+    return compare_evidence(evidence, seed=seed, resamples=resamples, severity=severity, families=families)
 
 
-def compare_evidence(evidence: Evidence, *, seed: int = 0, resamples: int = 1000) -> Comparison:
+def compare_evidence(
+    evidence: Evidence,
+    *,
+    seed: int = 0,
+    resamples: int = 1000,
+    severity: Severity | None = None,
+    families: Mapping[str, str] | None = None,
+) -> Comparison:
     """`compare`, of what was read from the run and the ratings."""
     keys = ["case", "attribute"]
     if evidence.arms[keys].astype(str).merge(evidence.people[keys].astype(str), on=keys).empty:
@@ -128,11 +158,12 @@ def compare_evidence(evidence: Evidence, *, seed: int = 0, resamples: int = 1000
     draws = {"seed": seed, "resamples": resamples}
     seated, alone = panels(sheet, **draws)
     moved, told = effects(sheet, evidence.cases)
+    parts = sections(evidence, severity=severity, families=families, **draws)
     kinds = {
         **{arm: evidence.kinds[arm] for arm in sheet.arms},
         **(dict.fromkeys(sheet.people, "person") if len(sheet.people) > 1 else {}),
         CONSTANT: "floor",
-        **({OVERLAP: "text overlap"} if sheet.overlap.notna().any() else {}),
+        **dict.fromkeys(sheet.overlap.columns, "text overlap"),
     }
     return Comparison(
         agreement={arm: _against_people(sheet, arm, kind, **draws) for arm, kind in kinds.items()},
@@ -146,8 +177,9 @@ def compare_evidence(evidence: Evidence, *, seed: int = 0, resamples: int = 1000
         confusion=_confusion(sheet),
         gaps=_gaps(sheet),
         pairs=_pairs(sheet),
-        methods=methods(sheet, **draws),
+        methods=(*methods(sheet, **draws), *(sentence for part in parts for sentence in part.methods)),
         notes=(*evidence.notes, *filter(None, [alone]), *dict.fromkeys(told)),
+        sections=parts,
     )
 
 
@@ -160,7 +192,7 @@ def _against_people(
         if asked is None or rows.empty:
             found[attribute] = nothing("nobody rated it")
         elif kind == "text overlap":
-            found[attribute] = _by_overlap(sheet, rows, attribute, seed=seed, resamples=resamples)
+            found[attribute] = _by_overlap(sheet, arm, rows, attribute, seed=seed, resamples=resamples)
         else:
             people = sheet.reference(rows, without=arm if kind == "person" else None)
             table = pairs(rows, rows[arm], people)
@@ -169,7 +201,7 @@ def _against_people(
 
 
 def _by_overlap(
-    sheet: Sheet, rows: pd.DataFrame, attribute: str, *, seed: int, resamples: int
+    sheet: Sheet, arm: str, rows: pd.DataFrame, attribute: str, *, seed: int, resamples: int
 ) -> dict[str, Estimate]:
     """Overlap gives an order and no scores: of cases by an attribute, or by the mean of all, good being high."""
     found = nothing("text overlap gives an order, not scores on the scale")
@@ -181,7 +213,7 @@ def _by_overlap(
         mean = people.groupby(rows["case"]).mean()
         rows = rows.drop_duplicates("case").set_index("case", drop=False)
         people = mean.reindex(rows.index)
-    overlap = rows["case"].map(sheet.overlap)
+    overlap = rows["case"].map(sheet.overlap[arm])
     table = pairs(rows, overlap, people)
     boot = Bootstrap(np.random.default_rng(seed), resamples, by="cluster")
     if table.empty:

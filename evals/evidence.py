@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import pandas as pd
 
 from ..orchestration.store import Store
+from ..rubrics.errors import MissingExtra
+from ..rubrics.rubric import Rubric
 from ..rubrics.scale import Scale
 from .arms import arm_costs, arm_ratings, arm_stops, juror_ratings
 from .coefficients import last_round
+from .moments import COLUMNS, arm_moments
 from .statistics.matrix import InvalidRatings
+from .statistics.meaning import likeness
 from .statistics.overlap import rouge_l
 
 
@@ -31,18 +36,25 @@ class Evidence:
     people: pd.DataFrame
     questions: Mapping[str, Question]
     cases: pd.DataFrame
-    """One row a case: `case`, `group`, `system`, `source_length`, `output_length` (words), `overlap` (ROUGE-L)."""
+    """One row a case: `case`, `group`, `system`, `source_length`, `output_length` (words), and likeness to the
+    case's reference: `overlap` (ROUGE-L), `token_f1` and `cosine` (MiniLM's)."""
     costs: pd.DataFrame
     stops: pd.DataFrame
     kinds: Mapping[str, str]
     """By arm of the run: jury or single judge."""
     ballots: pd.DataFrame = field(default_factory=pd.DataFrame)
     """The jurors' own votes, as `juror_ratings` gives them; empty where only the arms' scores are known."""
+    moments: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))
+    """What a reader should know of each deliberation, as `arm_moments` gives it."""
+    rubrics: Mapping[str, Rubric] = field(default_factory=dict)
+    """By arm: what it was asked, with the composites that follow from it."""
+    rescored: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """What a second panel gave some of the cases; its raters are not among `people`, who are the reference."""
     notes: tuple[str, ...] = ()
 
 
-def gather(store: Store, human: pd.DataFrame) -> Evidence:
-    """The run in `store` beside the ratings in `human`."""
+def gather(store: Store, human: pd.DataFrame, *, rescore: Sequence[str] = ()) -> Evidence:
+    """The run in `store` beside the ratings in `human`; the raters in `rescore` are a second panel."""
     arms = store.arms()
     questions = {
         attribute.name: Question(arm.rubric.scale_of(attribute.name), attribute.better)
@@ -50,18 +62,48 @@ def gather(store: Store, human: pd.DataFrame) -> Evidence:
         for attribute in arm.rubric.attributes
     }
     kinds = {arm.name: "single judge" if arm.jury.protocol == "single" else "jury" for arm in arms}
-    people, notes = checked(human, questions, taken=set(kinds))
+    first, second = two_panels(human, rescore)
+    people, notes = checked(first, questions, taken=set(kinds))
+    rescored, further = checked(second, questions, taken=set(kinds))
+    ratings = arm_ratings(store)
+    cases, untold = _cases(store)
     return Evidence(
-        arms=arm_ratings(store),
+        arms=ratings,
         people=people,
         questions=questions,
-        cases=_cases(store),
+        cases=cases,
         costs=arm_costs(store),
         stops=arm_stops(store),
         kinds=kinds,
         ballots=juror_ratings(store),
-        notes=notes,
+        moments=arm_moments(store, ratings),
+        rubrics={arm.name: arm.rubric for arm in arms},
+        rescored=rescored,
+        notes=tuple(dict.fromkeys((*notes, *further, *untold))),
     )
+
+
+def two_panels(human: pd.DataFrame, rescore: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The ratings of the people who are the reference, and those of the raters in `rescore`.
+
+    Raises:
+        InvalidRatings: A name in `rescore` rated nothing, or nobody else did.
+    """
+    if not rescore:
+        return human, human.iloc[:0]
+    raters = human["rater"].astype(str)
+    unknown = sorted(set(rescore) - set(raters))
+    if unknown:
+        raise InvalidRatings(
+            f"no rater named {unknown[0]!r} to re-score",
+            remedy=f"choose from {', '.join(sorted(set(raters)))}",
+        )
+    second = raters.isin(list(rescore))
+    if second.all():
+        raise InvalidRatings(
+            "every rater is on the panel that re-scores", remedy="leave out those who are the reference"
+        )
+    return human[~second], human[second]
 
 
 def checked(
@@ -113,13 +155,16 @@ def _legal(part: pd.DataFrame, name: str, scale: Scale) -> pd.DataFrame:
     return words
 
 
-def _cases(store: Store) -> pd.DataFrame:
-    rows = []
+def _cases(store: Store) -> tuple[pd.DataFrame, list[str]]:
+    """What each case is like, and what of it could not be told."""
+    rows, texts = [], {}
     for name in store.case_ids():
         case = store.case(name)
         if case is None:
             continue
         worded = not store.redacted
+        if worded and case.reference:
+            texts[case.id] = (case.output, case.reference)
         rows.append(
             {
                 "case": case.id,
@@ -131,4 +176,12 @@ def _cases(store: Store) -> pd.DataFrame:
             }
         )
     columns = ["case", "group", "system", "source_length", "output_length", "overlap"]
-    return pd.DataFrame(rows, columns=columns).astype({"overlap": float})
+    cases = pd.DataFrame(rows, columns=columns).astype({"overlap": float})
+    try:
+        alike = dict(zip(texts, likeness(list(texts.values())), strict=True))
+    except MissingExtra as absent:
+        return cases, [f"text overlap by MiniLM is left out: {absent.problem} ({absent.remedy})"]
+    return cases.assign(
+        token_f1=[alike[case].token_f1 if case in alike else math.nan for case in cases["case"]],
+        cosine=[alike[case].cosine if case in alike else math.nan for case in cases["case"]],
+    ), []

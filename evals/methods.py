@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .sheet import CONSTANT, OVERLAP, Sheet
+from .sheet import CONSTANT, Sheet
 
 
 def methods(sheet: Sheet, *, seed: int, resamples: int) -> tuple[str, ...]:
@@ -28,8 +28,8 @@ def methods(sheet: Sheet, *, seed: int, resamples: int) -> tuple[str, ...]:
         "Each person is set against the median of the other people." if people > 1 else "",
         f"Floors: '{CONSTANT}', which gives every case the good end of the scale"
         + (
-            f", and '{OVERLAP}' with the case's reference text, which gives an order only."
-            if sheet.overlap.notna().any()
+            f", and {' and '.join(map(repr, sheet.overlap.columns))} with the case's reference text, which gives an order only."
+            if len(sheet.overlap.columns)
             else "."
         ),
         f"'Overall' pools the attributes that share one scale ({', '.join(pooled)})"

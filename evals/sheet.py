@@ -16,6 +16,12 @@ ARM, PEOPLE = "arm", "people"
 OVERALL = "overall"
 CONSTANT = "always the best score"
 OVERLAP = "text overlap (ROUGE-L)"
+OVERLAPS = {
+    "overlap": OVERLAP,
+    "token_f1": "text overlap (MiniLM token F1)",
+    "cosine": "text overlap (MiniLM cosine)",
+}
+"""The baselines by the columns of `Evidence.cases` that hold them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +34,8 @@ class Sheet:
     arms: tuple[str, ...]
     """Of the run, juries before single judges."""
     questions: Mapping[str, Question]
-    overlap: pd.Series
-    """By case, ROUGE-L with the reference."""
+    overlap: pd.DataFrame
+    """By case, how far its text overlaps with its reference: one column for each baseline that has a value."""
     grouped: bool
     """Whether cases of one group are drawn together."""
 
@@ -84,7 +90,10 @@ def lay_out(evidence: Evidence) -> Sheet:
         people=people,
         arms=arms,
         questions=evidence.questions,
-        overlap=evidence.cases.set_index("case")["overlap"],
+        overlap=evidence.cases.set_index("case")
+        .reindex(columns=list(OVERLAPS))
+        .rename(columns=OVERLAPS)
+        .dropna(axis="columns", how="all"),
         grouped=bool(known.notna().any()),
     )
 

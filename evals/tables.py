@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from rich.table import Table
 
-from .coefficients import Agreement
-from .comparison import Comparison
+from .section import Section
 from .sheet import OVERALL
 from .statistics.bands import band
 from .statistics.estimate import Estimate
+
+if TYPE_CHECKING:
+    from .coefficients import Agreement
+    from .comparison import Comparison
 
 
 def interval(estimate: Estimate, *, percent: bool = False) -> str:
@@ -30,7 +33,9 @@ def bounded(value: float, low: float, high: float, *, percent: bool = False) -> 
 
 def comparison_table(comparison: Comparison) -> Table:
     """Arms as rows: agreement and error with intervals, failures and cost beside them."""
-    table = _table("arm", "n", "ICC(3,k)", "mean abs error", "offset", "exact", "hung", "calls", "cost")
+    table = _table(
+        "arm", "n", "ICC(3,k)", "Spearman", "mean abs error", "offset", "exact", "hung", "calls", "cost"
+    )
     costs = comparison.costs.set_index("arm")
     for arm, attributes in comparison.agreement.items():
         overall = attributes[OVERALL]
@@ -39,6 +44,7 @@ def comparison_table(comparison: Comparison) -> Table:
             arm,
             str(overall["mae"].n or overall["spearman"].n),
             _cell(overall["icc3k"]),
+            _cell(overall["spearman"]),
             _cell(overall["mae"]),
             _cell(overall["offset"]),
             _cell(overall["exact"], percent=True),
@@ -51,7 +57,7 @@ def comparison_table(comparison: Comparison) -> Table:
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """The shape that other programs read; NaN is null, with a note beside it."""
-    tables = {name: records(table) for name, table in comparison.tables.items() if name != "agreement"}
+    tables = {name: records(table) for name, table in comparison.main_tables.items() if name != "agreement"}
     return {
         "arms": {
             arm: {name: {key: as_json(e) for key, e in found.items()} for name, found in attributes.items()}
@@ -62,6 +68,17 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "sentences": comparison.sentences(),
         "methods": list(comparison.methods),
         "notes": list(comparison.notes),
+        "sections": {section.name: section_json(section) for section in comparison.sections},
+    }
+
+
+def section_json(section: Section) -> dict[str, Any]:
+    """What a section says, and the tables it rests on."""
+    return {
+        "title": section.title,
+        "sentences": list(section.sentences),
+        "tables": {name: records(table) for name, table in section.tables.items()},
+        "notes": list(section.notes),
     }
 
 
@@ -74,6 +91,8 @@ def agreement_table(agreement: Agreement) -> Table:
                 reads = band(coefficient, estimate.value)
                 told = f"{reads.word}, {reads.source}" if reads else ""
                 table.add_row(name, coefficient, interval(estimate), str(estimate.n), told)
+        if not any(estimate.defined for estimate in found.values()):
+            table.add_row(name, "all", "undefined", "", next(iter(found.values())).note)
         table.add_section()
     return table
 

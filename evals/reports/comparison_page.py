@@ -11,6 +11,7 @@ from ..contrasts import WORDS
 from ..measures import MEASURES
 from ..sheet import OVERALL
 from .frame import bounds, figure, items, page, paragraph, section, table
+from .sections import section_part
 
 HEADS = {
     "icc3k": "ICC(3,k)",
@@ -36,7 +37,7 @@ CAPTIONS = {
 
 def comparison_page(comparison: Comparison, figures: Mapping[str, str]) -> str:
     """The whole page; `figures` are drawn SVG by name."""
-    drawn = {name: figure(figures[name], CAPTIONS[name]) for name in figures}
+    drawn = {name: figure(figures[name], words) for name, words in CAPTIONS.items() if name in figures}
     arms = [arm for arm, kind in comparison.kinds.items() if kind in ("jury", "single judge")]
     attributes = list(comparison.agreement[arms[0]]) if arms else []
     said = comparison.sentences()
@@ -61,6 +62,7 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, str]) -> str:
         section("Confusion", drawn.get("confusion", "")),
         section("Among people", drawn.get("heatmap", ""), *_panels(comparison)),
         section("What moves the differences", *_effects(comparison)),
+        *map(section_part, comparison.sections),
         section("Cost, failures, stops", drawn.get("cost", ""), *_costs(comparison)),
         section("Methods", paragraph(" ".join(comparison.methods))),
         section("Notes", items(comparison.notes, "notes") or paragraph("None.")),

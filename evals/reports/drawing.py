@@ -79,9 +79,9 @@ def circle(x: float, y: float, radius: float, fill: str) -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{fill}"/>'
 
 
-def outline(points: Sequence[tuple[float, float]], fill: str) -> str:
+def outline(points: Sequence[tuple[float, float]], fill: str, *, opacity: float = 0.75) -> str:
     joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polygon points="{joined}" fill="{fill}" fill-opacity="0.75"/>'
+    return f'<polygon points="{joined}" fill="{fill}" fill-opacity="{opacity:.2f}"/>'
 
 
 def whisker(axis: Axis, y: float, value: float, low: float, high: float, colour: str) -> list[str]:

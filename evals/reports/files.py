@@ -13,6 +13,8 @@ from .cost import cost
 from .forest import forest
 from .gaps import gaps
 from .heatmap import heatmap
+from .png import check, png
+from .sections import section_figures
 
 
 def figures(comparison: Comparison) -> dict[str, str]:
@@ -22,11 +24,16 @@ def figures(comparison: Comparison) -> dict[str, str]:
         drawn["heatmap"] = heatmap(comparison)
     if len(comparison.costs):
         drawn["cost"] = cost(comparison)
-    return drawn
+    return drawn | section_figures(comparison.sections)
 
 
-def write_report(comparison: Comparison, folder: Path) -> Path:
-    """Write `report.html`, `comparison.json`, `tables/*.csv` and `figures/*.svg`; the page's path."""
+def write_report(comparison: Comparison, folder: Path, *, pictures: bool = False) -> Path:
+    """Write `report.html`, `comparison.json`, `tables/*.csv` and `figures/*.svg`; the page's path.
+
+    With `pictures`, also `figures/*.png`, which needs an extra.
+    """
+    if pictures:
+        check()
     drawn = figures(comparison)
     for name in ("tables", "figures"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -34,6 +41,8 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
         table.to_csv(folder / "tables" / f"{name}.csv", index=False)
     for name, svg in drawn.items():
         (folder / "figures" / f"{name}.svg").write_text(svg, encoding="utf-8")
+        if pictures:
+            (folder / "figures" / f"{name}.png").write_bytes(png(svg))
     document = json.dumps(comparison_json(comparison), indent=1, allow_nan=False)
     (folder / "comparison.json").write_text(document + "\n", encoding="utf-8")
     written = folder / "report.html"

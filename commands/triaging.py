@@ -1,0 +1,56 @@
+"""Which cases a person should see first: triage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .options import HARMFUL, JSON, MARGIN, RESAMPLES, RUN, console, print_json
+
+
+@click.command()
+@RUN
+@click.option("--human", type=click.Path(path_type=Path), help="People's ratings: how good is the triage?")
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@click.option("--arm", help="The jury to triage; without it, the run's first.")
+@click.option(
+    "--most", type=click.IntRange(min=1), help="Only so many cases; without it 20, or all with --json."
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
+@HARMFUL
+@MARGIN
+@click.option("--seed", type=int, default=0, show_default=True)
+@RESAMPLES
+@JSON
+def triage(
+    run: Path | str,
+    human: Path | None,
+    wide: bool,
+    arm: str | None,
+    most: int | None,
+    output: Path | None,
+    harmful: float,
+    margin: float,
+    seed: int,
+    resamples: int,
+    as_json: bool,
+) -> None:
+    """The cases of RUN in the order in which a person should look at them, each with its reasons. Needs no labels."""
+    from ..evals import load_ratings
+    from ..evals.audits import Severity
+    from ..evals.audits.run_triage import run_triage
+    from ..evals.reports.triage_page import docket_json, docket_table, triage_page
+
+    ratings = load_ratings(human, wide=wide) if human else None
+    draws = {"seed": seed, "resamples": resamples}
+    docket, told = run_triage(run, ratings, arm=arm, severity=Severity(harmful, margin), **draws)
+    if output is not None:
+        output.write_text(triage_page(docket, told), encoding="utf-8")
+        click.echo(f"written: {output}", err=True)
+    if as_json:
+        print_json(docket_json(str(run), docket, told, most))
+        return
+    console().print(docket_table(docket, most or 20))
+    for sentence in told.sentences if told else ():
+        click.echo(f"- {sentence}")

@@ -1,0 +1,38 @@
+"""Audits of evaluators: severe errors, stability, internal consistency, triage, self-preference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..evidence import Evidence
+from ..section import Section
+from .consistency_section import consistency_section
+from .marks import lay_marks
+from .preference_section import preference_section
+from .severe_section import severe_section
+from .severity import Severity
+from .stability_section import stability_section
+from .triage_section import triage_section
+
+
+def sections(
+    evidence: Evidence,
+    *,
+    seed: int,
+    resamples: int,
+    severity: Severity | None = None,
+    families: Mapping[str, str] | None = None,
+) -> list[Section]:
+    """Every audit, whether the data allow it or not: what could not be told is said."""
+    marks, severe = lay_marks(evidence), severity or Severity()
+    draws = {"seed": seed, "resamples": resamples}
+    return [
+        severe_section(marks, severe, **draws),
+        triage_section(evidence, marks, severe, seed=seed, resamples=resamples),
+        consistency_section(marks, **draws),
+        stability_section(evidence, marks, **draws),
+        preference_section(evidence, families),
+    ]
+
+
+__all__ = ["Severity", "sections"]

@@ -1,0 +1,175 @@
+"""Internal consistency: how an evaluator's attributes go together, and whether more so than people's."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from ..statistics.bootstrap import Bootstrap, OfSums
+from ..statistics.estimate import Estimate, undefined
+from ..statistics.matrix import FloatArray, Matrix
+from ..statistics.multiplicity import holm
+from .marks import Marks
+
+PEOPLE = "people's median"
+CORRELATIONS = ["evaluator", "kind", "first", "second", "spearman", "n", "note"]
+HALO = [
+    *(
+        "evaluator",
+        "kind",
+        "mean",
+        "people",
+        "difference",
+        "low",
+        "high",
+        "p",
+        "p_holm",
+        "apart",
+        "n",
+        "note",
+    ),
+]
+METHOD = "mean Spearman's rho among attributes, minus people's"
+LEAST = 3
+"""Cases without which two attributes have no correlation worth the name."""
+
+
+def grids(marks: Marks) -> dict[str, tuple[str, pd.DataFrame]]:
+    """By evaluator, its kind and its marks, cases by attributes; the people's median first."""
+    names = marks.attributes()
+    columns = {PEOPLE: marks.reference()} if marks.people else {}
+    columns |= {name: marks.table[name] for name in marks.kinds}
+    found = {}
+    for name, column in columns.items():
+        wide = column.unstack("attribute").reindex(columns=names)
+        if wide.notna().any(axis=None):
+            found[name] = (marks.kinds.get(name, "people"), wide)
+    return found
+
+
+def correlations(marks: Marks) -> pd.DataFrame:
+    """One row for each evaluator and two attributes: Spearman's rho over the cases, good being high on both."""
+    rows = []
+    for evaluator, (kind, wide) in grids(marks).items():
+        for first, second in combinations(wide.columns, 2):
+            both = wide[[first, second]].dropna().to_numpy(float)
+            rho, note = _spearman(both)
+            rows.append((evaluator, kind, first, second, rho, len(both), note))
+    return pd.DataFrame(rows, columns=CORRELATIONS)
+
+
+def halo(marks: Marks, *, seed: int, resamples: int) -> pd.DataFrame:
+    """One row for each evaluator: the mean correlation among its attributes, against the people's on the same cases.
+
+    A positive `difference` is a halo: attributes that people tell apart go together. `apart` is the root mean
+    squared distance between the two sets of correlations. The interval resamples cases or their groups; scores are
+    ranked once. `p` is corrected by Holm's method over the evaluators.
+    """
+    everyone = grids(marks)
+    people = everyone.get(PEOPLE)
+    rows: list[dict[str, object]] = []
+    for evaluator, (kind, wide) in everyone.items():
+        if evaluator == PEOPLE:
+            continue
+        row = {"evaluator": evaluator, "kind": kind, "p": np.nan, "people": np.nan, "apart": np.nan}
+        if people is None or wide.shape[1] < 2:
+            why = "nobody rated the cases" if people is None else "one attribute correlates with nothing"
+            each: Estimate = undefined(why, method=METHOD, n=len(wide))
+            rows.append({**row, "mean": _mean(wide.to_numpy(float)), **_cells(each)})
+            continue
+        reference = people[1]
+        if kind == "person":
+            reference = marks.reference(without=evaluator).unstack("attribute").reindex(columns=wide.columns)
+        mine, theirs = wide.align(reference, join="inner", axis=0)
+        both = mine.notna() & theirs.notna()
+        mine, theirs = mine.where(both), theirs.where(both)
+        cluster, _ = pd.factorize(marks.clusters.reindex(mine.index))
+        values = np.hstack([_ranks(mine.to_numpy(float)), _ranks(theirs.to_numpy(float))])
+        grid = Matrix(values, tuple(mine.index), (), cluster.astype(np.int64))
+        boot = Bootstrap(np.random.default_rng(seed), resamples)
+        each, p = boot.tested(_gap, grid, method=METHOD, otherwise="too few cases or values to correlate")
+        apart = _table(values[:, : wide.shape[1]]) - _table(values[:, wide.shape[1] :])
+        known = apart[~np.isnan(apart)]
+        row |= {"p": p, "apart": float(np.sqrt((known**2).mean())) if len(known) else np.nan}
+        row |= {"mean": _mean(mine.to_numpy(float)), "people": _mean(theirs.to_numpy(float))}
+        rows.append({**row, **_cells(each)})
+    table = pd.DataFrame(rows, columns=[name for name in HALO if name != "p_holm"])
+    return table.assign(p_holm=holm(table["p"].tolist()))[HALO]
+
+
+def _cells(each: Estimate) -> dict[str, object]:
+    return {"difference": each.value, "low": each.low, "high": each.high, "n": each.n, "note": each.note}
+
+
+def _spearman(both: FloatArray) -> tuple[float, str]:
+    if len(both) < LEAST:
+        return np.nan, f"{len(both)} cases have both; {LEAST} are needed"
+    if not np.ptp(both, axis=0).all():
+        return np.nan, "one value throughout, so there is nothing to correlate"
+    return float(_table(_ranks(both))[0]), ""
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Ranks by column, centred on the middle one; NaN stays."""
+    ranked = np.full(values.shape, np.nan)
+    for column in range(values.shape[1]):
+        known = ~np.isnan(values[:, column])
+        ranked[known, column] = rankdata(values[known, column]) - (known.sum() + 1) / 2
+    return ranked
+
+
+def _table(ranked: FloatArray) -> FloatArray:
+    """The correlations of every two columns of ranks."""
+    each = _of_sums(ranked)
+    return each.value(each.sums.sum(axis=0, keepdims=True))[0]
+
+
+def _mean(values: FloatArray) -> float:
+    found = _table(_ranks(values)) if values.shape[1] > 1 else np.array([np.nan])
+    known = found[~np.isnan(found)]
+    return float(known.mean()) if len(known) else np.nan
+
+
+def _gap(values: FloatArray) -> OfSums:
+    """The mean correlation of the first half of the columns minus that of the second, over pairs both have."""
+    half = values.shape[1] // 2
+    sides = [_of_sums(values[:, :half]), _of_sums(values[:, half:])]
+    cut = sides[0].sums.shape[1]
+
+    def value(total: FloatArray) -> FloatArray:
+        gap = sides[0].value(total[:, :cut]) - sides[1].value(total[:, cut:])
+        known = ~np.isnan(gap)
+        count = known.sum(axis=1)
+        summed = np.where(known, gap, 0.0).sum(axis=1)
+        return np.divide(summed, count, out=np.full(len(gap), np.nan), where=count > 0)
+
+    return OfSums(np.hstack([side.sums for side in sides]), value)
+
+
+def _of_sums(ranked: FloatArray) -> OfSums:
+    """Pearson's r of every two columns as a function of weighted sums, over the cases that have both."""
+    pairs = list(combinations(range(ranked.shape[1]), 2))
+    parts = []
+    for i, j in pairs:
+        both = ~np.isnan(ranked[:, i] + ranked[:, j])
+        x, y = (np.where(both, ranked[:, column], 0.0) for column in (i, j))
+        parts.append(np.column_stack([both, x, y, x * y, x * x, y * y]))
+    every = np.hstack(parts) if parts else np.zeros((len(ranked), 0))
+    # Without gaps most sums are the same for many pairs, and are taken once.
+    places: dict[bytes, int] = {}
+    where = np.array([places.setdefault(column.tobytes(), len(places)) for column in every.T], dtype=np.int64)
+    _, first = np.unique(where, return_index=True)
+    sums = every[:, first]
+
+    def value(total: FloatArray) -> FloatArray:
+        n, x, y, xy, xx, yy = (total[:, where[offset::6]] for offset in range(6))
+        count = np.maximum(n, 1)
+        shared, left, right = xy - x * y / count, xx - x * x / count, yy - y * y / count
+        moving = (n >= LEAST) & (left > 1e-9 * count) & (right > 1e-9 * count)
+        bottom = np.sqrt(np.where(moving, left * right, 1.0))
+        return np.where(moving, np.clip(shared / bottom, -1.0, 1.0), np.nan)
+
+    return OfSums(sums, value)

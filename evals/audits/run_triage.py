@@ -1,0 +1,76 @@
+"""The triage of a run as it is kept, with people's ratings or without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from ...orchestration.store import Store
+from ...rubrics.errors import VenireError
+from ..arms import arm_ratings, juror_ratings
+from ..evidence import Evidence, Question, gather
+from ..moments import arm_moments
+from ..section import Section
+from .marks import lay_marks
+from .review import errors
+from .severity import Severity
+from .triage import Docket, triage
+from .triage_section import triage_section
+
+
+def run_triage(
+    run: Store | Path | str,
+    human: pd.DataFrame | None = None,
+    *,
+    arm: str | None = None,
+    severity: Severity | None = None,
+    seed: int = 0,
+    resamples: int = 1000,
+) -> tuple[Docket, Section | None]:
+    """The triage of one arm of a run, its first jury unless named; with ratings, also how good it is."""
+    store = run if isinstance(run, Store) else Store.read(run)
+    try:
+        evidence = gather(store, human) if human is not None else _unlabelled(store)
+    finally:
+        if store is not run:
+            store.release()
+    named = arm or next((name for name, kind in evidence.kinds.items() if kind == "jury"), None)
+    named = named or next(iter(evidence.kinds), None)
+    if named is None or named not in evidence.kinds:
+        problem = f"the run has no arm {named!r}" if named else "the run has no arm"
+        raise VenireError(
+            problem, remedy=f"choose one of {', '.join(evidence.kinds) or 'none: run a jury first'}"
+        )
+    severity = severity or Severity()
+    marks = lay_marks(evidence)
+    docket = triage(evidence, marks, named, severity)
+    if human is None:
+        return docket, None
+    if errors(marks, named, severity).notna().sum() == 0:
+        raise VenireError(
+            f"the ratings and {named} have no case and attribute in common",
+            remedy="check that the ratings use the run's case ids and the rubric's attribute names",
+        )
+    told = triage_section(evidence, marks, severity, seed=seed, resamples=resamples, arms=(named,))
+    return docket, told
+
+
+def _unlabelled(store: Store) -> Evidence:
+    """What triage needs of a run that nobody rated."""
+    arms, ratings = store.arms(), arm_ratings(store)
+    return Evidence(
+        arms=ratings,
+        people=pd.DataFrame(columns=["case", "rater", "attribute", "value"]),
+        questions={
+            each.name: Question(arm.rubric.scale_of(each.name), each.better)
+            for arm in reversed(arms)
+            for each in arm.rubric.attributes
+        },
+        cases=pd.DataFrame(columns=["case", "group", "system"]),
+        costs=pd.DataFrame(),
+        stops=pd.DataFrame(),
+        kinds={arm.name: "single judge" if arm.jury.protocol == "single" else "jury" for arm in arms},
+        ballots=juror_ratings(store),
+        moments=arm_moments(store, ratings),
+    )

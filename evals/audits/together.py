@@ -1,0 +1,92 @@
+"""Whether jurors fail together: severe errors on the same cases, against what independent jurors would share."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import hypergeom
+
+from ..sheet import OVERALL
+from ..statistics.matrix import FloatArray
+from ..statistics.multiplicity import holm
+from .marks import Marks
+from .severe import failures
+from .severity import Severity
+
+PAIRS = ["arm", "first", "second", "harmful", "both", "expected", "phi", "p", "p_holm", "note"]
+JURIES = ["arm", "jurors", "harmful", "any", "most", "expected", "low", "high", "p", "note"]
+FLAT = "a juror made no severe error, or nothing else"
+
+
+def failing_pairs(marks: Marks, severity: Severity) -> pd.DataFrame:
+    """One row for each two jurors of an arm: the harmful cases on which both made a severe error.
+
+    `expected` is what independence would give; `p` is the one-sided hypergeometric chance of so many or more in
+    common, given how often each fails, and `p_holm` the same after Holm's method over an arm's pairs.
+    """
+    found = []
+    for arm, jurors in marks.jurors.items():
+        whole = _whole(marks, list(jurors), severity)
+        rows = []
+        for first, second in combinations(jurors, 2):
+            both = whole[[first, second]].dropna().to_numpy(bool)
+            rows.append((arm, first, second, *_shared(both[:, 0], both[:, 1])))
+        table = pd.DataFrame(rows, columns=[name for name in PAIRS if name != "p_holm"])
+        found.append(table.assign(p_holm=holm(table["p"].tolist()))[PAIRS])
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=PAIRS)
+
+
+def failing_juries(marks: Marks, severity: Severity, *, seed: int, resamples: int) -> pd.DataFrame:
+    """One row for each arm: on how many harmful cases most of its jurors failed, of those where any did.
+
+    `expected`, `low` and `high` are the mean and 95% range when each juror's errors are dealt to the cases anew;
+    `p` is the share of such deals, the data among them, with as many cases or more.
+    """
+    found = []
+    for arm, jurors in marks.jurors.items():
+        failed = _whole(marks, list(jurors), severity).dropna().to_numpy(float)
+        n = len(failed)
+        if not n:
+            found.append(
+                (arm, len(jurors), 0, 0, 0, *[np.nan] * 4, "no harmful case that every juror judged")
+            )
+            continue
+        most = int(_most(failed[None])[0])
+        rng = np.random.default_rng(seed)
+        dealt = np.concatenate([_most(deal) for deal in _deals(failed, rng, resamples)])
+        low, high = np.quantile(dealt, [0.025, 0.975])
+        p = (1 + int((dealt >= most).sum())) / (1 + resamples)
+        note = "" if np.ptp(failed, axis=0).any() else FLAT
+        row = (int(failed.any(axis=1).sum()), most, float(dealt.mean()), float(low), float(high), p, note)
+        found.append((arm, len(jurors), n, *row))
+    return pd.DataFrame(found, columns=JURIES)
+
+
+def _whole(marks: Marks, jurors: list[str], severity: Severity) -> pd.DataFrame:
+    failed = failures(marks, jurors, severity)
+    return failed[failed.index.get_level_values("attribute") == OVERALL]
+
+
+def _shared(first: np.ndarray, second: np.ndarray) -> tuple[object, ...]:
+    n, k, m, both = len(first), int(first.sum()), int(second.sum()), int((first & second).sum())
+    if not n:
+        return 0, 0, np.nan, np.nan, np.nan, "no harmful case that both judged"
+    if k in (0, n) or m in (0, n):
+        return n, both, k * m / n, np.nan, np.nan, FLAT
+    phi = (n * both - k * m) / np.sqrt(float(k * (n - k)) * m * (n - m))
+    return n, both, k * m / n, phi, float(hypergeom.sf(both - 1, n, k, m)), ""
+
+
+def _most(failed: FloatArray) -> FloatArray:
+    """In each deal, the cases on which more than half of the jurors failed."""
+    return np.asarray((2 * failed.sum(axis=2) > failed.shape[2]).sum(axis=1), dtype=float)
+
+
+def _deals(
+    failed: FloatArray, rng: np.random.Generator, resamples: int, at_once: int = 200
+) -> list[FloatArray]:
+    """Every juror's errors shuffled over the cases, apart from the others'."""
+    sizes = [min(at_once, resamples - start) for start in range(0, resamples, at_once)]
+    return [rng.permuted(np.repeat(failed[None], size, axis=0), axis=1) for size in sizes]

@@ -1,0 +1,106 @@
+"""Triage: which cases a person should look at first, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from ..evidence import Evidence
+from .marks import KEYS, Marks, marked
+from .reasons import case_reasons
+from .severity import HAIR, Severity
+
+SIGNALS = {
+    "low_score": "how near the bad end the worst attribute stands",
+    "spread": "how far apart the jurors' votes on one attribute lie",
+    "overruled": "attributes decided against a juror's vote",
+    "unsupported": "quotes that stand in no text of the case",
+    "risk": "how far the verdict stands above a juror who calls the case harmful",
+    "warnings": "other flags: contradicted, premature consensus, instructions, abstentions",
+}
+RULE = (
+    "Cases without a verdict on some attribute come first. The rest, and those among themselves, stand by the mean of "
+    "their ranks in six signals, each as a share of the cases, ties sharing their rank: a signal that is the same for "
+    "all moves nobody, and none weighs more than another."
+)
+COLUMNS = ["arm", "case", "place", "priority", "undecided", *SIGNALS, "reasons"]
+OTHER = ("contradicted", "premature-consensus", "instruction", "abstention")
+
+
+@dataclass(frozen=True, slots=True)
+class Docket:
+    """One arm's cases in the order in which a person should look at them."""
+
+    arm: str
+    cases: pd.DataFrame
+    """`case`, `place` (from 1; equals share one), `priority` (0 to 1), `undecided`, the six signals, `reasons`."""
+
+    def first(self, most: int | None) -> pd.DataFrame:
+        return self.cases if most is None else self.cases.head(most)
+
+
+def triage(evidence: Evidence, marks: Marks, arm: str, severity: Severity | None = None) -> Docket:
+    """The cases of `arm`, the one that needs a person most first. Needs no labels."""
+    severity = severity or Severity()
+    moments = evidence.moments
+    moments = moments[moments["arm"] == arm]
+    votes = evidence.ballots[evidence.ballots["arm"] == arm] if len(evidence.ballots) else evidence.ballots
+    verdicts = evidence.arms[evidence.arms["rater"] == arm]
+    cases = _heard(evidence, arm)
+    found = _scores(marks, arm, cases, votes, severity)
+    counted = moments.groupby(["case", "kind"]).size().unstack(fill_value=0).reindex(cases, fill_value=0)
+    for name, kinds in (
+        ("overruled", ["overruled"]),
+        ("unsupported", ["unsupported-evidence"]),
+        ("warnings", OTHER),
+    ):
+        found[name] = counted.reindex(columns=list(kinds), fill_value=0).sum(axis=1).astype(float)
+    hung = counted.reindex(columns=["hung"], fill_value=0)["hung"]
+    found["undecided"] = (hung > 0) | ~found.index.isin(verdicts["case"].astype(str))
+    shares = np.column_stack([_share(found[name].to_numpy(float)) for name in SIGNALS])
+    found["priority"] = shares.mean(axis=1) if len(found) else []
+    reasons = case_reasons(cases, moments, votes, verdicts, marks, severity)
+    found["reasons"] = [reasons.get(case, ()) for case in found.index]
+    key = found["undecided"].astype(float) * 2 + found["priority"]
+    found["place"] = rankdata(-key, method="min").astype(int) if len(found) else []
+    ordered = found.iloc[np.argsort(-key.to_numpy(float), kind="stable")]
+    table = ordered.rename_axis("case").reset_index().assign(arm=arm)
+    return Docket(arm, table[COLUMNS])
+
+
+def _heard(evidence: Evidence, arm: str) -> list[str]:
+    """Every case the arm scored, voted on or has a flag for, in the order they were met."""
+    tables = [evidence.arms[evidence.arms["rater"] == arm], evidence.moments[evidence.moments["arm"] == arm]]
+    if len(evidence.ballots):
+        tables.append(evidence.ballots[evidence.ballots["arm"] == arm])
+    return list(dict.fromkeys(str(case) for table in tables for case in table["case"]))
+
+
+def _scores(
+    marks: Marks, arm: str, cases: list[str], votes: pd.DataFrame, severity: Severity
+) -> pd.DataFrame:
+    """What the scores alone tell: level, spread and risk, by case."""
+    mark = marks.table[arm]
+    found = pd.DataFrame(index=pd.Index(cases))
+    found["low_score"] = 1 - mark.groupby(level="case").min().reindex(cases)
+    cast = (
+        marked(votes, marks.questions) if len(votes) else pd.DataFrame(columns=[*KEYS, "mark"], dtype=float)
+    )
+    by_row = cast.groupby(KEYS)["mark"].agg(["min", "max"])
+    apart = (by_row["max"] - by_row["min"]).groupby(level="case").max()
+    found["spread"] = apart.reindex(cases).fillna(0.0)
+    above = (mark.reindex(by_row.index) - by_row["min"]).where(by_row["min"] <= severity.harmful + HAIR)
+    found["risk"] = above.groupby(level="case").max().reindex(cases).fillna(0.0).clip(lower=0.0)
+    return found
+
+
+def _share(values: np.ndarray) -> np.ndarray:
+    """Each value's mean rank as a share of all; what is not known stands in the middle."""
+    known = ~np.isnan(values)
+    found = np.full(len(values), 0.5)
+    if known.any():
+        found[known] = (rankdata(values[known]) - 0.5) / known.sum()
+    return found

@@ -1,0 +1,107 @@
+"""Internal consistency: correlations are scipy's, a planted halo is found, and no halo is not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from audit_worlds import LIKERT, WIDE, evidence, rated, votes
+from scipy.stats import spearmanr
+
+from venire.evals.audits.consistency import PEOPLE, correlations, halo
+from venire.evals.audits.consistency_section import consistency_section
+from venire.evals.audits.marks import Marks, lay_marks
+from venire.evals.evidence import Question
+
+NAMES = ("accurate", "clear", "brief")
+ASKED = dict.fromkeys(NAMES, WIDE)
+
+
+def table(rater: str, scores: np.ndarray) -> list[pd.DataFrame]:
+    return [rated(rater, scores[:, column], name) for column, name in enumerate(NAMES)]
+
+
+def world(strength: float, *, n: int = 80, seed: int = 0) -> Marks:
+    """Cases whose attributes share a little; the arm adds one impression to all of them."""
+    rng = np.random.default_rng(seed)
+    truth = 0.6 * rng.normal(0, 1, (n, 1)) + rng.normal(0, 1, (n, 3))
+    arm = truth + strength * rng.normal(0, 1, (n, 1)) + rng.normal(0, 0.4, (n, 3))
+    people = truth + rng.normal(0, 0.4, (n, 3))
+    return lay_marks(evidence(ASKED, arms=table("jury", arm), people=table("Ana", people)))
+
+
+def test_the_correlations_are_scipys() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.integers(1, 6, (50, 3)).astype(float)
+    scores[::7, 1] = math.nan
+    found = correlations(lay_marks(evidence(ASKED, arms=table("jury", scores)))).to_dict("records")
+
+    for row in found:
+        pair = scores[:, [NAMES.index(row["first"]), NAMES.index(row["second"])]]
+        pair = pair[~np.isnan(pair).any(axis=1)]
+        assert row["n"] == len(pair)
+        assert row["spearman"] == pytest.approx(spearmanr(pair[:, 0], pair[:, 1]).statistic)
+
+
+def test_a_risk_is_turned_before_it_is_correlated() -> None:
+    asked = {"accurate": LIKERT, "risk": Question(LIKERT.scale, "low")}
+    up, down = [1.0, 2.0, 3.0, 4.0, 5.0], [5.0, 4.0, 3.0, 2.0, 1.0]
+    marks = lay_marks(evidence(asked, arms=[rated("jury", up, "accurate"), rated("jury", down, "risk")]))
+
+    assert correlations(marks)["spearman"].tolist() == [1.0]
+
+
+def test_a_halo_is_found_and_none_is_not() -> None:
+    planted = halo(world(1.5), seed=0, resamples=400).set_index("evaluator").loc["jury"]
+    assert planted["difference"] > 0.2 and planted["p_holm"] < 0.01 and planted["low"] > 0
+
+    claims = sum(halo(world(0.0, seed=s), seed=0, resamples=200)["p"][0] < 0.05 for s in range(16))
+    assert claims <= 3
+
+
+def test_the_summary_is_the_mean_of_the_table() -> None:
+    marks = world(0.5)
+    found = correlations(marks).groupby("evaluator")["spearman"].mean()
+    row = halo(marks, seed=0, resamples=50).iloc[0]
+
+    assert row["mean"] == pytest.approx(found["jury"]) and row["people"] == pytest.approx(found[PEOPLE])
+    assert row["difference"] == pytest.approx(found["jury"] - found[PEOPLE])
+
+
+def test_each_juror_has_its_matrix_and_the_section_draws_them() -> None:
+    marks = world(1.5)
+    rng = np.random.default_rng(1)
+    cast = [
+        votes("jury", seat, rng.normal(0, 1, 80), attribute=name) for seat in ("one", "two") for name in NAMES
+    ]
+    both = lay_marks(evidence(ASKED, arms=table("jury", rng.normal(0, 1, (80, 3))), ballots=cast))
+    assert {"jury: one", "jury: two"} <= set(correlations(both)["evaluator"])
+
+    section = consistency_section(marks, seed=0, resamples=200)
+    assert "as under a halo" in section.sentences[0]
+    assert next(iter(section.figures.values())).count("people&#x27;s median") == 1
+
+
+def test_an_attribute_that_people_never_rated_and_a_juror_with_one_score() -> None:
+    rng = np.random.default_rng(2)
+    scores = rng.integers(1, 6, (20, 3)).astype(float)
+    flat = [votes("jury", "flat", np.full(20, 3.0), attribute=name) for name in NAMES]
+    other = [votes("jury", "other", scores[:, k], attribute=name) for k, name in enumerate(NAMES)]
+    marks = lay_marks(
+        evidence(ASKED, arms=table("jury", scores), people=table("Ana", scores)[:2], ballots=[*flat, *other])
+    )
+    section = consistency_section(marks, seed=0, resamples=50)
+
+    assert "rated by no person, so not compared: brief" in section.notes
+    silent = section.tables["correlations"].set_index("evaluator").loc["jury: flat"]
+    assert silent["spearman"].isna().all() and silent["note"].str.contains("one value throughout").all()
+    assert section.tables["halo"].set_index("evaluator").loc["jury: flat", "note"]
+
+
+def test_one_attribute_and_nobody_to_compare_with_are_said() -> None:
+    alone = lay_marks(evidence({"safe": LIKERT}, arms=[rated("jury", [1.0, 2.0, 3.0])]))
+    assert "needs two" in consistency_section(alone, seed=0, resamples=20).sentences[0]
+    unrated = lay_marks(evidence(ASKED, arms=table("jury", np.random.default_rng(0).normal(0, 1, (9, 3)))))
+    assert "nobody rated the cases" in consistency_section(unrated, seed=0, resamples=20).sentences[0]

@@ -1,0 +1,238 @@
+"""Severe errors: planted rates, a null, jurors who fail together, published counts, and what cannot be told."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from audit_worlds import LIKERT, clinicians, evidence, pandalm, rated, votes
+from scipy.integrate import quad
+from scipy.stats import beta, binomtest, fisher_exact
+
+from venire import VenireError
+from venire.evals.audits.marks import lay_marks
+from venire.evals.audits.severe import lower_rates, severe_rates
+from venire.evals.audits.severe_section import severe_section
+from venire.evals.audits.severity import Severity
+from venire.evals.audits.together import failing_juries, failing_pairs
+from venire.evals.evidence import Evidence, Question
+from venire.evals.sheet import OVERALL
+from venire.evals.statistics.beta_binomial import chance_lower, credible, paired_p
+from venire.rubrics.scale import Scale
+
+SAFE = {"safe": LIKERT}
+
+
+def row(table: pd.DataFrame, attribute: str = OVERALL, **wanted: str) -> pd.Series:
+    kept = table[table["attribute"] == attribute] if "attribute" in table else table
+    for column, value in wanted.items():
+        kept = kept[kept[column] == value]
+    (only,) = kept.index
+    return kept.loc[only]
+
+
+def missing(rates: dict[str, float], n: int, rng: np.random.Generator) -> Evidence:
+    """People call the first half harmful; each arm calls some of it safe."""
+    people = np.repeat([1.0, 4.0], n)
+    arms = [
+        rated(name, np.where((people == 1) & (rng.random(2 * n) >= rate), 2.0, 4.0))
+        for name, rate in rates.items()
+    ]
+    return evidence(SAFE, arms=arms, people=[rated("Ana", people)])
+
+
+def test_counts_by_hand() -> None:
+    """People: 1, 2, 2, 3, 5. Harmful are the first three; two points better is a severe error, one is not."""
+    world = evidence(
+        SAFE,
+        arms=[rated("jury", [3.0, 3.0, 4.0, 5.0, 5.0])],
+        people=[rated("Ana", [1.0, 2.0, 2.0, 3.0, 5.0])],
+    )
+    found = row(severe_rates(lay_marks(world), Severity()), evaluator="jury")
+
+    assert (found["harmful"], found["severe"]) == (3, 2)
+    assert (found["low"], found["high"]) == pytest.approx(beta.ppf([0.025, 0.975], 3, 2))
+
+
+def test_a_low_score_is_the_good_one_where_the_rubric_says_so() -> None:
+    risk = {"safe": Question(LIKERT.scale, "low")}
+    world = evidence(risk, arms=[rated("jury", [3.0, 4.0, 1.0])], people=[rated("Ana", [5.0, 5.0, 4.0])])
+    found = row(severe_rates(lay_marks(world), Severity()), evaluator="jury")
+
+    assert (found["harmful"], found["severe"]) == (3, 2)
+    assert Severity().limits(risk["safe"]) == "4 or above, and 2 points or more better"
+
+
+def test_a_case_counts_once_whatever_its_attributes() -> None:
+    two = {"safe": LIKERT, "clear": LIKERT}
+    arms = [rated("jury", [5.0, 5.0]), rated("jury", [5.0, 1.0], "clear")]
+    people = [rated("Ana", [1.0, 1.0]), rated("Ana", [1.0, 1.0], "clear")]
+    rates = severe_rates(lay_marks(evidence(two, arms=arms, people=people)), Severity())
+
+    assert (row(rates, evaluator="jury")["harmful"], row(rates, evaluator="jury")["severe"]) == (2, 2)
+    assert row(rates, "clear", evaluator="jury")["severe"] == 1
+
+
+def test_planted_rates_are_recovered_and_told_apart() -> None:
+    marks = lay_marks(missing({"careful": 0.1, "careless": 0.3}, 400, np.random.default_rng(1)))
+    rates, lower = severe_rates(marks, Severity()), lower_rates(marks, Severity())
+
+    for name, rate in (("careful", 0.1), ("careless", 0.3)):
+        found = row(rates, evaluator=name)
+        assert found["low"] < rate < found["high"] and found["harmful"] == 400
+    assert row(lower, first="careful", second="careless")["chance_lower"] > 0.999
+    told = severe_section(marks, Severity(), seed=0, resamples=50).sentences
+    assert any(words.startswith("careful makes fewer severe errors than careless") for words in told)
+
+
+def test_equal_rates_are_rarely_told_apart() -> None:
+    settled = 0
+    for seed in range(40):
+        marks = lay_marks(missing({"one": 0.15, "other": 0.15}, 80, np.random.default_rng(seed)))
+        settled += not 0.025 < row(lower_rates(marks, Severity()), first="one")["chance_lower"] < 0.975
+
+    assert settled <= 6
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [((0, 5), (3, 5)), ((7, 48), (10, 48)), ((40, 400), (90, 380)), ((2, 9), (2, 9))]
+)
+def test_the_posterior_probability_is_the_integral(first: tuple[int, int], second: tuple[int, int]) -> None:
+    one, two = (beta(1 + k, 1 + n - k) for k, n in (first, second))
+    integral, _ = quad(lambda x: two.pdf(x) * one.cdf(x), 0, 1, points=[first[0] / first[1]], limit=200)
+
+    assert chance_lower(first, second) == pytest.approx(integral, abs=1e-7)
+    assert credible(*first) == pytest.approx(one.ppf([0.025, 0.975]))
+
+
+def test_mcnemar_is_the_exact_binomial_test() -> None:
+    for alone, other in ((6, 9), (0, 4), (12, 3), (0, 0)):
+        wanted = binomtest(alone, alone + other).pvalue if alone + other else 1.0
+        assert paired_p(alone, other) == pytest.approx(wanted)
+
+
+def jurors(shared: float, n: int, rng: np.random.Generator) -> Evidence:
+    """Three jurors who each miss about a fifth; the more is `shared`, the more on the same cases."""
+    latent = math.sqrt(shared) * rng.normal(0, 1, (n, 1)) + math.sqrt(1 - shared) * rng.normal(0, 1, (n, 3))
+    scores = np.where(latent > 0.84, 4.0, 2.0)
+    cast = [votes("jury", f"j{number}", scores[:, number]) for number in range(3)]
+    return evidence(
+        SAFE, arms=[rated("jury", scores.mean(axis=1))], people=[rated("Ana", np.ones(n))], ballots=cast
+    )
+
+
+def test_jurors_who_fail_together_are_found_and_others_are_not() -> None:
+    together = lay_marks(jurors(0.8, 120, np.random.default_rng(2)))
+    (found,) = failing_juries(together, Severity(), seed=0, resamples=400).to_dict("records")
+    assert found["p"] < 0.01 and found["most"] > 2 * found["expected"]
+    pairs = failing_pairs(together, Severity())
+    assert len(pairs) == 3 and (pairs["p_holm"] < 0.05).all() and (pairs["both"] > pairs["expected"]).all()
+
+    claims = [
+        failing_juries(lay_marks(jurors(0.0, 80, np.random.default_rng(seed))), Severity(), seed=0, resamples=200)["p"][0]
+        for seed in range(25)
+    ]  # fmt: skip
+    assert sum(p < 0.05 for p in claims) <= 4
+
+
+def test_the_pairs_p_is_fishers() -> None:
+    marks = lay_marks(jurors(0.5, 60, np.random.default_rng(5)))
+    found = failing_pairs(marks, Severity()).iloc[0]
+    one, two = (marks.table[found[name]].to_numpy() > 0.5 for name in ("first", "second"))
+    cells = [[(one & two).sum(), (one & ~two).sum()], [(~one & two).sum(), (~one & ~two).sum()]]
+
+    assert found["p"] == pytest.approx(fisher_exact(cells, alternative="greater").pvalue)
+    assert found["phi"] == pytest.approx(np.corrcoef(one, two)[0, 1])
+
+
+def test_a_person_is_held_against_the_others() -> None:
+    people = {"Ana": [1.0, 1.0], "Ben": [1.0, 1.0], "Chidi": [4.0, 1.0]}
+    world = evidence(
+        SAFE, arms=[rated("jury", [5.0, 5.0])], people=[rated(name, given) for name, given in people.items()]
+    )
+    rates = severe_rates(lay_marks(world), Severity())
+
+    assert [row(rates, evaluator=name)["severe"] for name in people] == [0, 0, 1]
+    assert row(rates, evaluator="Ana")["harmful"] == 1, "without Ana, the median of 1 and 4 is no harm"
+
+
+def test_a_second_panel_is_an_evaluator_of_its_own() -> None:
+    world = evidence(
+        SAFE,
+        arms=[rated("jury", [1.0, 5.0, 1.0])],
+        people=[rated("Ana", [1.0, 1.0, 1.0])],
+        rescored=rated("again", [4.0, 4.0, 1.0]),
+    )
+    marks = lay_marks(world)
+    rates = severe_rates(marks, Severity())
+
+    assert row(rates, evaluator="re-score panel")["severe"] == 2
+    assert row(rates, evaluator="jury")["severe"] == 1 and marks.people == ("Ana",)
+
+
+@pytest.mark.parametrize(
+    ("arms", "people", "told"),
+    [
+        ([3.0, 4.0], [4.0, 5.0], "People call no case harmful"),
+        ([1.0, 1.0], [1.0, 1.0], "jury called 0 of 2 harmful cases safe"),
+        ([math.nan, math.nan], [1.0, 1.0], "People call no case harmful that anybody judged"),
+    ],
+)
+def test_what_cannot_be_told_is_said(arms: list[float], people: list[float], told: str) -> None:
+    world = evidence(SAFE, arms=[rated("jury", arms)], people=[rated("Ana", people)])
+    section = severe_section(lay_marks(world), Severity(), seed=0, resamples=20)
+
+    assert any(words.startswith(told) for words in section.sentences)
+
+
+def test_a_juror_with_one_score_and_words_without_order_are_no_failure() -> None:
+    colour = Question(Scale.model_validate({"level": "nominal", "anchors": {"red": "", "blue": ""}}), "high")
+    world = evidence(
+        {"safe": LIKERT, "colour": colour},
+        arms=[rated("jury", [3.0, 3.0, 3.0])],
+        people=[rated("Ana", [1.0, 2.0, 1.0])],
+        ballots=[votes("jury", "steady", [3.0, 3.0, 3.0]), votes("jury", "other", [1.0, 5.0, 3.0])],
+    )
+    marks = lay_marks(world)
+
+    assert "colour" in marks.notes[0]
+    pair = failing_pairs(marks, Severity()).iloc[0]
+    assert math.isnan(pair["p"]) or pair["harmful"] == 3
+    assert severe_section(marks, Severity(), seed=0, resamples=20).sentences
+
+
+@pytest.mark.parametrize("limits", [(-0.1, 0.5), (1.0, 0.5), (0.25, 0.0), (0.25, 1.5)])
+def test_limits_that_are_no_shares_are_refused(limits: tuple[float, float]) -> None:
+    with pytest.raises(VenireError, match="no shares of a scale"):
+        Severity(*limits)
+
+
+def test_clinicians_and_the_adjudicated_label() -> None:
+    """Of 48 utterances adjudicated as significant, a called 7 less than that and b 10; they did not miss the same."""
+    marks = lay_marks(clinicians())
+    rates = severe_rates(marks, Severity())
+
+    assert [(row(rates, evaluator=name)["severe"], row(rates, evaluator=name)["harmful"]) for name in ("clinician a", "clinician b", "layman")] == [
+        (7, 48), (10, 48), (6, 48),
+    ]  # fmt: skip
+    pair = failing_pairs(marks, Severity()).iloc[0]
+    assert pair["both"] == 1 and pair["p"] > 0.5
+
+
+def test_pandalm_judges_fail_together() -> None:
+    """422 pairs in which annotators prefer the first answer, as published; a severe error is a full reversal."""
+    marks = lay_marks(pandalm())
+    severity = Severity(margin=1.0)
+    rates = severe_rates(marks, severity)
+
+    assert [(row(rates, evaluator=name)["severe"], row(rates, evaluator=name)["harmful"]) for name in ("gpt35", "pandalm7b", "both")] == [
+        (71, 422), (84, 422), (31, 422),
+    ]  # fmt: skip
+    (found,) = failing_juries(marks, severity, seed=0, resamples=500).to_dict("records")
+    assert (
+        found["most"] == 31
+        and found["expected"] == pytest.approx(71 * 84 / 422, abs=0.5)
+        and found["p"] < 0.01
+    )

@@ -1,0 +1,119 @@
+"""Stability: scatter by hand, a planted unstable judge, a null, and how many repeats are enough."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from audit_worlds import LIKERT, WIDE, evidence, rated, votes
+
+from venire.evals.audits.marks import lay_marks
+from venire.evals.audits.repeats import convergence, enough_repeats
+from venire.evals.audits.stability import PEOPLE, judges_scatter, scatter, steadier
+from venire.evals.audits.stability_section import stability_section
+from venire.evals.evidence import Evidence
+from venire.evals.sheet import OVERALL
+
+NO_GROUPS = pd.Series(dtype=object)
+
+
+def judged(spreads: dict[str, float], *, n: int = 40, k: int = 5, seed: int = 0) -> Evidence:
+    """Judges who see the same cases with scatter of their own, k times each, and two people who differ by 1 on average."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(3, 3, n)
+    cast = [
+        votes(arm, "judge", np.rint(truth + rng.normal(0, sd, n)), repeat=repeat)
+        for arm, sd in spreads.items()
+        for repeat in range(1, k + 1)
+    ]
+    people = [rated(name, np.rint(truth + rng.normal(0, 1, n))) for name in ("Ana", "Ben")]
+    return evidence({"safe": WIDE}, arms=[rated(arm, truth) for arm in spreads], people=people, ballots=cast)
+
+
+def test_scatter_by_hand() -> None:
+    """2, 4, 4, 4, 5, 5, 7, 9 have a mean of 5 and squares about it of 32: SD is the root of 32/7."""
+    scores = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]
+    cast = [votes("one", "judge", [score], repeat=number) for number, score in enumerate(scores, 1)]
+    (found,) = scatter(evidence({"safe": WIDE}, ballots=cast)).to_dict("records")
+
+    assert (found["judge"], found["repeats"], found["mean"]) == ("one: judge", 8, 5)
+    assert found["sd"] == pytest.approx(math.sqrt(32 / 7)) and found["cv"] == pytest.approx(found["sd"] / 5)
+
+
+def test_people_are_set_beside_the_judges() -> None:
+    world = judged({"one": 0.5})
+    found = judges_scatter(scatter(world), NO_GROUPS, seed=0, resamples=200).set_index("judge")
+
+    assert found.loc["one: judge", "sd"] < found.loc[PEOPLE, "sd"]
+    variance = np.var([[1, 3], [2, 2]], axis=1, ddof=1).mean()
+    two = evidence({"safe": LIKERT}, people=[rated("Ana", [1.0, 2.0]), rated("Ben", [3.0, 2.0])])
+    alone = judges_scatter(scatter(two), NO_GROUPS, seed=0, resamples=50).iloc[0]
+    assert alone["sd"] == pytest.approx(math.sqrt(variance))
+
+
+def test_an_unstable_judge_is_found_and_equals_are_not() -> None:
+    found = steadier(
+        scatter(judged({"calm": 0.5, "restless": 1.2})), NO_GROUPS, ("safe",), seed=0, resamples=400
+    )
+    row = found[(found["first"] == "calm: judge") & (found["second"] == "restless: judge")].iloc[0]
+    assert row["attribute"] == OVERALL and row["difference"] < 0 and row["p_holm"] < 0.05 and row["high"] < 0
+    rounded = math.sqrt(0.25 + 1 / 12) - math.sqrt(1.44 + 1 / 12)
+    assert row["low"] < rounded < row["high"]
+
+    claims = 0
+    for seed in range(14):
+        world = judged({"one": 0.6, "other": 0.6}, seed=seed)
+        pair = steadier(scatter(world), NO_GROUPS, ("safe",), seed=0, resamples=200)
+        claims += pair[pair["second"] == "other: judge"].iloc[0]["p"] < 0.05
+    assert claims <= 3
+
+
+def test_the_repeats_that_are_enough_follow_from_the_variances() -> None:
+    """Between cases 9, within 9/4 + 1/12: reliability 0.9 needs 9 x 2.33 / 9 repeats, so three."""
+    world = judged({"one": 1.5}, n=2000, k=6)
+    (found,) = enough_repeats(world).to_dict("records")
+    curve = convergence(world, seed=0).set_index("repeats")
+
+    assert found["enough"] == 3
+    assert curve.loc[3, "reliability"] >= 0.9 > curve.loc[2, "reliability"]
+    assert curve.loc[6, "sd"] == pytest.approx(math.sqrt(2.25 + 1 / 12), rel=0.05)
+    assert curve.loc[6, "high"] - curve.loc[6, "low"] < 1e-9 < curve.loc[2, "high"] - curve.loc[2, "low"]
+    assert curve.loc[4, "standard_error"] == pytest.approx(curve.loc[6, "sd"] / 2)
+
+
+def test_a_judge_that_never_moves_and_one_that_knows_nothing() -> None:
+    same = [votes("same", "judge", [1.0, 4.0, 5.0], repeat=number) for number in (1, 2, 3)]
+    rng = np.random.default_rng(1)
+    noise = [votes("noise", "judge", rng.normal(0, 1, 200), repeat=number) for number in (1, 2)]
+    noise[1]["value"] = -noise[0]["value"]
+    found = enough_repeats(evidence({"safe": WIDE}, ballots=[*same, *noise])).set_index("judge")
+
+    assert found.loc["same: judge", "enough"] == 1
+    assert math.isnan(found.loc["noise: judge", "enough"]) and found.loc["noise: judge", "note"]
+
+
+def test_a_mean_of_zero_has_no_cv() -> None:
+    cast = [votes("one", "judge", [value], repeat=number) for number, value in enumerate((-1.0, 1.0), 1)]
+
+    assert math.isnan(scatter(evidence({"safe": WIDE}, ballots=cast))["cv"][0])
+
+
+def test_the_section_says_what_it_means() -> None:
+    world = judged({"calm": 0.4, "restless": 1.5})
+    section = stability_section(world, lay_marks(world), seed=0, resamples=200)
+
+    assert any("calm: judge scatters less than restless: judge" in words for words in section.sentences)
+    assert len(section.tables["cases"]) == 120 and section.figures
+    unrepeated = evidence({"safe": LIKERT}, arms=[rated("jury", [3.0])], ballots=[votes("jury", "a", [3.0])])
+    (sentence,) = stability_section(unrepeated, lay_marks(unrepeated), seed=0, resamples=20).sentences
+    assert sentence.startswith("No seat judged a case twice")
+
+
+def test_one_case_is_too_few_to_compare_and_says_so() -> None:
+    cast = [votes(arm, "judge", [value], repeat=n) for arm in ("a", "b") for n, value in ((1, 2.0), (2, 3.0))]
+    world = evidence({"safe": LIKERT}, ballots=cast)
+    section = stability_section(world, lay_marks(world), seed=0, resamples=20)
+
+    assert any("cannot be compared in scatter: 1 case(s)" in words for words in section.sentences)
