@@ -11,7 +11,7 @@ _UNSEEN = re.compile(
 )
 _TAG = re.compile(r"[a-zA-Z][a-zA-Z0-9]*")
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9:-]*")
-_VOID = frozenset({"br", "hr", "input", "link", "meta"})
+_VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
 _ADDRESSES = frozenset({"href", "src", "action", "formaction", "data", "xlink:href"})
 
 

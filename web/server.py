@@ -20,7 +20,9 @@ from .pages.comparison import comparison
 from .pages.deliberation import arm_choice, deliberation, neighbours
 from .pages.frame import Reach, framed
 from .pages.overview import overview
+from .pages.study import study
 from .search import Finder, Search
+from .studied import Studied
 
 HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
@@ -51,6 +53,7 @@ class Inspector:
         self.run = self._store.name
         self._reader = Reader(self._store)
         self._name = run_name(run, self._store)
+        self._studied = Studied(run)
         # Read once, served by name: no request ever names a path on the disk.
         self._static = {path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in STATIC.iterdir()}
 
@@ -61,6 +64,8 @@ class Inspector:
         app.router.add_get(f"{root}/cases", self._cases)
         app.router.add_get(f"{root}/case", self._case)
         app.router.add_get(f"{root}/compare", self._compare)
+        app.router.add_get(f"{root}/study", self._study)
+        app.router.add_get(f"{root}/study-figure", self._figure)
         app.router.add_get(f"{root}/live", self._live)
         app.router.add_get(f"{root}/static/{{name}}", self._asset)
         return app
@@ -128,6 +133,17 @@ class Inspector:
             comparison(search, arms, self._store.case(case), sides),
         )
 
+    async def _study(self, request: web.Request) -> web.Response:
+        if not self._studied.there:
+            raise NotThere("This run is no study's.")
+        return self._page("Study", "study", Search(), study(self._studied.document()))
+
+    async def _figure(self, request: web.Request) -> web.Response:
+        drawn = self._studied.figure(request.query.get("name", ""))
+        if drawn is None:
+            raise NotThere("no such figure")
+        return web.Response(body=drawn, content_type="image/svg+xml", charset="utf-8")
+
     async def _live(self, request: web.Request) -> web.Response:
         reach = self._reach()
         return web.json_response({"read": reach.read, "last": reach.last, "told": reach.told})
@@ -145,7 +161,7 @@ class Inspector:
         return Reach(self.index.read_to, self._store.last_finished(), self._store.writing())
 
     def _page(self, title: str, here: str, search: Search, *main: object) -> web.Response:
-        text = framed(title, self._name, here, search, self._reach(), *main)
+        text = framed(title, self._name, here, search, self._reach(), *main, studied=self._studied.there)
         return web.Response(text=text, content_type="text/html")
 
 

@@ -13,7 +13,7 @@ KEYS = (
     ("→  ←", "next, previous case while reading one"),
     ("Enter", "open what is selected"),
     ("c", "compare with another arm"),
-    ("o  l", "overview, list of cases"),
+    ("o  l  s", "overview, list of cases, the study's report where there is one"),
     ("t", "light or dark"),
     ("Esc", "let go"),
     ("?", "this help"),
@@ -48,7 +48,9 @@ class Reach:
         return going if self.read >= self.last else f"reading the record: {self.read:,} of {self.last:,}"
 
 
-def framed(title: str, run: str, here: str, search: Search, reach: Reach, *main: Child) -> str:
+def framed(
+    title: str, run: str, here: str, search: Search, reach: Reach, *main: Child, studied: bool = False
+) -> str:
     """A page of the inspector. `here` names the part of it that the reader is in."""
     head = element(
         "head",
@@ -65,7 +67,7 @@ def framed(title: str, run: str, here: str, search: Search, reach: Reach, *main:
         "body",
         {"data-here": here, "data-read": reach.read},
         element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
-        _banner(run, here, search, reach),
+        _banner(run, here, search, reach, studied),
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),
         _help(),
     )
@@ -81,7 +83,7 @@ def quiet(*words: Child) -> Html:
     return element("span", {"class": "quiet"}, *words)
 
 
-def _banner(run: str, here: str, search: Search, reach: Reach) -> Html:
+def _banner(run: str, here: str, search: Search, reach: Reach, studied: bool) -> Html:
     def way(path: str, name: str, words: str) -> Html:
         current = "page" if here == name else None
         return element("a", {"href": f"./{path}", "aria-current": current, "data-key": name[0]}, words)
@@ -90,7 +92,13 @@ def _banner(run: str, here: str, search: Search, reach: Reach) -> Html:
         "header",
         {"class": "banner"},
         element("a", {"class": "brand", "href": "./"}, "venire", element("span", {"class": "run"}, run)),
-        element("nav", {"aria-label": "Inspector"}, way("", "overview", "Overview"), way("cases", "list", "Cases")),
+        element(
+            "nav",
+            {"aria-label": "Inspector"},
+            way("", "overview", "Overview"),
+            way("cases", "list", "Cases"),
+            way("study", "study", "Study") if studied else None,
+        ),
         element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
         element(
             "form",

@@ -87,7 +87,7 @@ const keys = {
   "?": ask,
   j: () => step(1), k: () => step(-1),
   ArrowRight: () => go("[data-go=next]"), ArrowLeft: () => go("[data-go=prev]"),
-  c: () => go("[data-key=c]"), o: () => go("[data-key=o]"), l: () => go("[data-key=l]"), t: turn,
+  c: () => go("[data-key=c]"), o: () => go("[data-key=o]"), l: () => go("[data-key=l]"), s: () => go("[data-key=s]"), t: turn,
 };
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") { document.activeElement?.blur(); light(null); return; }

@@ -1,0 +1,192 @@
+"""What juries answer and how well that agrees with people, many juries at a time.
+
+A jury is a row of ones and zeros over the pool. One matrix product counts the votes of every jury on every question;
+the rules are those of `orchestration/counting`, without a quorum: one vote is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from ...rubrics.errors import VenireError
+from ..statistics.matrix import FloatArray
+from .pool import BINARY, WORDS, Pool
+
+Members = npt.NDArray[np.bool_]
+"""One row a jury, one column a juror."""
+Tally = list[npt.NDArray[np.float32]]
+"""For each answer, how many votes it has: one row a jury, one column a question."""
+FEW = 64
+"""Up to so many different answers, votes are counted answer by answer."""
+ROOM = 4_000_000
+"""Numbers held at a time."""
+
+
+class Urn:
+    """The pool made ready to be counted."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.agreeing = _agreeing(pool)
+        self.parts = [
+            (np.flatnonzero(pool.counting == name), _counting(str(name), pool.at(np.flatnonzero(pool.counting == name))))
+            for name in dict.fromkeys(pool.counting)
+        ]  # fmt: skip
+
+    def answers(self, members: Members) -> FloatArray:
+        """By jury and question: the counted answer, NaN where nobody answered or the votes are tied."""
+        found = np.full((len(members), len(self.pool.truth)), np.nan)
+        for rows, count in self.parts:
+            for some in _chunks(len(members), len(rows)):
+                found[some[:, None], rows] = count(members[some])
+        return found
+
+    def credits(self, members: Members) -> FloatArray:
+        """By jury and question, from 0 to 1: how far the answer agrees with people."""
+        pool = self.pool
+        return credit(self.answers(members), pool.truth, exact=pool.exact, width=pool.width)
+
+    def scores(self, members: Members) -> FloatArray:
+        """The mean credit of each jury over the questions that count for it."""
+        return mean_credit(self.credits(members))
+
+    def scores_of_one_size(self, members: Members) -> FloatArray:
+        """`scores`, faster where every question has two answers; the juries must all be of one size."""
+        if self.agreeing is None:
+            return self.scores(members)
+        seats = np.nonzero(members)[1].reshape(len(members), -1)
+        # Small numbers added seat by seat: a matrix product of this size costs more in threads than in sums.
+        total = sum((self.agreeing[seat] for seat in seats.T[1:]), start=self.agreeing[seats[:, 0]])
+        return np.asarray((total > 0).mean(axis=1), dtype=float)
+
+    def constant(self) -> FloatArray:
+        """By question, the credit of the one answer to each attribute that agrees best: what no jury at all earns."""
+        pool = self.pool
+        found = np.zeros(len(pool.truth))
+        for _, rows in pool.questions.reset_index(drop=True).groupby("attribute").groups.items():
+            at = np.asarray(rows)
+            truth = pool.truth[at]
+            answers = np.append(np.unique(truth), np.median(truth))[:, None]
+            credits = credit(answers, truth, exact=pool.exact[at], width=pool.width[at])
+            found[at] = credits[credits.mean(axis=1).argmax()]
+        return found
+
+
+def credit(
+    answers: FloatArray, truth: FloatArray, *, exact: npt.NDArray[np.bool_], width: FloatArray
+) -> FloatArray:
+    """1 for the people's answer; on numbers less, in proportion to the distance on the scale.
+
+    No answer is a miss where only the same answer agrees, and NaN, to be left out, where agreement is by distance.
+    """
+    near = 1 - np.abs(answers - truth) / width
+    return np.where(exact, answers == truth, near)
+
+
+def mean_credit(credits: FloatArray) -> FloatArray:
+    """Row by row, without what is NaN; NaN where nothing is left."""
+    known = ~np.isnan(credits)
+    total = known.sum(axis=1)
+    return np.where(total > 0, np.where(known, credits, 0).sum(axis=1) / np.maximum(total, 1), np.nan)
+
+
+def _agreeing(pool: Pool) -> npt.NDArray[np.int16] | None:
+    """Where every question has two answers: 1 for a vote that agrees with people, -1 for one that does not, 0 for none.
+
+    A jury is right where these sum to more than nothing, which is all that a search has to know.
+    """
+    if not (pool.counting == BINARY).all():
+        return None
+    agrees = np.where(pool.votes == pool.truth[:, None], 1, -1)
+    return np.where(np.isnan(pool.votes), 0, agrees).T.astype(np.int16)
+
+
+def _counting(rule: str, pool: Pool) -> Callable[[Members], FloatArray]:
+    if rule == "mean":
+        given, value = ~np.isnan(pool.votes), np.nan_to_num(pool.votes)
+        return lambda members: _ratio(_counted(members, value), _counted(members, given))
+    levels = np.unique(pool.votes[~np.isnan(pool.votes)])
+    if len(levels) > FEW:
+        if rule in (WORDS, "mode"):
+            raise VenireError(
+                f"the jurors use {len(levels)} different answers, too many for the commonest to mean anything",
+                remedy="count by median or mean",
+            )
+        return lambda members: _sorted_median(pool.votes, members)
+    if not len(levels):
+        return lambda members: np.full((len(members), len(pool.truth)), np.nan)
+    if rule == BINARY:
+        return _two_sided(pool.votes, levels)
+    ballots = [(pool.votes == level).T.astype(np.float32) for level in levels]
+
+    def count(members: Members) -> FloatArray:
+        seats = members.astype(np.float32)
+        tally = [seats @ given for given in ballots]
+        return _median(tally, levels) if rule == "median" else _mode(tally, levels, words=rule == WORDS)
+
+    return count
+
+
+def _counted(members: Members, values: npt.NDArray[np.generic]) -> FloatArray:
+    return members.astype(float) @ values.T.astype(float)
+
+
+def _ratio(total: FloatArray, number: FloatArray) -> FloatArray:
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
+
+
+def _two_sided(votes: FloatArray, levels: FloatArray) -> Callable[[Members], FloatArray]:
+    """The majority of two answers; a tie has none."""
+    side = np.where(np.isnan(votes), 0, np.where(votes == levels[-1], 1, -1)).T.astype(np.float32)
+
+    def count(members: Members) -> FloatArray:
+        margin = members.astype(np.float32) @ side
+        return np.where(margin > 0, levels[-1], np.where(margin < 0, levels[0], np.nan))
+
+    return count
+
+
+def _median(tally: Tally, levels: FloatArray) -> FloatArray:
+    """The middle vote, of an even number the mean of the two in the middle: how many levels lie wholly below it."""
+    number = np.sum(tally, axis=0)
+    so_far = np.zeros_like(number)
+    low, high = np.zeros((2, *number.shape), dtype=np.intp)
+    for votes in tally[:-1]:
+        so_far += votes
+        low += 2 * so_far < number
+        high += 2 * so_far <= number
+    return np.where(number > 0, (levels[low] + levels[high]) / 2, np.nan)
+
+
+def _mode(tally: Tally, levels: FloatArray, *, words: bool) -> FloatArray:
+    """A tie goes to the answer nearest the median and then to the lower; of words, to the first of the alphabet."""
+    most = np.max(tally, axis=0)
+    middle = None if words else _median(tally, levels)
+    found, nearest = np.full(most.shape, np.nan), np.full(most.shape, np.inf)
+    for votes, level in zip(tally, levels, strict=True):
+        away = np.zeros(most.shape) if middle is None else np.abs(level - middle)
+        better = (votes == most) & (most > 0) & (away < nearest)
+        found[better], nearest[better] = level, away[better]
+    return found
+
+
+def _sorted_median(votes: FloatArray, members: Members) -> FloatArray:
+    rows, at = [], np.arange(len(votes))
+    for jury in members:
+        ranked = np.sort(np.where(jury, votes, np.nan), axis=1)
+        number = (~np.isnan(ranked)).sum(axis=1)
+        low, high = (
+            ranked[at, np.maximum(number - 1, 0) // 2],
+            ranked[at, np.minimum(number // 2, len(jury) - 1)],
+        )
+        rows.append(np.where(number > 0, (low + high) / 2, np.nan))
+    return np.array(rows)
+
+
+def _chunks(juries: int, questions: int) -> Iterator[npt.NDArray[np.integer]]:
+    step = max(1, ROOM // max(1, questions * 4))
+    for start in range(0, juries, step):
+        yield np.arange(start, min(start + step, juries))

@@ -1,0 +1,101 @@
+"""Cases to choose on and cases to be scored on, never the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ...rubrics.errors import VenireError
+from ..statistics.matrix import FloatArray, IntArray
+
+Rows = npt.NDArray[np.integer]
+
+
+class Fold(NamedTuple):
+    """Row numbers: what is chosen on, and what the choice is scored on."""
+
+    chosen_on: Rows
+    held_out: Rows
+
+
+def folds(cluster: IntArray, number: int, rng: np.random.Generator) -> list[Fold]:
+    """Each row held out once; rows of one cluster together. One fold without a choice is no fold."""
+    names, at = np.unique(cluster, return_inverse=True)
+    parts = rng.permutation(len(names)) % min(number, len(names))
+    held = [np.flatnonzero(parts[at] == part) for part in range(min(number, len(names)))]
+    everything = np.arange(len(cluster))
+    return [Fold(np.setdiff1d(everything, rows), rows) for rows in held]
+
+
+def widening(parts: Sequence[Fold]) -> float:
+    """How much wider intervals have to be for what was chosen in folds, whose choices share cases; 1 for a test set.
+
+    References:
+        Nadeau and Bengio (2003), "Inference for the generalization error", Machine Learning 52:239-281: the variance
+        of a mean over K folds is larger by 1 + K n_test / n_train.
+    """
+    if len(parts) == 1:
+        return 1.0
+    fold = parts[0]
+    number = (len(fold.chosen_on) + len(fold.held_out)) / len(fold.held_out)
+    return float(np.sqrt(1 + number * len(fold.held_out) / len(fold.chosen_on)))
+
+
+def held_rows(parts: Sequence[Fold]) -> Rows:
+    """The rows that some fold holds out, in order."""
+    return np.unique(np.concatenate([fold.held_out for fold in parts]))
+
+
+def gathered(parts: Sequence[Fold], pieces: Sequence[FloatArray]) -> FloatArray:
+    """What each fold found of its held-out rows (the last axis), in the order of `held_rows`.
+
+    A row that is held out several times has the mean of what was found of it, without what is NaN.
+    """
+    rows = held_rows(parts)
+    at = np.searchsorted(rows, np.concatenate([fold.held_out for fold in parts]))
+    table = np.concatenate(pieces, axis=-1)
+    total, number = np.zeros((2, *table.shape[:-1], len(rows)))
+    known = ~np.isnan(table)
+    for where, values, seen in zip(at, np.moveaxis(np.where(known, table, 0), -1, 0), np.moveaxis(known, -1, 0), strict=True):  # fmt: skip
+        total[..., where] += values
+        number[..., where] += seen
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
+
+
+def split(
+    cases: pd.Series,
+    cluster: IntArray,
+    test: Collection[str] | None,
+    *,
+    number: int,
+    rounds: int,
+    rng: np.random.Generator,
+) -> list[Fold]:
+    """The one fold that holds out the cases in `test`, or `number` that hold out each case in turn, `rounds` times anew.
+
+    Raises:
+        VenireError: There are too few cases to choose on some and score on others, or a group lies on both sides.
+    """
+    if len(np.unique(cluster)) < 4:
+        raise VenireError(
+            f"{len(np.unique(cluster))} cases (or groups of cases) are too few to choose on some and score on others",
+            remedy="give four or more",
+        )
+    if test is None:
+        return [fold for _ in range(rounds) for fold in folds(cluster, number, rng)]
+    kept = cases.astype(str).isin({str(case) for case in test}).to_numpy(bool)
+    if kept.all() or not kept.any():
+        raise VenireError(
+            f"{kept.sum()} of {len(kept)} judged questions are of test cases, so nothing can be "
+            + ("chosen" if kept.all() else "scored"),
+            remedy="put some of the judged cases in the test set, and leave others to choose on",
+        )
+    if set(cluster[kept]) & set(cluster[~kept]):
+        raise VenireError(
+            "cases of one group lie on both sides of the split", remedy="keep each group whole on one side"
+        )
+    return [Fold(np.flatnonzero(~kept), np.flatnonzero(kept))]

@@ -1,0 +1,61 @@
+"""One row a juror: how well it does alone, and what it adds to others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from ..statistics.bootstrap import Bootstrap
+from ..statistics.estimate import Estimate
+from .contributions import Shares, leave_one_out
+from .counts import Urn
+from .nested import HeldOut
+from .paired import mean_of
+
+
+def jurors_table(urn: Urn, shares: Shares, chosen: HeldOut, boot: Callable[[], Bootstrap]) -> pd.DataFrame:
+    """Scores, leave-one-out and Shapley values with their intervals; those who add most first."""
+    pool = urn.pool
+    alone = urn.credits(np.eye(len(pool.jurors), dtype=bool))
+    without = leave_one_out(urn)
+    rows = []
+    for at, name in enumerate(pool.jurors):
+        found = {
+            "": mean_of(alone[at], pool.cluster, boot(), method="agreement"),
+            "leave_one_out": mean_of(without[at], pool.cluster, boot(), method="with less without"),
+            "shapley": _with_sampling(
+                mean_of(shares.each[at], pool.cluster, boot(), method="Shapley value"), shares.se[at]
+            ),
+        }
+        rows.append(
+            {
+                "juror": name,
+                "in_jury": bool(chosen.seated[at]),
+                "score": found[""].value,
+                "low": found[""].low,
+                "high": found[""].high,
+                "answered": float((~np.isnan(pool.votes[:, at])).mean()),
+                "cost": pool.cost[at],
+                **{
+                    f"{what}{end}": value
+                    for what in ("leave_one_out", "shapley")
+                    for end, value in (
+                        ("", found[what].value),
+                        ("_low", found[what].low),
+                        ("_high", found[what].high),
+                    )
+                },
+                "shapley_se": shares.se[at],
+            }
+        )
+    table = pd.DataFrame(rows)
+    return table.sort_values("shapley", ascending=False, ignore_index=True)
+
+
+def _with_sampling(found: Estimate, se: float) -> Estimate:
+    """The interval over cases, wider by the error of having sampled orders."""
+    low = found.value - float(np.hypot(found.value - found.low, 1.96 * se))
+    return replace(found, low=low, high=found.value + float(np.hypot(found.high - found.value, 1.96 * se)))

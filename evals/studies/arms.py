@@ -1,0 +1,111 @@
+"""The arms of a study: juries written out, and those that a grid implies, each with why it cannot be built if it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from ...orchestration.counting import counting_rule
+from ...orchestration.protocols import protocol
+from ...personas.jury import Jury, load_jury
+from ...rubrics.errors import InvalidFile, VenireError
+from ...rubrics.files import Written
+from .parts import ArmEntry, Calibration
+from .study import Study
+
+JURY, SINGLE = "jury", "single judge"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyArm:
+    """A jury in a study, and what sets it apart from the others."""
+
+    jury: Jury
+    calibration: Calibration = "none"
+    axes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.jury.name
+
+    @property
+    def kind(self) -> str:
+        return SINGLE if self.jury.protocol == "single" else JURY
+
+    @property
+    def asks(self) -> str:
+        """What decides its questions: arms that are alike in this make the same calls."""
+        return self.jury.model_copy(
+            update={"name": "arm", "description": "", "count": None, "weights": {}}
+        ).model_dump_json()
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What decides its scores: arms that are alike in this are one."""
+        return self.asks, self.jury.count, tuple(self.jury.weights.items()), self.calibration
+
+
+def written_arms(study: Study, written: Written) -> Iterator[StudyArm | VenireError]:
+    """The arms written out one by one, or why one cannot be."""
+    for number in range(len(study.arms)):
+        part = written.part("arms", number)
+        try:
+            yield _written(study, part.fit(ArmEntry), part)
+        except VenireError as error:
+            yield error
+
+
+def _written(study: Study, entry: ArmEntry, part: Written) -> StudyArm:
+    if isinstance(entry.jury, str):
+        named = entry.jury.endswith((".yaml", ".yml"))
+        try:
+            jury = load_jury(part.path.parent / entry.jury if named else entry.jury)
+        except VenireError as error:
+            told = error.problem if named else f"{part.path}:{part.line('jury')}: {error.problem}"
+            raise InvalidFile(told, remedy=error.remedy) from None
+    else:
+        jury = part.part("jury").fit(Jury)
+    given = {"name": entry.name, "protocol": entry.protocol, "count": entry.count}
+    changes = {key: value for key, value in given.items() if value is not None}
+    if changes:
+        jury = built({**dict(jury), **changes}, part.path.parent, f"{part.path}:{part.line()}")
+    jury = jury.fill(model=entry.model or study.model, base_url=entry.base_url or study.base_url)
+    return StudyArm(jury, entry.calibration)
+
+
+def built(fields: Mapping[str, Any], beside: object, where: str) -> Jury:
+    """The jury that `fields` describe; an error at `where` if there can be none."""
+    try:
+        jury = Jury.model_validate(dict(fields), context={"beside": beside})
+        protocol(jury.protocol)
+        if jury.count is not None:
+            counting_rule(jury.count)
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(map(str, first["loc"]))
+        told, _, remedy = first["msg"].removeprefix("Value error, ").partition("\n")
+        raise InvalidFile(
+            f"{where}: the arm {fields.get('name')!r} cannot be built: {at + ': ' if at else ''}{told}",
+            remedy=remedy.strip() or f"correct {at or 'it'}",
+        ) from None
+    except VenireError as error:
+        raise InvalidFile(
+            f"{where}: the arm {fields.get('name')!r} cannot be built: {error.problem}", remedy=error.remedy
+        ) from None
+    return jury
+
+
+def named_twice(arms: Sequence[StudyArm], written: Written) -> list[VenireError]:
+    """An error for each name that more than one arm has."""
+    names = [arm.name for arm in arms]
+    return [
+        InvalidFile(
+            f"{written.path}:{written.line('arms')}: {names.count(name)} arms are named {name!r}",
+            remedy="give one of them another name",
+        )
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    ]

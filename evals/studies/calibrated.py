@@ -1,0 +1,43 @@
+"""Arms whose scores are brought onto people's scale before they are held against people: out of fold, at report time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from ...orchestration.store import Store
+from ..calibration.crossing import crossed
+from ..calibration.scored import TooFewLabels, scored
+from ..evidence import gather
+from .parts import Calibration
+
+
+def calibrated(
+    store: Store,
+    people: pd.DataFrame,
+    values: pd.DataFrame,
+    arms: Mapping[str, Calibration],
+    *,
+    seed: int,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """`values` with the scores of the arms that say so calibrated, and what could not be.
+
+    Every case is scored by curves that saw neither it nor another case of its group. What cannot be calibrated has no
+    score: an arm is not quietly scored as another.
+    """
+    wanted = {arm: how for arm, how in arms.items() if how != "none"}
+    if not wanted:
+        return values, ()
+    evidence = gather(store, people)
+    kept, notes = [values[~values["rater"].isin(list(wanted))]], []
+    for arm, how in wanted.items():
+        try:
+            found = crossed(scored(evidence, arm), method=how, seed=seed)
+        except TooFewLabels as few:
+            notes.append(f"{arm} is left out: {few.problem}")
+            continue
+        rows = found.scores[~found.scores["attribute"].isin(list(found.composites))]
+        kept.append(rows.assign(rater=arm, value=rows["after"].astype(object))[list(values.columns)])
+        notes += [f"{arm}: {note}" for note in found.notes]
+    return pd.concat(kept, ignore_index=True), tuple(notes)

@@ -1,0 +1,123 @@
+"""A grid: every combination of persona groups, models, protocols, limits and counting rules, and each seat alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from ...personas.persona import Persona
+from ...rubrics.errors import InvalidFile, VenireError
+from ...rubrics.files import Written
+from .arms import StudyArm, built
+from .axes import Axes, label_of, limits_of_use, persona_name
+
+_LETTERS = {
+    "max_rounds": "r",
+    "max_turns": "t",
+    "max_stalls": "s",
+    "max_replans": "p",
+    "max_tokens": "tokens",
+    "max_usd": "usd",
+    "max_seconds": "sec",
+}
+
+
+def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
+    """Every combination as an arm, then every seat of them alone; or why one cannot be built."""
+    where = f"{written.path}:{written.line('grid')}"
+    beside = written.path.parent
+    for way in axes.protocols:
+        for group, (model, dealt), limits, count, tolerance, quorum, calibration in product(
+            axes.groups, axes.models.items(), limits_of_use(axes.limits, way), axes.counts, axes.tolerances,
+            axes.quorums, axes.calibrations,
+        ):  # fmt: skip
+            told = {
+                "personas": group,
+                "model": model if len(axes.models) > 1 else "",
+                "protocol": way if len(axes.protocols) > 1 else "",
+                "limits": limits_told(limits, limits_of_use(axes.limits, way)),
+                "count": (count or "") if len(axes.counts) > 1 else "",
+                "tolerance": f"tol{tolerance:g}".replace(".", "_") if len(axes.tolerances) > 1 else "",
+                "quorum": f"q{quorum}" if len(axes.quorums) > 1 else "",
+                "calibration": calibration if len(axes.calibrations) > 1 else "",
+            }
+            name = "-".join(filter(None, told.values()))
+            try:
+                if way == "single" and len(axes.groups[group]) > 1:
+                    raise InvalidFile(
+                        f"{where}: the arm {name!r} cannot be built: single asks one seat, and {group!r} has "
+                        f"{len(axes.groups[group])}",
+                        remedy="leave single out of the protocols: singles: true has each seat judge alone",
+                    )
+                fields = {"limits": limits} if limits else {}
+                jury = built(
+                    {
+                        "name": name,
+                        "protocol": way,
+                        "count": count,
+                        "tolerance": tolerance,
+                        "quorum": quorum,
+                        "seats": seats_of(axes.groups[group], dealt),
+                        **fields,
+                        "orchestrator": axes.orchestrator or dealt[0],
+                    },
+                    beside,
+                    where,
+                )  # fmt: skip
+                yield StudyArm(jury, calibration, {key: words for key, words in told.items() if words})
+            except VenireError as error:
+                yield error
+    if axes.singles:
+        yield from _singles(axes, beside, where)
+
+
+def _singles(axes: Axes, beside: object, where: str) -> Iterator[StudyArm]:
+    """Each seat that the grid's juries have, alone, uncalibrated and calibrated as they are."""
+    seen: set[tuple[str, str]] = set()
+    for group, (model, dealt) in product(axes.groups.values(), axes.models.items()):
+        for number, persona in enumerate(group):
+            settings = dealt[number % len(dealt)]
+            label = model if len(dealt) == 1 else label_of(settings, axes)
+            who = (persona_name(persona), label)
+            if who in seen:
+                continue
+            seen.add(who)
+            for calibration in axes.calibrations:
+                parts = ["single", who[0], label if len(axes.models) > 1 or len(dealt) > 1 else ""]
+                parts.append(calibration if len(axes.calibrations) > 1 else "")
+                jury = built(
+                    {
+                        "name": "-".join(filter(None, parts)),
+                        "protocol": "single",
+                        "seats": seats_of((persona,), (settings,)),
+                        "orchestrator": dict(settings),
+                    },
+                    beside,
+                    where,
+                )
+                yield StudyArm(jury, calibration, {"personas": who[0], "model": label, "protocol": "single"})
+
+
+def seats_of(
+    personas: Sequence[Persona | None], dealt: Sequence[Mapping[str, Any]]
+) -> list[dict[str, object]]:
+    """A seat for each persona, named for it, the models dealt in turn."""
+    seats: list[dict[str, object]] = []
+    names: list[str] = []
+    for number, persona in enumerate(personas):
+        name = persona_name(persona)
+        names.append(name)
+        again = names.count(name)
+        told = name if again == 1 else f"{name}-{again}"
+        seats.append({"name": told, "persona": persona, **dealt[number % len(dealt)]})
+    return seats
+
+
+def limits_told(limits: Mapping[str, float | None], among: Sequence[Mapping[str, float | None]]) -> str:
+    """The limits that differ among the arms, in short."""
+    differing = [name for name in limits if len({each[name] for each in among}) > 1]
+    return "-".join(
+        f"{_LETTERS[name]}{'none' if limits[name] is None else f'{limits[name]:g}'.replace('.', '_')}"
+        for name in differing
+    )

@@ -1,0 +1,195 @@
+"""The parts of a study file: arms, the grid, the search, the split, the budget, the seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from ...personas.jury import ModelSettings
+from ...rubrics.rubric import Name
+
+Calibration = Literal["none", "linear", "isotonic", "ordinal"]
+Objective = Literal["agreement", "cost", "latency"]
+Unit = Literal["usd", "tokens", "calls"]
+
+
+def _listed(value: Any) -> Any:
+    """One value as a list of one, so that an axis with a single value may be written plainly."""
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _named(value: Any) -> Any:
+    return {"model": value} if isinstance(value, str) else value
+
+
+def _seated(value: Any) -> Any:
+    return tuple(_named(each) for each in _listed(value))
+
+
+Seating = Annotated[tuple[ModelSettings, ...], BeforeValidator(_seated), Field(min_length=1)]
+"""A model for every seat, or several that are dealt to the seats in turn."""
+Model = Annotated[ModelSettings, BeforeValidator(_named)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
+Numbers = Annotated[tuple[float | None, ...], BeforeValidator(_listed), Field(min_length=1)]
+
+
+class Part(BaseModel):
+    """A part of the file: it knows its own keys and no others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ArmEntry(Part):
+    """One arm written out: a jury by name, by file or in full, with what it does differently here."""
+
+    jury: str | dict[str, Any]
+    name: Name | None = None
+    """Without one, the jury's own."""
+    model: str | None = None
+    """Of every seat that names none."""
+    base_url: str | None = None
+    protocol: str | None = None
+    count: str | None = None
+    calibration: Calibration = "none"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name(cls, value: Any) -> Any:
+        return {"jury": value} if isinstance(value, str) else value
+
+
+class LimitAxes(Part):
+    """Each limit with the values it is tried at."""
+
+    max_rounds: Numbers | None = None
+    max_turns: Numbers | None = None
+    max_stalls: Numbers | None = None
+    max_replans: Numbers | None = None
+    max_tokens: Numbers | None = None
+    max_usd: Numbers | None = None
+    max_seconds: Numbers | None = None
+
+
+class Grid(Part):
+    """Every combination of these is an arm; with `search`, they are what a search chooses from."""
+
+    personas: dict[Name, tuple[Any, ...]] = Field(min_length=1)
+    """Groups that sit together, by a name for the group. A persona is a library's name, a file, or `none`."""
+    models: dict[Name, Seating] = Field(min_length=1)
+    protocol: Words = ("panel",)
+    limits: LimitAxes = LimitAxes()
+    count: Words | None = None
+    """Counting rules; without any, each protocol's own."""
+    tolerance: Numbers = (0.0,)
+    quorum: Annotated[tuple[int, ...], BeforeValidator(_listed)] = (1,)
+    calibration: Annotated[tuple[Calibration, ...], BeforeValidator(_listed)] = ("none",)
+    orchestrator: Model | None = None
+    """Who presides, where someone does; without one, the model of the first seat."""
+    singles: bool = True
+    """Whether each seat of the grid is also an arm alone: the judges that every jury must beat. Where juries start
+    blind their calls are the juries' own, so that they cost nothing more."""
+
+    @field_validator("personas")
+    @classmethod
+    def _somebody(cls, value: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+        for name, group in value.items():
+            if not group:
+                raise ValueError(f"the group {name!r} is empty\nname a persona in it, or none")
+        return value
+
+
+class Search(Part):
+    """Juries composed seat by seat out of the grid's personas and models, tried where they promise most."""
+
+    trials: int = Field(ge=1)
+    objectives: Annotated[tuple[Objective, ...], Field(min_length=1)] = ("agreement", "cost")
+    max_seats: int = Field(default=5, ge=1)
+    at_once: int = Field(default=4, ge=1)
+    """Trials that are asked for, and sit, together."""
+    first: float = Field(default=0.25, gt=0, le=1)
+    """The share of the selection cases that every trial is scored on before it may go on; doubled at every step."""
+    prune: bool = True
+    chosen: int = Field(default=4, ge=1)
+    """How many of the juries on the front, at the most, are scored on the test cases."""
+
+    @field_validator("objectives")
+    @classmethod
+    def _told_apart(cls, value: tuple[Objective, ...]) -> tuple[Objective, ...]:
+        if "agreement" not in value or len(set(value)) < len(value):
+            raise ValueError("each objective once, and agreement among them\nfor example [agreement, cost]")
+        return value
+
+
+class Split(Part):
+    """Which cases arms are chosen on, and which are kept to score what was chosen."""
+
+    test: float | tuple[str, ...] | None = None
+    """The share of the cases, drawn by the seed (whole groups where cases have one), or their ids."""
+    groups: tuple[str, ...] = ()
+    """Or the groups whose cases are the test cases."""
+
+    @field_validator("test", mode="before")
+    @classmethod
+    def _ids(cls, value: Any) -> Any:
+        return tuple(map(str, value)) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.groups and self.test is not None:
+            raise ValueError("test and groups both say which cases are the test cases\nkeep one of the two")
+        if isinstance(self.test, float) and not 0 <= self.test < 1:
+            raise ValueError(
+                f"test: {self.test:g} is no share of the cases\nwrite a number from 0 to below 1"
+            )
+        return self
+
+
+class Spending(Part):
+    """What the whole study may take, however often it is continued; `max_seconds` is of one sitting."""
+
+    max_usd: float | None = Field(default=None, gt=0)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_seconds: float | None = Field(default=None, gt=0)
+    max_calls: int | None = Field(default=None, ge=1)
+
+
+class Seeds(Part):
+    run: int = 0
+    split: int = 0
+    search: int = 0
+    statistics: int = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_for_all(cls, value: Any) -> Any:
+        return dict.fromkeys(cls.model_fields, value) if isinstance(value, int) else value
+
+
+class Judgements(Part):
+    """Jurors that have answered already, in place of models: a table of them, or a set that venire knows."""
+
+    file: Path | None = None
+    """CSV or JSONL with `case, juror, attribute, value`; needs the study's rubric and ratings."""
+    llmbar: Path | None = None
+    """The folder of the set, which brings its own question and labels."""
+    pandalm: Path | None = None
+    subset: str | None = None
+    """Which part of LLMBar."""
+    counting: Literal["median", "mean", "mode"] = "median"
+    largest: int = Field(default=7, ge=2)
+    """The largest jury that is looked for."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_file(cls, value: Any) -> Any:
+        return {"file": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if sum(each is not None for each in (self.file, self.llmbar, self.pandalm)) != 1:
+            raise ValueError(
+                "one source of judgements is needed\nname a file, or the folder of llmbar or pandalm"
+            )
+        return self

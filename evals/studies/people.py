@@ -1,0 +1,82 @@
+"""People's ratings, held against the cases and the rubric before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ...rubrics.case import Case
+from ...rubrics.errors import VenireError
+from ...rubrics.files import nearest
+from ...rubrics.rubric import Rubric
+from ..evidence import Question, checked
+from .study import Study
+
+
+def questions_of(rubric: Rubric, study: Study) -> dict[str, Question]:
+    """What arms are scored on: the attributes that the study names, or all."""
+    names = study.attributes or rubric.names
+    return {
+        name: Question(rubric.scale_of(name), rubric.by_name[name].better)
+        for name in names
+        if name in rubric.by_name
+    }
+
+
+def strange_attributes(study: Study, rubric: Rubric) -> list[VenireError]:
+    return [
+        VenireError(
+            f"the rubric {rubric.name!r} does not ask {name!r}",
+            remedy=nearest(name, rubric.names),
+        )
+        for name in study.attributes
+        if name not in rubric.names
+    ]
+
+
+def gaps(
+    ratings: pd.DataFrame, cases: Sequence[Case], questions: dict[str, Question]
+) -> tuple[list[VenireError], list[str]]:
+    """What people left unrated: errors for a case or an attribute with nothing, a note for single scores."""
+    wrongs: list[VenireError] = []
+    try:
+        kept, notes = checked(ratings, questions, taken=set())
+    except VenireError as error:
+        return [error], []
+    ids = [case.id for case in cases]
+    rated = {(str(case), str(name)) for case, name in zip(kept["case"], kept["attribute"], strict=True)}
+    bare = [case for case in ids if not any((case, name) in rated for name in questions)]
+    if bare:
+        wrongs.append(
+            VenireError(
+                f"nobody rated {len(bare)} of the {len(ids)} cases: {_some(bare)}",
+                remedy="rate them, or leave them out of the cases",
+            )
+        )
+    unasked = [name for name in questions if not any((case, name) in rated for case in ids)]
+    if unasked:
+        wrongs.append(
+            VenireError(
+                f"nobody rated {_some(unasked)} of any case",
+                remedy="rate it, or name under attributes those that arms are to be scored on",
+            )
+        )
+    single = sum(
+        (case, name) not in rated
+        for case in ids
+        if case not in bare
+        for name in questions
+        if name not in unasked
+    )
+    told = (
+        [f"{single} scores of cases that people rated otherwise are missing, and will not count"]
+        if single
+        else []
+    )
+    return wrongs, [*notes, *told]
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

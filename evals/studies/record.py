@@ -1,0 +1,104 @@
+"""What a study keeps beside its run: `study.json`, the ratings it was planned with, and its trials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ...rubrics.errors import InvalidFile, VenireError
+from ..ratings import load_ratings
+from .arms import StudyArm
+from .parts import Calibration, Unit
+from .plan import Plan
+
+FILE = "study.json"
+RATINGS = "study-ratings.csv"
+TRIALS = "study-trials.jsonl"
+REPORT = "report"
+"""The folder of the report, within the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A study as its run remembers it: enough for a report, with neither the study file nor any model."""
+
+    name: str
+    description: str
+    arms: Mapping[str, Calibration]
+    attributes: tuple[str, ...]
+    selection: tuple[str, ...]
+    test: tuple[str, ...]
+    unit: Unit
+    seed: int
+    planned: Mapping[str, Any]
+    search: Mapping[str, Any] | None
+
+
+def keep(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = None) -> None:
+    """Write down what the study is, whole or not at all; `arms` are those a search has come to have."""
+    study = plan.study
+    document = {
+        "study": study.name,
+        "description": study.description,
+        "arms": {arm.name: arm.calibration for arm in (plan.arms if arms is None else arms)},
+        "attributes": list(study.attributes or plan.rubric.names),
+        "selection": list(plan.parts.selection),
+        "test": list(plan.parts.test),
+        "unit": plan.unit,
+        "seeds": study.seeds.model_dump(),
+        "planned": {"calls": plan.total.calls, "most_calls": plan.total.most_calls, "alone": plan.alone},
+        "search": None if study.search is None else study.search.model_dump(),
+    }
+    # What people wrote beside their scores is no part of the numbers, and may be about patients.
+    columns = [name for name in ("case", "rater", "attribute", "value", "round") if name in plan.ratings]
+    written_whole(folder / RATINGS, plan.ratings[columns].to_csv(index=False))
+    written_whole(folder / FILE, json.dumps(document, indent=1) + "\n")
+
+
+def kept(folder: Path) -> Kept:
+    """The study that was run in `folder`."""
+    path = folder / FILE
+    if not path.exists():
+        raise VenireError(
+            f"{folder}: no study was run in it", remedy="run one with venire study run STUDY.yaml"
+        )
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return Kept(
+            name=found["study"],
+            description=found["description"],
+            arms=found["arms"],
+            attributes=tuple(found["attributes"]),
+            selection=tuple(found["selection"]),
+            test=tuple(found["test"]),
+            unit=found["unit"],
+            seed=found["seeds"]["statistics"],
+            planned=found["planned"],
+            search=found["search"],
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidFile(f"{path}: not a study's record: {error}", remedy="run the study again") from None
+
+
+def kept_ratings(folder: Path) -> pd.DataFrame:
+    return load_ratings(folder / RATINGS)
+
+
+def kept_trials(folder: Path) -> Iterator[dict[str, Any]]:
+    """Every trial of the search, as it ended, in the order in which they were asked for."""
+    path = folder / TRIALS
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)
+
+
+def written_whole(path: Path, text: str) -> None:
+    """The text at `path`: a reader finds all of it, or what was there before."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)

@@ -1,0 +1,114 @@
+"""What each arm of a study earned on each case, and what it took: read from the record, never from a model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import pandas as pd
+
+from ...orchestration.export import verdicts
+from ...orchestration.store import Arm, Store
+from ...orchestration.transcript import Transcript
+from ..arms import VALUES
+from ..compositions import arm_credits
+from ..evidence import Question, checked
+from .arms import JURY, SINGLE
+from .calibrated import calibrated
+from .parts import Calibration, Unit
+
+UNITS: Mapping[Unit, str] = {
+    "usd": "US dollars a case",
+    "tokens": "tokens a case",
+    "calls": "model calls a case",
+}
+
+
+def questions_in(arms: Collection[Arm], attributes: Collection[str]) -> dict[str, Question]:
+    """What the arms were asked, as far as they are scored on it."""
+    return {
+        attribute.name: Question(arm.rubric.scale_of(attribute.name), attribute.better)
+        for arm in arms
+        for attribute in arm.rubric.attributes
+        if attribute.name in attributes
+    }
+
+
+def heard(
+    store: Store, names: Collection[str], cases: Collection[str], unit: Unit
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The arms' scores (`case, rater, attribute, value`), and what each case took (`arm, case, cost, seconds`).
+
+    An arm's cost is what it would take alone: a call that it shares with others counts in full for each.
+    """
+    values, spent = [], []
+    wanted = frozenset(cases)
+    for name in names:
+        for arm, verdict in verdicts(store, arm=name):
+            if verdict.case not in wanted:
+                continue
+            taken = _taken(verdict.transcript, unit)
+            spent.append((arm.name, verdict.case, taken, verdict.transcript.seconds))
+            values += [
+                (verdict.case, arm.name, attribute, outcome.value)
+                for attribute, outcome in verdict.outcomes.items()
+                if outcome.status == "reached"
+            ]
+    return (
+        pd.DataFrame(values, columns=list(VALUES)),
+        pd.DataFrame(spent, columns=["arm", "case", "cost", "seconds"]),
+    )
+
+
+def credits(
+    store: Store,
+    arms: Mapping[str, Calibration],
+    cases: Collection[str],
+    people: pd.DataFrame,
+    *,
+    attributes: Collection[str],
+    unit: Unit,
+    seed: int,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """One row for each arm, case and attribute with the credit it earned: what `weigh` takes; and what was left out."""
+    sat = [arm for arm in store.arms() if arm.name in arms]
+    questions = questions_in(sat, attributes)
+    values, spent = heard(store, [arm.name for arm in sat], cases, unit)
+    values, notes = calibrated(store, people, values, {arm.name: arms[arm.name] for arm in sat}, seed=seed)
+    rated, _ = checked(people, questions, taken=set())
+    kinds = {arm.name: SINGLE if arm.jury.protocol == "single" else JURY for arm in sat}
+    table = arm_credits(
+        values,
+        rated[rated["case"].isin(list(cases))],
+        questions=questions,
+        kinds={name: kind for name, kind in kinds.items() if name in set(values["rater"])},
+        costs=_by_arm(spent),
+        groups=groups_of(store, cases),
+    )
+    # No answer to what was never put before an arm is no miss.
+    return table.merge(spent[["arm", "case"]], on=["arm", "case"]), notes
+
+
+def _by_arm(spent: pd.DataFrame) -> pd.DataFrame:
+    """The mean of a case; one without a price makes the arm's unknown, for what is left out of a sum is not nothing."""
+    return pd.DataFrame(
+        [
+            (arm, rows["cost"].mean(skipna=False), rows["seconds"].mean())
+            for arm, rows in spent.groupby("arm", sort=False)
+        ],
+        columns=["arm", "cost", "seconds"],
+    )
+
+
+def groups_of(store: Store, cases: Collection[str]) -> dict[str, str]:
+    found = {name: store.case(name) for name in cases}
+    return {name: case.group for name, case in found.items() if case is not None and case.group is not None}
+
+
+def _taken(transcript: Transcript, unit: Unit) -> float:
+    match unit:
+        case "usd":
+            return float("nan") if transcript.usd is None else transcript.usd
+        case "tokens":
+            return float(transcript.usage.total)
+        case "calls":
+            return float(transcript.calls)

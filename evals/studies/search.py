@@ -1,0 +1,94 @@
+"""A search: Optuna asks for juries, the selection cases answer, and what was chosen is scored once on the test cases.
+
+Every draw comes from the seed and every score from the record. So a search that was stopped is continued by asking
+again from the start: what was answered before costs nothing, and leads to the same next question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import optuna
+from optuna.samplers import TPESampler
+from optuna.study import StudyDirection
+from optuna.trial import TrialState
+
+from ...orchestration.runner import Ended
+from ...rubrics.errors import VenireError
+from .arms import StudyArm
+from .parts import Search
+from .plan import Plan
+from .running import Sitting
+from .space import Space
+from .tryouts import Entered, Stopped, Trial, Tryouts
+
+
+def run_search(plan: Plan, sitting: Sitting) -> Ended:
+    """Try as many juries as the study says on the selection cases, then the chosen ones on the test cases."""
+    assert plan.axes is not None
+    tryouts = Tryouts(plan, sitting)
+    space = Space(plan.axes, tryouts.how.max_seats, plan.path)
+    study = _begun(tryouts.how, plan.study.seeds.search)
+    try:
+        tryouts.hear_fixed()
+        while (left := tryouts.how.trials - len(tryouts.trials)) > 0:
+            _batch(study, space, tryouts, min(left, tryouts.how.at_once))
+        chosen = tryouts.chosen()
+        if tryouts.test and chosen:
+            tryouts.sit(chosen, tryouts.test)
+    except Stopped as stopped:
+        return stopped.ended
+    return tryouts.ended
+
+
+def _begun(how: Search, seed: int) -> optuna.Study:
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    directions = [
+        StudyDirection.MAXIMIZE if each == "agreement" else StudyDirection.MINIMIZE for each in how.objectives
+    ]
+    sampler = TPESampler(seed=seed, n_startup_trials=min(10, max(2, how.trials // 3)))
+    return optuna.create_study(sampler=sampler, directions=directions)
+
+
+def _batch(study: optuna.Study, space: Space, tryouts: Tryouts, size: int) -> None:
+    """Ask for some juries, hear them together, tell what each is worth."""
+    asked = [study.ask() for _ in range(size)]
+    trials = [Trial(one.number, f"trial-{one.number:03d}") for one in asked]
+    entered: Entered = {}
+    for one, trial in zip(asked, trials, strict=True):
+        arm = _composed(space, one, trial, tryouts)
+        if arm is not None:
+            entered[arm.name] = (trial, arm)
+    tryouts.hear(entered)
+    for one, trial in zip(asked, trials, strict=True):
+        if trial.state == "repeated" and trial.arm in tryouts.scored:
+            trial.cases, trial.values = len(tryouts.selection), tryouts.told(trial.arm)
+        values = [trial.values[each] for each in tryouts.how.objectives if each in trial.values]
+        if trial.state in ("complete", "repeated") and len(values) == len(tryouts.how.objectives):
+            study.tell(one, values)
+        else:
+            study.tell(one, state=TrialState.FAIL if trial.state == "failed" else TrialState.PRUNED)
+    tryouts.trials += trials
+    tryouts.write()
+
+
+def _composed(space: Space, one: optuna.Trial, trial: Trial, tryouts: Tryouts) -> StudyArm | None:
+    """The jury that Optuna chooses; None where there can be none, or where it was tried before."""
+
+    def choose(what: str, among: Sequence[str]) -> str:
+        # Limits are counted anew for every protocol: theirs are told apart by how many there are.
+        name = f"{what} of {len(among)}" if what == "limits" else what
+        trial.params[what] = str(one.suggest_categorical(name, list(among)))
+        return trial.params[what]
+
+    try:
+        arm = space.composed(trial.arm, choose)
+    except VenireError as error:
+        trial.state, trial.note = "failed", error.problem
+        return None
+    trial.seats, trial.protocol = arm.axes["seats"], arm.jury.protocol
+    known = tryouts.arms.setdefault(arm.identity, arm)
+    if known is arm:
+        return arm
+    trial.arm, trial.state, trial.note = known.name, "repeated", f"the same jury as {known.name}"
+    return None

@@ -1,0 +1,74 @@
+"""The study file: which cases, whose ratings, which juries against each other, and how much may be spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import model_validator
+
+from ...rubrics.errors import InvalidFile
+from ...rubrics.files import Written, read_yaml
+from ...rubrics.rubric import Name
+from .errors import every_wrong
+from .parts import Grid, Judgements, Part, Search, Seeds, Spending, Split, Unit
+
+
+class Study(Part):
+    """What a study file says. Arms are looked at one by one afterwards, so that all that is wrong is told at once."""
+
+    name: Name
+    description: str = ""
+    cases: Path | None = None
+    rubric: str | None = None
+    ratings: Path | None = None
+    wide: bool = False
+    """Whether the ratings have one column an attribute."""
+    attributes: tuple[str, ...] = ()
+    """Those that arms are scored on; all of the rubric's without any."""
+    model: str | None = None
+    """Of every seat that names none."""
+    base_url: str | None = None
+    arms: tuple[Any, ...] = ()
+    grid: Grid | None = None
+    search: Search | None = None
+    judgements: Judgements | None = None
+    cost: Unit | None = None
+    """What cost is counted in; without it dollars where every price is known, else tokens, else calls."""
+    prices: Path | None = None
+    split: Split = Split(test=0.5)
+    seeds: Seeds = Seeds()
+    budget: Spending = Spending()
+    redact: bool = False
+
+    @model_validator(mode="after")
+    def _something_to_compare(self) -> Self:
+        recorded = self.judgements
+        for key in () if recorded is not None and recorded.file is None else ("rubric", "ratings"):
+            if getattr(self, key) is None:
+                raise ValueError(f"{key}: missing\nadd {key!r}")
+        if recorded is not None:
+            for key in ("arms", "grid", "search"):
+                if getattr(self, key):
+                    raise ValueError(f"judgements are recorded: {key} has nobody to ask\nremove {key}")
+        elif self.cases is None:
+            raise ValueError("cases: missing\nadd 'cases'")
+        elif not self.arms and self.grid is None:
+            raise ValueError("there is no arm in it\nwrite arms, or a grid")
+        elif self.search is not None and self.grid is None:
+            raise ValueError("search: there is nothing to choose from\nadd a grid with personas and models")
+        if self.search is not None and self.redact:
+            raise ValueError(
+                "redact: what a redacted run has heard is not kept for the next trial, and would be paid for again\n"
+                "search without redact, or try a grid"
+            )
+        return self
+
+
+def load_study(path: Path) -> tuple[Study, Written]:
+    """The study in a file, and the file as it is written; whatever is wrong in it is listed at once."""
+    written = read_yaml(path, Study.model_fields)
+    wrongs: list[InvalidFile] = written.wrongs(Study)
+    if wrongs:
+        raise every_wrong(path, wrongs)
+    return written.fit(Study), written

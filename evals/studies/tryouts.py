@@ -1,0 +1,162 @@
+"""Trying juries out: heard on a part of the selection cases first, then on more, given up where another is better."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+from ...orchestration.runner import Ended
+from ...orchestration.store import Store
+from ...rubrics.case import Case
+from .arms import SINGLE, StudyArm
+from .plan import Plan
+from .pruning import Score, beaten_by, front, scores
+from .record import TRIALS, keep, kept_trials, written_whole
+from .running import Sitting, sit
+from .scores import credits
+
+
+@dataclass
+class Trial:
+    """One jury that was tried, and what became of it."""
+
+    number: int
+    arm: str
+    params: dict[str, str] = field(default_factory=dict)
+    state: str = "running"
+    """complete, pruned (`note` says by whom it was beaten), repeated (the arm had been tried) or failed."""
+    seats: str = ""
+    protocol: str = ""
+    cases: int = 0
+    """Of the selection, that it was scored on."""
+    values: dict[str, float] = field(default_factory=dict)
+    """By objective; one that is not known is not in it."""
+    note: str = ""
+
+
+Entered = dict[str, tuple[Trial, StudyArm]]
+"""The trials that are still to be heard further, by arm."""
+
+
+class Stopped(Exception):
+    """The budget ended the search."""
+
+    def __init__(self, ended: Ended) -> None:
+        super().__init__(ended.limit)
+        self.ended = ended
+
+
+class Tryouts:
+    """Every arm that was tried, and its score once it has heard all the selection cases."""
+
+    def __init__(self, plan: Plan, sitting: Sitting) -> None:
+        assert plan.study.search is not None
+        self._plan, self._sitting, self.how = plan, sitting, plan.study.search
+        by_id = {case.id: case for case in plan.cases}
+        self.selection = [by_id[name] for name in plan.parts.selection]
+        self.test = [by_id[name] for name in plan.parts.test]
+        self.arms = {arm.identity: arm for arm in plan.arms}
+        self.scored: dict[str, Score] = {}
+        self.trials: list[Trial] = []
+        self._before = list(kept_trials(sitting.folder))
+        self.ended = Ended(0, 0, None)
+
+    def hear_fixed(self) -> None:
+        """Have the arms that the study has anyway hear all selection cases: what trials are held against."""
+        if self._plan.arms:
+            self.sit(self._plan.arms, self.selection)
+            self.scored |= self._scores([arm.name for arm in self._plan.arms], self.selection)
+
+    def hear(self, entered: Entered) -> None:
+        """Have the trials hear more and more cases together, until they have heard all or are given up."""
+        for cases in self._steps():
+            if entered:
+                numbers = [trial.number for trial, _ in entered.values()]
+                self._say(
+                    f"trials {min(numbers)} to {max(numbers)}: {len(entered)} juries on {len(cases)} cases"
+                )
+                self.sit([arm for _, arm in entered.values()], cases)
+                entered = self._going_on(entered, cases)
+
+    def told(self, name: str) -> dict[str, float]:
+        """What an arm is worth by each objective, as far as it is known."""
+        known = self.scored[name].objectives
+        return {each: known[each] for each in self.how.objectives if known[each] == known[each]}
+
+    def chosen(self) -> list[StudyArm]:
+        """On the selection cases: the arms on the front, the best first; the best single judge; the best jury."""
+        named = {arm.name: arm for arm in self.arms.values()}
+        best = front(self.scored, self.how.objectives)[: self.how.chosen]
+        singles = {name: score for name, score in self.scored.items() if named[name].kind == SINGLE}
+        juries = {name: score for name, score in self.scored.items() if name not in singles}
+        # Whatever is on the front, the best of either kind is held against the best of the other.
+        further = [*front(singles, ("agreement",))[:1], *front(juries, ("agreement",))[:1]]
+        written = [arm.name for arm in self._plan.arms if arm.kind != SINGLE]
+        return [named[name] for name in dict.fromkeys([*best, *further, *written])]
+
+    def sit(self, arms: Sequence[StudyArm], cases: Sequence[Case]) -> None:
+        ended = sit(self._plan, self._sitting, [arm.jury for arm in arms], cases)
+        self.ended = Ended(self.ended.heard + ended.heard, self.ended.skipped + ended.skipped, ended.limit)
+        if ended.limit is not None:
+            raise Stopped(self.ended)
+
+    def write(self) -> None:
+        """Keep every trial; those of an earlier sitting that are not reached yet stay."""
+        lines = [*map(asdict, self.trials), *self._before[len(self.trials) :]]
+        text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
+        written_whole(self._sitting.folder / TRIALS, text)
+        known = [arm for arm in self.arms.values() if arm.name in self.scored]
+        keep(self._plan, self._sitting.folder, known)
+
+    def _steps(self) -> list[list[Case]]:
+        """The selection cases, first a few and then twice as many, in an order that the seed drew."""
+        whole = len(self.selection)
+        size = max(1, round(self.how.first * whole)) if self.how.prune else whole
+        steps = []
+        while size < whole:
+            steps.append(self.selection[:size])
+            size *= 2
+        return [*steps, self.selection]
+
+    def _going_on(self, entered: Entered, cases: list[Case]) -> Entered:
+        """Whoever heard all is scored; whoever was shown to be worse goes no further; the rest go on."""
+        found = self._scores([*entered, *self.scored], cases)
+        others = {name: found[name] for name in self.scored if name in found}
+        left: Entered = {}
+        for name, (trial, arm) in entered.items():
+            trial.cases = len(cases)
+            if name not in found:
+                trial.state, trial.note = "failed", "none of its verdicts can be held against people's"
+                continue
+            known = found[name].objectives
+            trial.values = {each: known[each] for each in self.how.objectives if known[each] == known[each]}
+            if len(cases) == len(self.selection):
+                trial.state = "complete"
+                self.scored[name] = found[name]
+            elif better := beaten_by(found[name], others, self.how.objectives):
+                trial.state = "pruned"
+                trial.note = f"{better} agrees better on these {len(cases)} cases, and is no worse otherwise"
+            else:
+                left[name] = (trial, arm)
+        return left
+
+    def _scores(self, names: Sequence[str], cases: Sequence[Case]) -> dict[str, Score]:
+        store = Store.read(self._sitting.folder)
+        try:
+            table, _ = credits(
+                store,
+                dict.fromkeys(names, "none"),
+                [case.id for case in cases],
+                self._plan.ratings,
+                attributes=self._plan.study.attributes or self._plan.rubric.names,
+                unit=self._plan.unit,
+                seed=self._plan.study.seeds.statistics,
+            )
+        finally:
+            store.release()
+        return scores(table)
+
+    def _say(self, line: str) -> None:
+        if not self._sitting.quiet:
+            self._sitting.console.print(line, highlight=False, markup=False)
