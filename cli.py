@@ -6,9 +6,13 @@ import sys
 
 import click
 
+from .commands.calibrating import calibrate
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics
 from .commands.reading import export, inspect, show
 from .commands.running import demo, run, status
+from .commands.serving import serve
+from .commands.studying import study
+from .commands.triaging import triage
 from .commands.weighing import agreement, compare
 
 
@@ -19,9 +23,10 @@ def app() -> None:
 
 
 for _command in (
-    *(demo, run, status),
+    *(demo, run, status, serve),
     *(show, export, inspect),
-    *(compare, agreement),
+    *(study,),
+    *(compare, agreement, calibrate, triage),
     *(rubrics, personas, juries, protocols, model, doctor),
 ):
     app.add_command(_command)

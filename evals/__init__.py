@@ -1,4 +1,4 @@
-"""What it is worth: agreement with people, comparison of arms, the demonstration."""
+"""What it is worth: agreement with people, comparison of arms, calibration, the demonstration."""
 
 from __future__ import annotations
 
@@ -6,19 +6,57 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .audits import Severity
+    from .audits.preference import self_preference
+    from .audits.run_triage import run_triage
+    from .calibration import Calibration, calibrate, load_calibration
     from .coefficients import Agreement, agreement
     from .comparison import Comparison, compare
+    from .compositions import Composition, analyse, weigh
+    from .datasets import Recording, llmbar, load_judgements, pandalm
     from .ratings import load_ratings
 
 _HOMES = {
     "Agreement": "coefficients",
     "agreement": "coefficients",
+    "Calibration": "calibration",
+    "calibrate": "calibration",
+    "load_calibration": "calibration",
     "Comparison": "comparison",
     "compare": "comparison",
+    "Composition": "compositions",
+    "analyse": "compositions",
+    "weigh": "compositions",
+    "Recording": "datasets",
+    "llmbar": "datasets",
+    "load_judgements": "datasets",
+    "pandalm": "datasets",
     "load_ratings": "ratings",
+    "Severity": "audits",
+    "run_triage": "audits.run_triage",
+    "self_preference": "audits.preference",
 }
 
-__all__ = ["Agreement", "Comparison", "agreement", "compare", "load_ratings"]
+__all__ = [
+    "Agreement",
+    "Calibration",
+    "Comparison",
+    "Composition",
+    "Recording",
+    "Severity",
+    "agreement",
+    "analyse",
+    "calibrate",
+    "compare",
+    "llmbar",
+    "load_calibration",
+    "load_judgements",
+    "load_ratings",
+    "pandalm",
+    "run_triage",
+    "self_preference",
+    "weigh",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,10 +18,21 @@ HOMES = {
     "autogen_agentchat": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
     "autogen_core": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
     "networkx": ["orchestration/graph"],
+    "ray": ["orchestration/executors/ray"],
     "pandas": ["evals/"],
     "scipy": ["evals/"],
     "sklearn": ["evals/"],
+    "threadpoolctl": ["evals/"],
     "statsmodels": ["evals/"],
+    "tokenizers": ["evals/statistics/embeddings"],
+    "safetensors": ["evals/statistics/embeddings"],
+    "resvg_py": ["evals/reports/png"],
+    "optuna": ["evals/studies/search"],
+    "inspect_ai": ["evals/plugins/inspect_"],
+    "deepeval": ["evals/plugins/deepeval"],
+    "mlflow": ["evals/plugins/mlflow"],
+    "pytest": ["evals/plugins/pytest"],
+    "helm": ["evals/plugins/helm"],
 }
 
 

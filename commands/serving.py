@@ -1,0 +1,63 @@
+"""A jury for programs in any language: serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .options import location
+
+
+@click.command()
+@click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`.")
+@click.option("--jury", required=True, help="A jury file, or a name from `venire juries`.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=location,
+    metavar="RUN",
+    help="The record, as `venire run` keeps it.",
+)
+@click.option("--model", help="The model of every seat that names none.")
+@click.option("--base-url", help="The address of that model's server.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0: any free one."
+)
+@click.option(
+    "--token-env",
+    default="VENIRE_TOKEN",
+    show_default=True,
+    metavar="NAME",
+    help="The environment variable that holds the token; on loopback, one is made where it is not set.",
+)
+@click.option("--max-body", type=click.IntRange(min=1), default=1 << 20, show_default=True, help="Bytes.")
+@click.option(
+    "--in-flight", type=click.IntRange(min=1), default=32, show_default=True, help="Calls at a time."
+)
+@click.option(
+    "--at-once", type=click.IntRange(min=1), default=32, show_default=True, help="Deliberations at a time."
+)
+@click.option(
+    "--most-waiting",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="Requests that may wait; any more are told to come back.",
+)
+@click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Spend no more than this.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Use no more than this.")
+@click.option("--prices", type=click.Path(path_type=Path), help="A file of prices, as for `venire run`.")
+@click.option("--redact", is_flag=True, help="Keep the words of cases and jurors out of the record.")
+def serve(rubric: str, jury: str, output: Path | str, **options: Any) -> None:
+    """Score cases over HTTP: POST a case, get its verdict. OpenAPI at /openapi.json."""
+    from ..evals.service.serving import Terms
+    from ..evals.service.serving import serve as served
+    from ..personas import load_jury
+    from ..rubrics import load_rubric
+
+    seated = load_jury(jury).fill(model=options.pop("model"), base_url=options.pop("base_url"))
+    served(load_rubric(rubric), seated, output, Terms(**options), lambda words: click.echo(words, err=True))

@@ -1,0 +1,89 @@
+"""DeepEval: a metric for each attribute of a rubric, all of them from one deliberation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...agents.model import digest
+from ...rubrics.case import Case
+from ...rubrics.errors import VenireError
+from ...rubrics.files import nearest
+from . import host
+from .judgement import Judgement, has_best
+from .sitting import Sitting, case_of, convene
+
+with host("deepeval", extra="deepeval"):
+    from deepeval.metrics import BaseMetric
+    from deepeval.test_case import LLMTestCase
+
+
+def jury_metrics(
+    rubric: Any,
+    jury: Any,
+    *,
+    attributes: Sequence[str] | None = None,
+    threshold: float = 0.5,
+    **options: Any,
+) -> list[JuryMetric]:
+    """A metric for each of `attributes`: unless they are named, every attribute and composite that has a best value.
+
+    `options` are those of a sitting: `model`, `base_url`, `record`, `prices`, `max_usd` ...
+    """
+    sitting = convene(rubric, jury, **options)
+    asked = sitting.rubric
+    known = [
+        name for name in (*asked.names, *asked.reversed_names, *asked.composites) if has_best(asked, name)
+    ]
+    for name in attributes or ():
+        if name not in known:
+            raise VenireError(f"{asked.name} has no score {name!r}", remedy=nearest(name, known))
+    chosen = attributes or [name for name in known if name not in asked.reversed_names]
+    return [JuryMetric(sitting, name, threshold) for name in chosen]
+
+
+class JuryMetric(BaseMetric):  # type: ignore[misc]
+    """What a jury finds of one attribute, from 0 (the worst it can be) to 1 (the best).
+
+    A hung attribute has no score: it is an error of the metric, and the test does not pass. One that does not apply
+    is skipped. DeepEval makes copies of a metric from its fields, so they have the names of the arguments.
+    """
+
+    def __init__(self, sitting: Sitting, attribute: str, threshold: float = 0.5) -> None:
+        self.sitting = sitting
+        self.attribute = attribute
+        self.threshold = threshold
+        self.evaluation_model = sitting.jury.name
+
+    def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
+        return self._taken(self.sitting.hear_sync(_case(test_case)))
+
+    async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
+        return self._taken(await self.sitting.hear(_case(test_case)))
+
+    def _taken(self, judgement: Judgement) -> float | None:
+        mark = judgement.marks[self.attribute]
+        self.score = mark.share
+        self.reason = mark.reason
+        self.error = mark.reason if mark.status == "hung" else None
+        self.skipped = mark.status == "not_applicable"
+        self.score_breakdown = {"status": mark.status, "value": mark.value}
+        self.evaluation_cost = judgement.usd
+        self.verbose_logs = judgement.text
+        self.is_successful()
+        return self.score
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.attribute} ({self.sitting.jury.name})"
+
+
+def _case(test: LLMTestCase) -> Case:
+    passages = [*(test.context or ()), *(test.retrieval_context or ())]
+    return case_of(
+        test.name or f"case-{digest(f'{test.input} {test.actual_output}')[:12]}",
+        test.actual_output,
+        question=test.input,
+        source=[passage if isinstance(passage, str) else passage.context for passage in passages],
+        reference=test.expected_output,
+    )

@@ -1,0 +1,72 @@
+"""Inspect AI: the scorer `venire/jury`."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from typing import Any
+
+from . import host
+from .judgement import Judgement
+from .sitting import case_of, convene, field_of
+
+with host("inspect_ai", extra="inspect"):
+    from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+    from inspect_ai.solver import TaskState
+
+    from .inspect_models import INSPECTS_LOOP
+
+
+@scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
+def jury(rubric: Any, jury: Any, *, source: str | None = None, **options: Any) -> Scorer:
+    """Have `jury` judge the output under `rubric`: a score for each attribute, unscored where none was reached.
+
+    `source` names the field of a sample's metadata that holds what the output was made from; `options` are those of
+    a sitting: `model`, `base_url`, `record`, `max_usd` ... Every epoch is a hearing of its own.
+    """
+    sitting = convene(rubric, jury, **options)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        answer = state.output.completion
+        if not answer.strip():
+            return Score.unscored(
+                answer=answer, explanation="The output is blank: there is nothing to judge."
+            )
+        case = case_of(
+            f"{state.model}/{state.sample_id}",
+            answer,
+            question=state.input_text,
+            source=field_of(state.metadata, source),
+            reference=target.text,
+            system=str(state.model),
+        )
+        INSPECTS_LOOP.set(asyncio.get_running_loop())
+        judgement = await sitting.hear(case, again=state.epoch - 1)
+        return Score(
+            value=_value(judgement),
+            answer=answer,
+            explanation=f"{judgement.headline}\n\n{_as_it_stands(judgement.text)}",
+            metadata={"deliberation": judgement.document},
+        )
+
+    return score
+
+
+def _as_it_stands(text: str) -> str:
+    """A block of Markdown that shows `text`, fenced so that no word of a juror's can end it."""
+    fence = "`" * max([3, *(len(found) + 1 for found in re.findall("`+", text))])
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _value(judgement: Judgement) -> dict[str, float]:
+    """A number for each score, NaN where there is none; a question with words for answers is a 0 or 1 for each word."""
+    found: dict[str, float] = {}
+    for name, mark in judgement.marks.items():
+        scale = judgement.rubric.scale_of(name) if name in judgement.rubric.by_name else None
+        if scale is None or scale.numeric:
+            found[name] = math.nan if mark.value is None else float(mark.value)
+        else:
+            for word in scale.values:
+                found[f"{name}={word}"] = math.nan if mark.value is None else float(mark.value == word)
+    return found

@@ -1,0 +1,88 @@
+"""`inspect/NAME`: a model of Inspect AI's as a juror."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextvars import ContextVar
+from typing import Literal
+
+from ...agents.clients.litellm import strict
+from ...agents.clients.roads import Road
+from ...agents.model import ModelFailure, Reply, Request, Usage
+from ...personas.jury import ModelSettings
+from . import host
+
+with host("inspect_ai", extra="inspect"):
+    from inspect_ai.model import (
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageUser,
+        GenerateConfig,
+        ModelOutput,
+        ResponseSchema,
+        get_model,
+    )
+
+INSPECTS_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("inspects_loop", default=None)
+"""The event loop of the evaluation that a hearing belongs to; none outside of one."""
+
+_ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+_FINISH: dict[str, Literal["refusal", "length"]] = {
+    "content_filter": "refusal",
+    "max_tokens": "length",
+    "model_length": "length",
+}
+
+
+class InspectProvider:
+    """A model of Inspect's, under its limits and in its log."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self._name = (settings.model or "").partition("/")[2]
+        self._base_url = settings.base_url
+
+    async def complete(self, request: Request) -> Reply:
+        home, here = INSPECTS_LOOP.get(), asyncio.get_running_loop()
+        started = time.perf_counter()
+        try:
+            if home is None or home is here:
+                output = await self._generate(request)
+            else:
+                # Its connections and limits belong to the loop that the evaluation runs in.
+                sent = asyncio.run_coroutine_threadsafe(self._generate(request), home)
+                output = await asyncio.wrap_future(sent)
+        except Exception as error:
+            # Inspect has retried what may be; whatever it raises then, this juror gave no answer.
+            raise ModelFailure("unavailable", f"{type(error).__name__}: {error}"[:300]) from None
+        return _reply(output, time.perf_counter() - started)
+
+    async def _generate(self, request: Request) -> ModelOutput:
+        settings = {name: value for name, value in request.settings.items() if name != "base_url"}
+        if "seed" in settings:
+            settings["seed"] += request.repeat
+        if request.schema is not None:
+            form = ResponseSchema(name="answer", json_schema=strict(request.schema), strict=True)
+            settings["response_schema"] = form
+        messages = [_ROLES[message.role](content=message.content) for message in request.messages]
+        model = get_model(self._name, base_url=self._base_url)
+        return await model.generate(messages, config=GenerateConfig(**settings))
+
+    async def close(self) -> None:
+        """Inspect closes its own models."""
+
+
+def _reply(output: ModelOutput, seconds: float) -> Reply:
+    used = output.usage
+    cached = (used.input_tokens_cache_read or 0) if used else 0
+    written = (used.input_tokens_cache_write or 0) if used else 0
+    return Reply(
+        text=output.completion,
+        usage=Usage(used.input_tokens + cached + written, used.output_tokens, cached) if used else Usage(),
+        usd=used.total_cost if used else None,
+        seconds=seconds,
+        finish=_FINISH.get(output.stop_reason, "stop") if output.choices else "stop",
+    )
+
+
+road = Road(connect=InspectProvider, per_model=True)

@@ -1,0 +1,147 @@
+"""A verdict as a host needs it: a mark for every attribute, with its reasons, and the deliberation in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
+from typing import Any
+
+from rich.console import Console
+
+from ...orchestration.export import case_json
+from ...orchestration.requirements import Requirement
+from ...orchestration.show import safe, show
+from ...orchestration.verdict import Outcome, Status, Verdict
+from ...rubrics.rubric import Rubric
+from ...rubrics.scale import Value
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a host is told of one attribute, reversed score or composite."""
+
+    name: str
+    status: Status
+    value: Value | None
+    """None unless it was reached: what is hung or does not apply is never a number."""
+    share: float | None
+    """Where the value lies between the worst (0) and the best (1); None without a value or an order."""
+    reason: str
+    """How it came about, and who dissents and why."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One case's verdict, by the rubric it was asked under."""
+
+    verdict: Verdict
+    rubric: Rubric
+    fresh: bool
+    """Whether it was deliberated now, rather than found in the record."""
+
+    @cached_property
+    def marks(self) -> Mapping[str, Mark]:
+        """Every attribute, in the rubric's order, and every score that follows from them."""
+        rubric, verdict = self.rubric, self.verdict
+        marks = {
+            name: Mark(name, o.status, o.value, share(rubric, name, o.value), _reason(o))
+            for name, o in verdict.outcomes.items()
+        }
+        for name in (*rubric.reversed_names, *rubric.composites):
+            value = verdict.derived.get(name)
+            parts = (
+                [rubric.reversed_names[name]] if name in rubric.reversed_names else rubric.composites[name]
+            )
+            if value is None:
+                marks[name] = Mark(
+                    name, "hung", None, None, f"not every part of it was reached: {', '.join(parts)}"
+                )
+            else:
+                told = f"{value:g}, which follows from {', '.join(parts)}"
+                marks[name] = Mark(name, "reached", value, share(rubric, name, value), told)
+        return marks
+
+    @property
+    def usd(self) -> float | None:
+        """What it cost now: nothing, if it was found in the record; None where a price is not known."""
+        return self.verdict.transcript.usd if self.fresh else 0.0
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The deliberation in the shape that `venire show --json` promises."""
+        return case_json(self.verdict)
+
+    @cached_property
+    def text(self) -> str:
+        """The deliberation as `venire show` prints it, without colours."""
+        page = StringIO()
+        show(self.verdict, Console(file=page, width=_WIDTH, color_system=None, highlight=False, emoji=False))
+        return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+
+    @property
+    def headline(self) -> str:
+        """Every mark in one line."""
+        told = (
+            f"{mark.name} {mark.value if mark.status == 'reached' else mark.status}"
+            for mark in self.marks.values()
+        )
+        return ", ".join(told)
+
+    def misses(self, *required: str) -> list[str]:
+        """Why each of `required`, written as `accurate>=4`, does not hold; what is hung holds nothing."""
+        wanted = [Requirement.parse(written, self.rubric) for written in required]
+        return [why for requirement in wanted if (why := requirement.miss(self.verdict))]
+
+    def expect(self, *required: str) -> None:
+        """Fail, with the deliberation, unless each of `required` holds."""
+        __tracebackhide__ = True
+        if missed := self.misses(*required):
+            raise AssertionError("\n".join([*missed, "", self.text]))
+
+
+def share(rubric: Rubric, name: str, value: Value | None) -> float | None:
+    """Where `value` lies between the worst (0) and the best (1) that `name` can be; None where that has no meaning."""
+    ends = _worst_and_best(rubric, name)
+    if ends is None or value is None or isinstance(value, str):
+        return None
+    worst, best = ends
+    return (float(value) - worst) / (best - worst)
+
+
+def has_best(rubric: Rubric, name: str) -> bool:
+    """Whether what `name` can be runs from a worst to a best."""
+    return _worst_and_best(rubric, name) is not None
+
+
+def _worst_and_best(rubric: Rubric, name: str) -> tuple[float, float] | None:
+    if name in rubric.composites:
+        parts = [(weight, _worst_and_best(rubric, part)) for part, weight in rubric.composites[name].items()]
+        if any(ends is None for _, ends in parts):
+            return None
+        worst, best = (sum(weight * ends[side] for weight, ends in parts if ends) for side in (0, 1))
+        return (worst, best) if worst != best else None
+    reverse = name in rubric.reversed_names
+    attribute = rubric.by_name[rubric.reversed_names.get(name, name)]
+    scale = rubric.scale_of(attribute.name)
+    if not scale.ordered:
+        return None
+    low, high = (float(end) for end in scale.ends)
+    return (high, low) if (attribute.better == "low") != reverse else (low, high)
+
+
+def _reason(outcome: Outcome) -> str:
+    if outcome.status == "reached":
+        support = (
+            "" if outcome.support is None else f", {outcome.support:.0%} of {outcome.votes} votes for it"
+        )
+        lines = [f"{outcome.value} by {outcome.method}{support}"]
+    else:
+        lines = [outcome.status.replace("_", " ")]
+    if outcome.why:
+        lines.append(safe(outcome.why))
+    lines += [f"{d.juror} gave {d.value}: {safe(d.reason)}" for d in outcome.dissent]
+    return "\n".join(lines)

@@ -1,0 +1,70 @@
+"""MLflow: a GenAI scorer that gives a `Feedback` for each attribute, with its reasons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ...agents.model import digest
+from . import host
+from .judgement import Judgement, Mark
+from .sitting import case_of, convene, field_of
+
+with host("mlflow", extra="mlflow"):
+    from mlflow.entities import AssessmentError, AssessmentSource, Feedback
+    from mlflow.genai.scorers import Scorer, scorer
+
+
+def jury_scorer(
+    rubric: Any,
+    jury: Any,
+    *,
+    name: str = "jury",
+    source: str | None = None,
+    reference: str = "expected_response",
+    **options: Any,
+) -> Scorer:
+    """Have `jury` judge each row's outputs under `rubric`.
+
+    `source` names the input that holds what the output was made from; the other inputs are the question. `reference`
+    names the expectation that is a known good answer: jurors read it only if the rubric shows it. `options` are those
+    of a sitting: `model`, `base_url`, `record`, `max_usd` ...
+    """
+    sitting = convene(rubric, jury, **options)
+
+    @scorer(name=name)  # type: ignore[untyped-decorator]
+    def judged(inputs: Any, outputs: Any, expectations: Any) -> list[Feedback]:
+        given = inputs if isinstance(inputs, Mapping) else {"input": inputs}
+        asked = {key: value for key, value in given.items() if key != source}
+        case = case_of(
+            digest(json.dumps([inputs, outputs], sort_keys=True, default=str))[:12],
+            _text(outputs),
+            source=field_of(given, source),
+            question=_text(next(iter(asked.values())) if len(asked) == 1 else asked),
+            reference=_text((expectations or {}).get(reference)),
+        )
+        judgement = sitting.hear_sync(case)
+        return [_feedback(mark, judgement) for mark in judgement.marks.values()]
+
+    return judged
+
+
+def _feedback(mark: Mark, judgement: Judgement) -> Feedback:
+    """A value, or the reason why there is none: what is hung or does not apply is not in any average."""
+    verdict = judgement.verdict
+    reached = mark.status == "reached"
+    return Feedback(
+        name=mark.name,
+        value=mark.value,
+        error=None if reached else AssessmentError(error_code=mark.status.upper(), error_message=mark.reason),
+        rationale=mark.reason,
+        source=AssessmentSource(source_type="LLM_JUDGE", source_id=f"venire/{verdict.arm}"),
+        metadata={"deliberation": json.dumps(judgement.document), "stopped": str(verdict.stop)},
+    )
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,66 @@
+"""promptfoo: `get_assert` for a Python assertion, its jury and rubric named in the assertion's `config`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any
+
+from ...agents.model import digest
+from ...rubrics.case import Case
+from ...rubrics.errors import VenireError
+from .judgement import Judgement, Mark
+from .sitting import case_of, convene
+
+_PARTS = ("question", "source", "reference")
+"""What of a case `config` may say to be in which variable. Other variables are shown to nobody."""
+
+
+def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
+    """The jury's judgement of `output` as promptfoo keeps it.
+
+    `config` has `rubric`, `jury`, what a verdict must meet (`require`), the variables of a case's parts, and options of
+    a sitting (`model`, `base_url`, `record` ...). What is hung or does not apply has no score among the named ones.
+    """
+    config = dict(context.get("config") or {})
+    parts = {part: config.pop(part, None) for part in _PARTS}
+    required = config.pop("require", [])
+    case = _case(output, context.get("vars") or {}, parts)
+    try:
+        sitting = convene(config.pop("rubric"), config.pop("jury"), **config)
+    except (KeyError, TypeError) as error:
+        raise VenireError(
+            f"the assertion's config cannot be used: {error}",
+            remedy="it has rubric and jury, and may have require, question, source, reference, model, base_url, record",
+        ) from None
+    return _result(sitting.hear_sync(case), required)
+
+
+def _result(judgement: Judgement, required: list[str]) -> dict[str, Any]:
+    asked = [judgement.marks[name] for name in judgement.rubric.names]
+    shares = {mark.name: mark.share for mark in judgement.marks.values() if mark.share is not None}
+    misses = judgement.misses(*required) + [
+        f"{mark.name}: hung" for mark in asked if mark.status == "hung" and not required
+    ]
+    return {
+        "pass": not misses,
+        # promptfoo wants a number: 0 beside `pass: false` is its way to say that there is none.
+        "score": fmean([shares[mark.name] for mark in asked if mark.name in shares] or [0.0]),
+        "reason": "; ".join(misses) or judgement.headline,
+        "namedScores": shares,
+        "componentResults": [_part(mark) for mark in asked if mark.share is not None],
+        "metadata": {"deliberation": judgement.document, "text": judgement.text},
+    }
+
+
+def _part(mark: Mark) -> dict[str, Any]:
+    return {"pass": True, "score": mark.share, "reason": f"{mark.name}: {mark.reason}"}
+
+
+def _case(output: Any, variables: Mapping[str, Any], named: Mapping[str, str | None]) -> Case:
+    unknown = [name for name in named.values() if name is not None and name not in variables]
+    if unknown:
+        raise VenireError(f"the test has no variable {unknown[0]!r}", remedy="name one of its vars")
+    words = output if isinstance(output, str) else str(output)
+    parts = {part: variables[name] for part, name in named.items() if name is not None}
+    return case_of(f"case-{digest(f'{words} {parts}')[:12]}", words, **parts)

@@ -1,0 +1,203 @@
+"""A jury in session inside another program: a case in, a judgement out, whichever thread or event loop asks."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ...agents.clients.roads import Providers
+from ...agents.meter import Budget, BudgetSpent
+from ...agents.prices import Price, load_prices
+from ...orchestration.bench import Court
+from ...orchestration.deliberate import hear, ready, recount
+from ...orchestration.manifest import arm_fingerprint, case_fingerprint, fingerprint, manifest
+from ...orchestration.store import Arm, Location, Store
+from ...personas.jury import Jury, load_jury
+from ...rubrics.case import Case
+from ...rubrics.errors import VenireError
+from ...rubrics.files import nearest
+from ...rubrics.rubric import Rubric, load_rubric
+from .judgement import Judgement
+
+KEPT = 64
+"""Judgements held in memory: a host with a metric for each attribute asks for the same one several times."""
+
+_OPEN: dict[str, Sitting] = {}
+_DOOR = threading.Lock()
+
+
+def case_of(id: object, output: str | None, **parts: Any) -> Case:
+    """A host's sample as a case; parts that are empty are left out. An error if there is nothing to judge."""
+    try:
+        return Case(id=str(id), output=output or "", **{name: part for name, part in parts.items() if part})
+    except ValidationError as error:
+        first = error.errors()[0]
+        told = f"sample {id}: {first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}"
+        raise VenireError(told, remedy="a jury needs a text to judge") from None
+
+
+def field_of(fields: Mapping[str, Any], name: str | None) -> Any:
+    """The field of a host's sample that holds the source; None if none is named, an error if it is not there."""
+    if name is not None and name not in fields:
+        raise VenireError(f"the sample has no field {name!r}", remedy=nearest(name, fields))
+    return None if name is None else fields[name]
+
+
+def convene(
+    rubric: str | Path | Rubric,
+    jury: str | Path | Jury,
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+    record: Location | None = None,
+    prices: Path | Mapping[str, Price] | None = None,
+    max_usd: float | None = None,
+    max_tokens: int | None = None,
+    in_flight: int = 32,
+    seed: int = 0,
+    redact: bool = False,
+) -> Sitting:
+    """The sitting of `jury` under `rubric`, each a name or a file or the thing itself: the open one, if it is the same.
+
+    `model` and `base_url` fill seats that name none. `record` is a run: calls and deliberations are kept in it, and
+    what it holds is not paid for again. `prices` are for models that have none; `max_usd` and `max_tokens` are what
+    may be spent before everything stops. `redact` keeps the words of cases and jurors out of the record.
+    """
+    asked = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
+    seated = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
+    known = load_prices(Path(prices)) if isinstance(prices, str | Path) else prices or {}
+    budget = Budget(max_tokens, max_usd)
+    parts = manifest(asked, seated, seed=seed, scored=frozenset(), prices=known)
+    limits = {"usd": max_usd, "tokens": max_tokens, "in_flight": in_flight}
+    name = fingerprint({**parts, **limits, "record": str(record), "redact": redact})
+    with _DOOR:
+        if name not in _OPEN:
+            court = Court(budget=budget, seed=seed, providers=Providers(in_flight, prices=known))
+            ready(seated, court)
+            store = None if record is None else Store.create(record, redact=redact)
+            _OPEN[name] = Sitting(name, asked, seated, court, parts, store)
+        return _OPEN[name]
+
+
+class Sitting:
+    """Hears cases, any number at a time. All of them share one court: its connections, its pace and its budget."""
+
+    def __init__(
+        self, name: str, rubric: Rubric, jury: Jury, court: Court, parts: dict[str, Any], store: Store | None
+    ) -> None:
+        self.rubric = rubric
+        self.jury = jury
+        self._name = name
+        self._court = court
+        self._loop = _loop()
+        self._store = store
+        self._hearings: dict[tuple[str, str, int], asyncio.Task[Judgement]] = {}
+        self._positions = count()
+        if self._store is not None:
+            court.calls = self._store
+            self._arm = asyncio.run_coroutine_threadsafe(
+                _seated(self._store, jury, parts), self._loop
+            ).result()
+
+    async def hear(self, case: Case, *, again: int = 0) -> Judgement:
+        """The jury's judgement of `case`. `again` counts earlier hearings: the next one draws new answers."""
+        return await asyncio.wrap_future(self._asked(case, again))
+
+    def hear_sync(self, case: Case, *, again: int = 0) -> Judgement:
+        """`hear`, for code that is not async: in any thread, and where an event loop is running too."""
+        return self._asked(case, again).result()
+
+    def close(self) -> None:
+        """Let connections and the record go. A hearing that is not over is broken off; its calls are kept."""
+        with _DOOR:
+            _OPEN.pop(self._name, None)
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+        if self._store is not None:
+            self._store.shut()
+
+    def _asked(self, case: Case, again: int) -> Future[Judgement]:
+        # The asker's context goes along, so that a host knows its own calls when a juror is one of its models.
+        return asyncio.run_coroutine_threadsafe(self._judgement(case, again), self._loop)
+
+    async def _judgement(self, case: Case, again: int) -> Judgement:
+        known = (case.id, case_fingerprint(case), again)
+        if (hearing := self._hearings.get(known)) is not None:
+            return replace(await asyncio.shield(hearing), fresh=False)
+        hearing = self._hearings[known] = asyncio.create_task(self._heard(case, again))
+        hearing.add_done_callback(lambda done: self._forget(known, done))
+        while len(self._hearings) > KEPT:
+            del self._hearings[next(iter(self._hearings))]
+        return await asyncio.shield(hearing)
+
+    def _forget(self, known: tuple[str, str, int], hearing: asyncio.Task[Judgement]) -> None:
+        """Whoever asks for what failed may have it heard anew."""
+        if hearing.cancelled() or hearing.exception() is not None:
+            self._hearings.pop(known, None)
+
+    async def _heard(self, case: Case, again: int) -> Judgement:
+        if again:
+            case = case.model_copy(update={"id": f"{case.id}#{again + 1}"})
+        try:
+            self._court.budget.check()
+            if self._store is None:
+                transcript = await hear(case, self.rubric, self.jury, self._court, again=again)
+                return Judgement(recount(transcript, self.rubric, self.jury), self.rubric, fresh=True)
+            return await self._recorded(self._store, case, again)
+        except BudgetSpent as spent:
+            raise VenireError(
+                f"case {case.id!r} was not heard: {spent.limit} is reached",
+                remedy="raise it; with record=, what was paid for is kept and not paid for again",
+            ) from None
+
+    async def _recorded(self, store: Store, case: Case, again: int) -> Judgement:
+        mark = case_fingerprint(case)
+        before = await store.heard(self._arm.id, case.id)
+        fresh = before is None or before.fingerprint != mark
+        if fresh:
+            transcript = await hear(case, self.rubric, self.jury, self._court, again=again)
+            follows = before.number if before else 0
+            await store.add(
+                self._arm.id, case, mark, transcript, position=next(self._positions), follows=follows
+            )
+        else:
+            *_, transcript = store.transcripts(self._arm, case.id)
+        return Judgement(recount(transcript, self.rubric, self.jury), self.rubric, fresh=fresh)
+
+    async def _close(self) -> None:
+        for hearing in list(self._hearings.values()):
+            hearing.cancel()
+        await asyncio.gather(*self._hearings.values(), return_exceptions=True)
+        await self._court.close()
+
+
+async def _seated(store: Store, jury: Jury, parts: dict[str, Any]) -> Arm:
+    number = await store.add_arm(jury.name, arm_fingerprint(parts), parts)
+    return next(arm for arm in store.arms() if arm.id == number)
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The event loop that every sitting of this process lives in, in a thread of its own. Made behind the door."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="venire-sittings", daemon=True)
+    thread.start()
+
+    def end() -> None:
+        for sitting in list(_OPEN.values()):
+            sitting.close()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+    atexit.register(end)
+    return loop

@@ -1,0 +1,173 @@
+"""The service described for programs: OpenAPI 3.1, made from the shapes that requests and answers are checked by."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from ...orchestration.transcript import Stop
+from ...orchestration.verdict import Outcome
+from .asked import CaseAsked
+
+_REFS = "#/components/schemas/{model}"
+_COUNT = {"type": "integer", "minimum": 0}
+_WORDS = {"type": "string"}
+MOST = 1000
+"""Ids on one page."""
+FARTHEST = 1_000_000_000
+_PAGING = {"after": "How many ids to leave out first.", "most": "How many ids to give."}
+_PROBLEMS = {
+    400: "The body is no JSON.",
+    401: "No token, or another one.",
+    404: "No such deliberation, or no such address.",
+    405: "The address takes other methods.",
+    413: "The body is larger than this server takes.",
+    415: "The body is not application/json.",
+    422: "JSON, but no case; or a parameter that is none.",
+    503: "Too many requests are waiting, or a budget is spent.",
+}
+
+
+def described(*, rubric: str, jury: str) -> dict[str, Any]:
+    """The whole document."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "venire",
+            "version": version("venire"),
+            "description": f"Scores cases under the rubric {rubric} by the jury {jury}.",
+        },
+        "security": [{"token": []}],
+        "paths": {
+            "/v1/deliberations": {"post": _score(), "get": _list()},
+            "/v1/deliberations/{case}": {"get": _fetch()},
+            "/v1/status": {"get": _status()},
+        },
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": _schemas(),
+        },
+    }
+
+
+def _score() -> dict[str, Any]:
+    return {
+        "operationId": "score",
+        "summary": "Have the jury hear a case, and wait for its verdict",
+        "description": (
+            "The same case again is answered from the record and costs nothing. If the connection or the server is "
+            "lost, send it again: what was paid for is kept."
+        ),
+        "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="Case")})},
+        "responses": {"200": _found("The deliberation and its verdict."), **_problems(400, 401, 413, 415, 422, 503)},
+    }  # fmt: skip
+
+
+def _fetch() -> dict[str, Any]:
+    named = {"name": "case", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+    return {
+        "operationId": "fetch",
+        "summary": "A deliberation that was finished before",
+        "parameters": [named],
+        "responses": {"200": _found("The deliberation and its verdict."), **_problems(401, 404)},
+    }
+
+
+def _list() -> dict[str, Any]:
+    page = [
+        _whole("after", least=0, greatest=FARTHEST, default=0),
+        _whole("most", least=1, greatest=MOST, default=100),
+    ]
+    listed = {
+        "type": "object",
+        "required": ["cases", "total"],
+        "properties": {"cases": {"type": "array", "items": _WORDS}, "total": _COUNT},
+    }
+    return {
+        "operationId": "list",
+        "summary": "The ids of the cases that were heard, in the order of their verdicts",
+        "parameters": page,
+        "responses": {
+            "200": {"description": "A page of ids.", "content": _json(listed)},
+            **_problems(401, 422),
+        },
+    }
+
+
+def _whole(name: str, *, least: int, greatest: int, default: int) -> dict[str, Any]:
+    bounds = {"type": "integer", "minimum": least, "maximum": greatest, "default": default}
+    return {"name": name, "in": "query", "schema": bounds, "description": _PAGING[name]}
+
+
+def _status() -> dict[str, Any]:
+    told = {
+        "type": "object",
+        "required": ["rubric", "jury", "hearing", "waiting", "heard"],
+        "properties": {
+            "rubric": _WORDS, "jury": _WORDS, "hearing": _COUNT, "waiting": _COUNT, "heard": _COUNT,
+        },
+    }  # fmt: skip
+    return {
+        "operationId": "status",
+        "summary": "What this server does now",
+        "responses": {"200": {"description": "Its state.", "content": _json(told)}, **_problems(401)},
+    }
+
+
+def _found(words: str) -> dict[str, Any]:
+    return {"description": words, "content": _json({"$ref": _REFS.format(model="Deliberation")})}
+
+
+def _problems(*statuses: int) -> dict[str, Any]:
+    shape = _json({"$ref": _REFS.format(model="Problem")})
+    return {str(status): {"description": _PROBLEMS[status], "content": shape} for status in statuses}
+
+
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+def _schemas() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for model in (CaseAsked, Outcome, Stop):
+        schema = model.model_json_schema(mode="validation", ref_template=_REFS)
+        found |= schema.pop("$defs", {})
+        found[str(schema["title"])] = schema
+    found["Problem"] = {
+        "type": "object",
+        "required": ["problem", "remedy"],
+        "properties": {"problem": _WORDS, "remedy": _WORDS},
+    }
+    rows = {"type": "array", "items": {"type": "object"}}
+    tokens = {"type": "object", "properties": dict.fromkeys(("prompt", "completion", "cached"), _COUNT)}
+    found["Deliberation"] = {
+        "description": "As `venire show --json` has it. A hung attribute has the value null: never a number.",
+        "type": "object",
+        "required": [
+            "case",
+            "arm",
+            "protocol",
+            "stop",
+            "verdict",
+            "derived",
+            "ballots",
+            "abstentions",
+            "usd",
+        ],
+        "properties": {
+            "case": _WORDS,
+            "arm": _WORDS,
+            "protocol": _WORDS,
+            "stop": {"$ref": _REFS.format(model="Stop")},
+            **dict.fromkeys(("rounds", "turns", "steps", "calls"), _COUNT),
+            "tokens": tokens,
+            "usd": {"type": ["number", "null"], "description": "null where a price is not known."},
+            "seconds": {"type": "number"},
+            "verdict": {"type": "object", "additionalProperties": {"$ref": _REFS.format(model="Outcome")}},
+            "derived": {"type": "object", "additionalProperties": {"type": "number"}},
+            "ballots": rows,
+            "abstentions": rows,
+            "flags": {"type": "array", "items": _WORDS},
+        },
+    }
+    return found
