@@ -1,5 +1,8 @@
 """A local OpenAI-compatible server in a process of its own: fixed latency, seeded faults, everything counted.
 
+It answers with what was asked for: a ballot where the request has a schema or a tool, Magentic-One's progress ledger
+where it has that one's, else a plain text that can be set.
+
 Run as a script it prints its port on the first line and serves until it is ended. `GET /stats` gives the counts.
 """
 
@@ -10,6 +13,7 @@ import asyncio
 import hashlib
 import json
 import random
+import re
 import subprocess
 import sys
 import urllib.request
@@ -22,6 +26,10 @@ from typing import Any, Self
 from aiohttp import web
 
 CHARACTERS_PER_TOKEN = 4
+PLAIN = "A plain answer."
+INSTRUCTION = "Give your ballot."
+"""What an orchestrator asks of every juror: from how often it has, the server knows whose turn it is."""
+_NAMES = re.compile(r"\(select from: ([^)]+)\)")
 
 
 @dataclass
@@ -44,6 +52,7 @@ class Stats:
     in_flight: int = 0
     most_in_flight: int = 0
     connections: int = 0
+    """How many were opened in all."""
     repeated: int = 0
     """Requests whose body had been answered well before."""
     bodies: set[int] = field(default_factory=set)
@@ -57,8 +66,12 @@ class Stats:
 class Server:
     """Answers every request with a legal ballot, scores chosen by the hash of the prompt."""
 
-    def __init__(self, latency: float, faults: Faults, seed: int, *, remember: bool = False) -> None:
+    def __init__(
+        self, latency: float, faults: Faults, seed: int, *, plain: str = PLAIN, remember: bool = False
+    ) -> None:
         self._latency = latency
+        self._plain = plain
+        self._callers: set[tuple[str, int]] = set()
         self._remember = remember
         self._faults = faults
         self._rng = random.Random(seed)
@@ -69,6 +82,9 @@ class Server:
         raw = await request.read()
         stats = self.stats
         stats.calls += 1
+        if request.transport is not None:
+            self._callers.add(request.transport.get_extra_info("peername"))
+            stats.connections = len(self._callers)
         if self._remember:
             body = json.loads(raw)
             stats.asked[question(body["model"], [message["content"] for message in body["messages"]])] += 1
@@ -93,13 +109,16 @@ class Server:
                 return await self._fail(request, fault)
             chance -= share
         body = json.loads(raw)
-        text = self._ballot(body)
         key = hash(raw)
         self.stats.repeated += key in self.stats.bodies
         self.stats.bodies.add(key)
-        return self._answer(raw, text)
+        if "tools" in body:
+            asked = body["tools"][0]["function"]
+            text = json.dumps(_filled(asked["parameters"], 1))
+            return self._answer(raw, text, body["model"], tool=asked["name"])
+        return self._answer(raw, self._ballot(body), body["model"])
 
-    def _answer(self, raw: bytes, text: str) -> web.Response:
+    def _answer(self, raw: bytes, text: str, model: str = "m", *, tool: str | None = None) -> web.Response:
         prompt, completion = len(raw) // CHARACTERS_PER_TOKEN, len(text) // CHARACTERS_PER_TOKEN
         self.stats.answered += 1
         self.stats.prompt_tokens += prompt
@@ -109,13 +128,16 @@ class Server:
             "completion_tokens": completion,
             "total_tokens": prompt + completion,
         }
-        message = {"role": "assistant", "content": text}
+        message: dict[str, Any] = {"role": "assistant", "content": text}
+        if tool is not None:
+            called = {"id": "x", "type": "function", "function": {"name": tool, "arguments": text}}
+            message = {"role": "assistant", "content": None, "tool_calls": [called]}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         envelope = {
             "id": "x",
             "object": "chat.completion",
             "created": 0,
-            "model": "m",
+            "model": model,
             "choices": [choice],
             "usage": usage,
         }
@@ -137,7 +159,9 @@ class Server:
     def _ballot(self, body: dict[str, Any]) -> str:
         schema = ((body.get("response_format") or {}).get("json_schema") or {}).get("schema")
         if schema is None:
-            return "A plain answer."
+            return self._plain
+        if "next_speaker" in schema.get("properties", {}):
+            return json.dumps(_ledger([message["content"] for message in body["messages"]]))
         pick = sum(map(ord, body["messages"][-1]["content"][-400:] + body["model"]))
         return json.dumps(_filled(schema, pick))
 
@@ -147,7 +171,25 @@ def question(model: str, contents: list[str]) -> str:
     return hashlib.sha256(json.dumps([model, contents]).encode()).hexdigest()
 
 
-def _filled(node: dict[str, Any], pick: int) -> Any:
+def _ledger(contents: list[str]) -> dict[str, Any]:
+    """The ledger of an orchestrator who hears every juror once and is then satisfied."""
+    found = _NAMES.search(contents[-1])
+    names = [name.strip() for name in found.group(1).split(",")] if found else [""]
+    heard = sum(content == INSTRUCTION for content in contents)
+    given = {
+        "is_request_satisfied": heard >= len(names),
+        "is_in_loop": False,
+        "is_progress_being_made": True,
+        "next_speaker": names[heard % len(names)],
+        "instruction_or_question": INSTRUCTION,
+    }
+    return {name: {"reason": "So it stands.", "answer": answer} for name, answer in given.items()}
+
+
+def _filled(node: dict[str, Any], pick: int, known: dict[str, Any] | None = None) -> Any:
+    known = known or node.get("$defs", {})
+    if "$ref" in node:
+        return _filled(known[node["$ref"].rpartition("/")[2]], pick, known)
     if "enum" in node:
         return node["enum"][pick % len(node["enum"])]
     if "const" in node:
@@ -155,7 +197,7 @@ def _filled(node: dict[str, Any], pick: int) -> Any:
     match node.get("type"):
         case "object":
             return {
-                name: _filled(part, pick + number)
+                name: _filled(part, pick + number, known)
                 for number, (name, part) in enumerate(node["properties"].items())
             }
         case "array":
@@ -171,7 +213,9 @@ def _filled(node: dict[str, Any], pick: int) -> Any:
 
 async def _serve(arguments: argparse.Namespace) -> None:
     faults = Faults(arguments.busy, arguments.broken, arguments.dropped, arguments.hanging, arguments.garbage)
-    server = Server(arguments.latency, faults, arguments.seed, remember=arguments.remember)
+    server = Server(
+        arguments.latency, faults, arguments.seed, plain=arguments.plain, remember=arguments.remember
+    )
 
     async def stats(_: web.Request) -> web.Response:
         return web.json_response(server.stats.told())
@@ -203,9 +247,15 @@ class Provider:
     """The server, running while the `with` block does."""
 
     def __init__(
-        self, *, latency: float = 0.0, seed: int = 0, remember: bool = False, **faults: float
+        self,
+        *,
+        latency: float = 0.0,
+        seed: int = 0,
+        plain: str = PLAIN,
+        remember: bool = False,
+        **faults: float,
     ) -> None:
-        options = {"latency": latency, "seed": seed, **faults}
+        options = {"latency": latency, "seed": seed, "plain": plain, **faults}
         self._command = [sys.executable, str(Path(__file__))]
         for name, value in options.items():
             self._command += [f"--{name}", str(value)]
@@ -244,6 +294,7 @@ if __name__ == "__main__":
     for option in ("latency", "busy", "broken", "dropped", "hanging", "garbage"):
         parser.add_argument(f"--{option}", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--plain", default=PLAIN)
     parser.add_argument("--remember", action="store_true")
     parser.add_argument("--port", type=int, default=0)
     asyncio.run(_serve(parser.parse_args()))

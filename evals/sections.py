@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import audits, calibration
+from . import audits
 from .audits import Severity
+from .calibration.reporting import calibrated, calibration_section
+from .calibration.scored import uncalibrated
 from .evidence import Evidence
+from .ranking import ranking_section
+from .rescoring import rescore_section
 from .section import Section
 
 
@@ -26,6 +30,21 @@ def sections(
     """
     draws = {"seed": seed, "resamples": resamples}
     return (
-        *calibration.sections(evidence, **draws),
+        *calibrated_sections(evidence, **draws),
         *audits.sections(evidence, seed=seed, resamples=resamples, severity=severity, families=families),
     )
+
+
+def calibrated_sections(evidence: Evidence, *, seed: int, resamples: int) -> list[Section]:
+    """What calibration does to each arm, how arms rank systems with and without it, and a second panel beside them."""
+    found, refusals = calibrated(evidence, seed=seed)
+    scores = {
+        arm: found[arm].scores if arm in found else uncalibrated(evidence, arm) for arm in evidence.kinds
+    }
+    draws = {"seed": seed, "resamples": resamples}
+    made = [
+        calibration_section(evidence, found, refusals, **draws),
+        ranking_section(evidence, scores, **draws),
+        rescore_section(evidence, scores, **draws),
+    ]
+    return [each for each in made if each is not None]

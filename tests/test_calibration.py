@@ -10,7 +10,6 @@ import pytest
 from benches import ROOT
 from judged import KIND, LIKERT, RUBRIC, harsh_jury, judged
 
-from venire.evals.calibration import sections
 from venire.evals.calibration.calibrator import METHODS
 from venire.evals.calibration.changes import changes
 from venire.evals.calibration.crossing import Crossed, crossed
@@ -18,6 +17,7 @@ from venire.evals.calibration.folds import group_folds
 from venire.evals.calibration.learning import enough, learning_curve
 from venire.evals.calibration.scored import TooFewLabels, scored
 from venire.evals.evidence import Evidence, Question
+from venire.evals.sections import calibrated_sections as sections
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.evals.statistics.correlation import spearman
 from venire.evals.statistics.estimate import Estimate

@@ -1,25 +1,23 @@
-"""Calibration, ranking and the second panel, as parts of a comparison."""
+"""Calibration as a part of a comparison."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from ..evidence import Evidence
-from ..ranking import ranking_section
 from ..reports.calibration import curves_figure, learning_figure
-from ..rescoring import rescore_section
 from ..section import Section
 from ..sheet import OVERALL
 from .changes import changes
 from .crossing import FOLDS, Crossed, crossed
 from .learning import learning_curve
-from .scored import TooFewLabels, scored, uncalibrated
+from .scored import TooFewLabels, scored
 from .tables import changes_table, curves_table, pooled
 from .telling import change_sentence, direct_sentence, learning_sentence, methods
 
 
-def sections(evidence: Evidence, *, seed: int, resamples: int) -> list[Section]:
-    """What calibration does to each arm, how it ranks systems, and how it stands beside a second panel of people."""
+def calibrated(evidence: Evidence, *, seed: int) -> tuple[dict[str, Crossed], list[str]]:
+    """Every arm that can be calibrated, out of fold; and why the others cannot."""
     found: dict[str, Crossed] = {}
     refusals: list[str] = []
     for arm in evidence.kinds:
@@ -27,16 +25,7 @@ def sections(evidence: Evidence, *, seed: int, resamples: int) -> list[Section]:
             found[arm] = crossed(scored(evidence, arm), folds=FOLDS, seed=seed)
         except TooFewLabels as refusal:
             refusals.append(refusal.problem)
-    scores = {
-        arm: found[arm].scores if arm in found else uncalibrated(evidence, arm) for arm in evidence.kinds
-    }
-    draws = {"seed": seed, "resamples": resamples}
-    made = [
-        calibration_section(evidence, found, refusals, **draws),
-        ranking_section(evidence, scores, **draws),
-        rescore_section(evidence, scores, **draws),
-    ]
-    return [each for each in made if each is not None]
+    return found, refusals
 
 
 def calibration_section(
