@@ -28,7 +28,7 @@ types: $(VENV)/.test
 	cd build/typing && $(abspath $(BIN))/mypy --config-file ../../pyproject.toml -m venire -m venire.cli $(PACKAGES:%=-p venire.%)
 
 unit: $(VENV)/.test $(HOSTS)/.ready
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "venire needs Python 3.11 or newer: make PYTHON=python3.11"; exit 2; }

@@ -6,6 +6,21 @@ import pytest
 
 from venire import Case, Rubric
 
+SLOW = (
+    "test_packaging",
+    "test_ray",
+    "test_crash",
+    "test_compare",
+    "test_calibrate",
+    "test_inspect",
+    "test_mlflow",
+)
+"""Files to begin with: with several workers, a slow one that is begun last is waited for by all."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.stem not in SLOW)
+
 
 @pytest.fixture
 def rubric() -> Rubric:

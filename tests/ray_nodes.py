@@ -15,7 +15,7 @@ import sys
 from ray.cluster_utils import Cluster
 
 plain = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "include_dashboard": False}
-cluster = Cluster(initialize_head=True, head_node_args={**plain, "temp_dir": sys.argv[1]})
+cluster = Cluster(initialize_head=True, head_node_args=plain)
 second = cluster.add_node(**plain)
 raylet = second.all_processes["raylet"][0].process.pid
 print(cluster.address, raylet, flush=True)
@@ -33,13 +33,15 @@ class Nodes:
         self.address = ""
 
     def __enter__(self) -> Nodes:
+        # Ray writes the cluster's address where it puts everything else, and does not make that folder for it.
+        (self.folder / "ray").mkdir()
         quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _NODES, self.folder],
+            [sys.executable, "-c", _NODES],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **quiet},
+            env={**os.environ, **quiet, "RAY_TMPDIR": str(self.folder)},
             text=True,
         )
         assert self._process.stdout is not None

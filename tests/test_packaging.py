@@ -50,7 +50,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_module_and_data_file(built: Path) -> None:
     (wheel,) = (built / "dist").glob("*.whl")
     held = set(zipfile.ZipFile(wheel).namelist())
-    rooms = ("rubrics/", "personas/", "agents/", "orchestration/", "evals/", "web/")
+    rooms = ("rubrics/", "personas/", "agents/", "orchestration/", "evals/", "web/", "commands/")
     wanted = {f"venire/{name}" for name in tracked() if name.startswith(rooms) and (ROOT / name).is_file()}
 
     assert wanted - held == set()
@@ -61,7 +61,9 @@ def test_the_demo_runs_from_the_wheel_and_from_the_sdist_outside_the_checkout(bu
     python = built / "venv/bin/python"
     run(sys.executable, "-m", "venv", built / "venv", cwd=built)
     (wheel,), (sdist,) = (built / "dist").glob("*.whl"), (built / "dist").glob("*.tar.gz")
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    uv = shutil.which("uv")
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    install = [uv, "pip", "install", "--quiet", "--python", python] if uv else pip
     run(*install, wheel, cwd=built)
 
     shown = run(python.parent / "venire", "demo", "--quick", cwd=built)

@@ -30,7 +30,7 @@ def test_status_tells_of_a_run_in_progress_and_of_one_that_ended(
     if kind == "postgresql":
         database: Cluster = request.getfixturevalue("cluster")
         run = database.url("status")
-    with ProviderServer(jury_of(ANSWERS), latency=0.8) as server:
+    with ProviderServer(jury_of(ANSWERS), latency=1.5) as server:
         command = [*write(tmp_path, server.url, protocol="panel")[:-1], run]
         started = time.time()
         going = subprocess.Popen(
