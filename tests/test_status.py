@@ -30,11 +30,11 @@ def test_status_tells_of_a_run_in_progress_and_of_one_that_ended(
     if kind == "postgresql":
         database: Cluster = request.getfixturevalue("cluster")
         run = database.url("status")
-    with ProviderServer(jury_of(ANSWERS), latency=1.5) as server:
+    with ProviderServer(jury_of(ANSWERS), latency=0.5) as server:
         command = [*write(tmp_path, server.url, protocol="panel")[:-1], run]
         started = time.time()
         going = subprocess.Popen(
-            [sys.executable, "-m", "venire.cli", *map(str, command), "--in-flight", "3", "--quiet"],
+            [sys.executable, "-m", "venire.cli", *map(str, command), "--in-flight", "1", "--quiet"],
             cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         while len(server.calls) < 7:
