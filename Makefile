@@ -9,7 +9,7 @@ PACKAGES := rubrics personas agents orchestration evals web commands
 UV := $(shell command -v uv)
 # An environment, and what to install into one: $(call install,ENVIRONMENT) PACKAGES
 make_venv = $(PYTHON) -m venv $(1) || uv venv --seed --quiet --python $(PYTHON) $(1)
-install = $(if $(UV),uv pip install --quiet --python $(1)/bin/python,$(1)/bin/python -m pip install --quiet --disable-pip-version-check)
+install = $(if $(UV),uv pip install --quiet --compile-bytecode --python $(1)/bin/python,$(1)/bin/python -m pip install --quiet --disable-pip-version-check)
 
 .PHONY: demo test lint types unit hosts helm promptfoo clean
 

@@ -63,7 +63,7 @@ def test_the_demo_runs_from_the_wheel_and_from_the_sdist_outside_the_checkout(bu
     (wheel,), (sdist,) = (built / "dist").glob("*.whl"), (built / "dist").glob("*.tar.gz")
     uv = shutil.which("uv")
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    install = [uv, "pip", "install", "--quiet", "--python", python] if uv else pip
+    install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", python] if uv else pip
     run(*install, wheel, cwd=built)
 
     shown = run(python.parent / "venire", "demo", "--quick", cwd=built)
