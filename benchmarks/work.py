@@ -91,7 +91,7 @@ def done(
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         job = folder / "job.json"
-        common = {"url": url, "in_flight": in_flight, "seats": SEATS, "folder": made, "at_once": in_flight}
+        common = {"url": url, "in_flight": in_flight, "seats": SEATS, "folder": made, "at_once": None}
         # Who reads the case file itself needs no questions, and must not be charged for reading them.
         asked = {} if "protocol" in more else _questions(number)
         own = {"rubric": RUBRIC, "case_file": str(case_file(folder, number))}

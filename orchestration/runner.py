@@ -18,6 +18,9 @@ from .manifest import arm_fingerprint, case_fingerprint, manifest
 from .store import Heard, Store
 from .transcript import Transcript
 
+STEP = 16
+"""How many deliberations begin together, and the seconds before the next ones do."""
+PAUSE = 0.002
 MOST_TOLD = 20
 """How many changed cases are named one by one."""
 
@@ -65,9 +68,14 @@ async def run_study(
     arms = [await _seated(jury, rubric, store, court, seed, total, tell) for jury in juries]
     work = ((position, case, arm) for position, case in enumerate(cases) for arm in arms)
     tally = _Tally(tell)
-    workers = [
-        asyncio.create_task(_worker(work, executor, store, court, tally, progress)) for _ in range(at_once)
-    ]
+    workers: list[asyncio.Task[None]] = []
+    while len(workers) < at_once:
+        more = min(STEP, at_once - len(workers))
+        workers += [
+            asyncio.create_task(_worker(work, executor, store, court, tally, progress)) for _ in range(more)
+        ]
+        # The first calls are on their way before the last briefs are written.
+        await asyncio.sleep(PAUSE)
     results = await asyncio.gather(*workers, return_exceptions=True)
     tally.tell_rest()
     for result in results:

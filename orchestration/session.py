@@ -30,6 +30,8 @@ from .runner import Ended, run_study
 from .store import Location, Store
 from .withholding import tell_without_words, words_withheld
 
+_AT_ONCE = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -56,7 +58,7 @@ class Session:
     trace: Path | None = None
     """Where to write spans."""
     at_once: int | None = None
-    """Deliberations at a time; as many as calls, unless it is said."""
+    """Deliberations at a time; four times as many as calls, unless it is said: some wait for their slowest juror."""
     seed: int = 0
     scored: frozenset[str] | None = None
     """The cases that may not serve as worked examples; those of the session, unless it is said."""
@@ -141,7 +143,7 @@ async def _hold(session: Session, court: Court, total: int, console: Console, qu
                 session.juries,
                 store,
                 court,
-                at_once=session.at_once or session.in_flight,
+                at_once=session.at_once or _AT_ONCE * session.in_flight,
                 seed=session.seed,
                 progress=progress,
                 total=total,
@@ -181,7 +183,7 @@ async def _executor(session: Session, court: Court, console: Console) -> Executo
         session.cluster,
         court,
         terms,
-        at_once=session.at_once or session.in_flight,
+        at_once=session.at_once or _AT_ONCE * session.in_flight,
         say=lambda line: console.print(line, markup=False, soft_wrap=True),
     )
 

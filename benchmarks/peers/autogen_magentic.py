@@ -25,7 +25,7 @@ async def main() -> None:
         shape.model_validate_json(result.messages[-1].content)
 
     with clocked(10 * len(JOB["cases"])):
-        await at_once(deliberate, JOB["cases"], JOB["at_once"])
+        await at_once(deliberate, JOB["cases"], JOB["in_flight"])
 
 
 asyncio.run(main())
