@@ -1,5 +1,6 @@
 """venire: `venire run` from a case file to a finished record, everything included."""
 
+from importlib import import_module
 from pathlib import Path
 
 from job import FOLDER, IN_FLIGHT, JOB, SEATS, URL, clocked
@@ -8,9 +9,8 @@ from rich.console import Console
 from venire import Jury, load_rubric
 from venire.orchestration.session import Session, hold
 
-if JOB["road"] != "server":
-    # venire imports it at the first call; nobody else's imports are timed either.
-    import litellm  # noqa: F401
+# venire imports a road's library when it is first used; nobody else's imports are timed either.
+import_module("aiohttp" if JOB["road"] == "server" else "litellm")
 # LiteLLM wants a key, and looks for it in the environment.
 key = {} if JOB["road"] == "server" else {"api_key_env": "VENIRE_BENCHMARK_KEY"}
 seats = [
