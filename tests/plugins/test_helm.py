@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benches import ROOT
-from hosts import CANARY, EXAMPLES, finished, local_jurors, showing_the_reference, told
+from hosts import CANARY, finished, showing_the_reference, told
 from provider import ProviderServer
 
 HELM = Path(os.environ.get("VENIRE_HELM", ROOT / ".venvs" / "helm"))
@@ -21,16 +20,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ProviderServer]:
-    with local_jurors() as serving:
-        yield serving
-
-
 @pytest.fixture
-def example(tmp_path: Path) -> Path:
-    shutil.copytree(EXAMPLES, tmp_path / "plugins")
-    return tmp_path / "plugins" / "helm" / "summaries.py"
+def example(examples: Path) -> Path:
+    return examples / "helm" / "summaries.py"
 
 
 def run_helm(example: Path, server: ProviderServer) -> Path:

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benches import ROOT
-from hosts import CANARY, EXAMPLES, local_jurors, showing_the_reference, told
+from hosts import CANARY, showing_the_reference, told
 from provider import ProviderServer
 
 HOST = ROOT / "build" / "promptfoo" / "node_modules" / ".bin" / "promptfoo"
 pytestmark = pytest.mark.skipif(not HOST.exists(), reason="promptfoo is not installed: make promptfoo")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ProviderServer]:
-    with local_jurors() as serving:
-        yield serving
-
-
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    shutil.copytree(EXAMPLES, tmp_path / "plugins")
-    return tmp_path / "plugins" / "promptfoo"
+def folder(examples: Path) -> Path:
+    return examples / "promptfoo"
 
 
 def evaluate(folder: Path, server: ProviderServer) -> list[dict[str, Any]]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hosts import CANARY, EXAMPLES, answer, finished, local_jurors, showing_the_reference, told
+from hosts import CANARY, answer, finished, showing_the_reference, told
 from provider import ProviderServer
 
 FAILING = """
@@ -36,16 +34,9 @@ def test_reference(jury):
 """
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ProviderServer]:
-    with local_jurors() as serving:
-        yield serving
-
-
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    shutil.copytree(EXAMPLES, tmp_path / "plugins")
-    return tmp_path / "plugins" / "pytest"
+def folder(examples: Path) -> Path:
+    return examples / "pytest"
 
 
 def run_tests(folder: Path, server: ProviderServer, *options: str) -> subprocess.CompletedProcess[str]:
