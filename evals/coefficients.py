@@ -55,7 +55,7 @@ class Agreement:
         everything = {**self.attributes, "overall": self.overall}
         return pd.DataFrame(
             [
-                _row(name, coefficient, each)
+                {"attribute": name, "coefficient": coefficient, **cells(coefficient, each)}
                 for name, found in everything.items()
                 for coefficient, each in found.items()
             ]
@@ -239,11 +239,10 @@ def _bootstrap(seed: int, resamples: int, by: str = "case") -> Bootstrap:
     return Bootstrap(np.random.default_rng(seed), resamples, by=by)
 
 
-def _row(attribute: str, coefficient: str, estimate: Estimate) -> dict[str, object]:
+def cells(coefficient: str, estimate: Estimate) -> dict[str, object]:
+    """An estimate as the cells of a row, with the band its value falls in."""
     named = band(coefficient, estimate.value)
     return {
-        "attribute": attribute,
-        "coefficient": coefficient,
         "value": estimate.value,
         "low": estimate.low,
         "high": estimate.high,

@@ -15,6 +15,7 @@ import pandas as pd
 from ..orchestration.store import Store
 from ..rubrics.errors import VenireError
 from .audits import Severity
+from .coefficients import cells
 from .contrasts import contrasts, sentences
 from .effects import effects
 from .evidence import Evidence, gather
@@ -25,7 +26,6 @@ from .ratings import load_ratings
 from .section import Section
 from .sections import sections
 from .sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, pairs, snapped
-from .statistics.bands import band
 from .statistics.bootstrap import Bootstrap
 from .statistics.correlation import spearman
 from .statistics.estimate import Estimate
@@ -73,7 +73,7 @@ class Comparison:
                 "kind": self.kinds[arm],
                 "attribute": attribute,
                 "coefficient": name,
-                **_cells(name, each),
+                **cells(name, each),
             }
             for arm, attributes in self.agreement.items()
             for attribute, found in attributes.items()
@@ -297,17 +297,3 @@ def _pairs(sheet: Sheet) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(found, columns=["first", "second", "kappa_quadratic", "n", "note"])
-
-
-def _cells(coefficient: str, each: Estimate) -> dict[str, object]:
-    named = band(coefficient, each.value)
-    return {
-        "value": each.value,
-        "low": each.low,
-        "high": each.high,
-        "n": each.n,
-        "band": named.word if named else "",
-        "band_source": named.source if named else "",
-        "method": each.method,
-        "note": each.note,
-    }

@@ -91,9 +91,11 @@ def _scores(
     )
     by_row = cast.groupby(KEYS)["mark"].agg(["min", "max"])
     apart = (by_row["max"] - by_row["min"]).groupby(level="case").max()
-    found["spread"] = apart.reindex(cases).fillna(0.0)
+    found["spread"] = apart.reindex(cases)
     above = (mark.reindex(by_row.index) - by_row["min"]).where(by_row["min"] <= severity.harmful + HAIR)
-    found["risk"] = above.groupby(level="case").max().reindex(cases).fillna(0.0).clip(lower=0.0)
+    # No vote for harm is no risk; no vote at all is not known.
+    risk = above.groupby(level="case").max().reindex(cases).clip(lower=0.0)
+    found["risk"] = risk.where(risk.notna() | found["spread"].isna(), 0.0)
     return found
 
 
