@@ -14,7 +14,7 @@ from .clients.weights import check_weights
 
 _PACKAGES = {
     "pydantic": "ballots and files",
-    "aiohttp": "server/ models",
+    "httptools": "server/ models",
     "litellm": "every other provider",
     "xllamacpp": "the embedded model",
     "autogen-agentchat": "the magentic-one protocol",

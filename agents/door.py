@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -17,7 +17,7 @@ from .answers import Misread, read_answer, refuses
 from .clients.roads import Queued
 from .context import window
 from .meter import LimitReached, Meter
-from .model import Message, ModelFailure, Reply, Request, Subject, TransientFailure, Usage
+from .model import Message, ModelFailure, Reply, Request, Sampling, Subject, TransientFailure, Usage
 from .prompting import repair_request
 from .retrying import Tries
 
@@ -252,7 +252,7 @@ class ModelClient:
 
 
 @lru_cache(maxsize=256)
-def sampling(settings: ModelSettings) -> Mapping[str, Any]:
+def sampling(settings: ModelSettings) -> Sampling:
     """The settings that can change an answer, as far as they are set."""
     found = {
         "temperature": settings.temperature,
@@ -261,4 +261,4 @@ def sampling(settings: ModelSettings) -> Mapping[str, Any]:
         "seed": settings.seed,
         "base_url": settings.base_url,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return Sampling((name, value) for name, value in found.items() if value is not None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal, Protocol
@@ -27,11 +26,6 @@ class Message:
     def content(self) -> str:
         return self.opening + self.body
 
-    @property
-    def quoted(self) -> str:
-        """The content as JSON."""
-        return quoted(self.opening)[:-1] + quoted(self.body)[1:] if self.opening else quoted(self.body)
-
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -47,6 +41,14 @@ class Subject:
     kind: Literal["ballot", "ledger", "decision"] = "ballot"
 
 
+class Sampling(dict[str, Any]):
+    """Temperature, top_p, max_tokens, seed and address, as far as they are set; their JSON is made once."""
+
+    @cached_property
+    def text(self) -> str:
+        return json.dumps(self)
+
+
 @dataclass(frozen=True)
 class Request:
     """One question to one model. Its key is its content: the same question has the same key."""
@@ -55,8 +57,7 @@ class Request:
     messages: tuple[Message, ...]
     schema: Schema | None
     """The JSON schema of the answer; None for free text."""
-    settings: Mapping[str, Any]
-    """Temperature, top_p, max_tokens and seed, as far as they are set."""
+    settings: Sampling
     repeat: int
     """Which of several answers to the same question this is."""
     timeout: float
@@ -70,8 +71,7 @@ class Request:
             for m in self.messages
         )
         schema = "null" if self.schema is None else f'"{digest(self.schema.text)}"'
-        settings = json.dumps(dict(self.settings))
-        parts = f"[{quoted(self.model)}, [{messages}], {schema}, {settings}, {self.repeat}"
+        parts = f"[{quoted(self.model)}, [{messages}], {schema}, {self.settings.text}, {self.repeat}"
         if self.subject is not None and self.model.startswith("recorded/"):
             # A recorded juror is asked by case and seat, not by words: two cases may have the same words.
             parts += f", {json.dumps([self.subject.case, self.subject.seat])}"

@@ -19,7 +19,7 @@ from ..rubrics.rubric import Rubric
 from .protocols.examples import worked_examples
 from .store import without_password
 
-_PACKAGES = ("aiohttp", "litellm", "pydantic", "autogen-agentchat")
+_PACKAGES = ("httptools", "litellm", "pydantic", "autogen-agentchat")
 
 
 def manifest(

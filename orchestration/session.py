@@ -28,6 +28,7 @@ from .progress import RunProgress
 from .protocols.examples import worked_examples
 from .runner import Ended, run_study
 from .store import Location, Store
+from .sweeping import swept_seldom
 from .withholding import tell_without_words, words_withheld
 
 _AT_ONCE = 4
@@ -92,7 +93,8 @@ def _checked_and_held(session: Session, console: Console, quiet: bool, listener:
         worked_examples(jury.shots, session.rubric, court.scored)
         refuse_unreadable(_cases(session), session.rubric, jury, court)
     try:
-        return asyncio.run(_hold(session, court, total, console, quiet))
+        with swept_seldom():
+            return asyncio.run(_hold(session, court, total, console, quiet))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
 

@@ -14,7 +14,7 @@ import pytest
 from venire import Case, Rubric, load_rubric
 from venire.agents.brief import brief
 from venire.agents.clients.server import _body, _reply
-from venire.agents.model import Lasting, Message, Request, digest
+from venire.agents.model import Lasting, Message, Request, Sampling, digest
 from venire.orchestration.store import batches
 from venire.orchestration.store.batches import Batches
 from venire.orchestration.store.statements import made_together
@@ -28,7 +28,7 @@ def request(*, schema: bool = True, opening: str = ODD, **settings: object) -> R
         model='server/odd " name',
         messages=(Message("system", ODD), Message("user", f"tail {ODD}", Lasting(opening))),
         schema=inline(ballot_shape(load_rubric("pdsqi-9"))) if schema else None,
-        settings=settings,
+        settings=Sampling(settings),
         repeat=2,
         timeout=1,
     )

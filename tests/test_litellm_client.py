@@ -12,7 +12,7 @@ from provider import Answer, Fault, ProviderServer, Refusal
 
 from venire.agents.clients import litellm as client
 from venire.agents.clients.litellm import connect, strict
-from venire.agents.model import Message, ModelFailure, Reply, Request, TransientFailure
+from venire.agents.model import Message, ModelFailure, Reply, Request, Sampling, TransientFailure
 from venire.personas.jury import ModelSettings
 from venire.rubrics.errors import MissingExtra, VenireError
 from venire.rubrics.shapes import Schema
@@ -39,7 +39,7 @@ def asked(
     model: str = "openai/some-model", schema: Any = None, timeout: float = 20, **settings: Any
 ) -> Request:
     messages = (Message("system", "You are a juror."), Message("user", "One JSON object, please."))
-    return Request(model, messages, schema and Schema(schema), settings, repeat=0, timeout=timeout)
+    return Request(model, messages, schema and Schema(schema), Sampling(settings), repeat=0, timeout=timeout)
 
 
 def completion(content: str | None = "Yes.", finish: str = "stop", **usage: Any) -> Fault:

@@ -17,7 +17,7 @@ import pytest
 from venire import Rubric
 from venire.agents.clients import local, weights
 from venire.agents.clients.local import LocalProvider, connect, tightened
-from venire.agents.model import Message, ModelFailure, Request
+from venire.agents.model import Message, ModelFailure, Request, Sampling
 from venire.personas.jury import ModelSettings
 from venire.rubrics.errors import VenireError
 from venire.rubrics.shapes import Schema, ballot_schema, ballot_shape
@@ -37,7 +37,12 @@ NOTES = (
 def asked(*words: str, schema: dict[str, Any] | None = None, **settings: Any) -> Request:
     messages = (Message("system", "You are a juror."), Message("user", " ".join(words)))
     return Request(
-        "local", messages, None if schema is None else Schema(schema), settings, repeat=0, timeout=60
+        "local",
+        messages,
+        None if schema is None else Schema(schema),
+        Sampling(settings),
+        repeat=0,
+        timeout=60,
     )
 
 
@@ -293,14 +298,14 @@ def test_nothing_is_printed_and_a_model_left_open_does_not_hold_the_process() ->
     script = """
 import asyncio
 from venire.agents.clients.local import connect
-from venire.agents.model import Message, ModelFailure, Request
+from venire.agents.model import Message, ModelFailure, Request, Sampling
 from venire.personas.jury import ModelSettings
 
 async def main():
     provider = connect(ModelSettings(model="local", context=512))
     for words in ("Is water wet?", "fever " * 600):
         try:
-            await provider.complete(Request("local", (Message("user", words),), None, {"max_tokens": 2}, 0, 60))
+            await provider.complete(Request("local", (Message("user", words),), None, Sampling(max_tokens=2), 0, 60))
         except ModelFailure:
             pass
 

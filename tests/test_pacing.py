@@ -22,7 +22,7 @@ from venire.agents import pacing, retrying
 from venire.agents.clients.roads import Providers, Queued
 from venire.agents.line import Line
 from venire.agents.meter import BudgetSpent
-from venire.agents.model import Reply, Request, TransientFailure
+from venire.agents.model import Reply, Request, Sampling, TransientFailure
 from venire.agents.pacing import Pace
 from venire.agents.retrying import SENDS, Tries
 from venire.personas.jury import ModelSettings
@@ -45,8 +45,8 @@ def opened(said: list[str] | None = None) -> Pace:
     """A pace whose circuit opened at 10 s."""
     pace = Pace(8, name="http://h/v1", say=(said if said is not None else []).append)
     for _ in range(pacing.FAILURES):
-        pace.failed(0.0, "ClientConnectorError")
-    pace.failed(10.0, "ClientConnectorError")
+        pace.failed(0.0, "ConnectionRefusedError")
+    pace.failed(10.0, "ConnectionRefusedError")
     return pace
 
 
@@ -122,9 +122,9 @@ def test_until_an_answer_shows_what_a_request_takes_there_is_one_at_a_time() -> 
 def test_a_hiccup_opens_no_circuit() -> None:
     pace = Pace(64)
     for _ in range(64):
-        pace.failed(1.0, "ServerDisconnectedError")
+        pace.failed(1.0, "ConnectionResetError")
     pace.answered(2.0)
-    pace.failed(7.0, "ServerDisconnectedError")
+    pace.failed(7.0, "ConnectionResetError")
 
     assert pace.given_up is None
 
@@ -132,11 +132,11 @@ def test_a_hiccup_opens_no_circuit() -> None:
 def test_a_dead_provider_opens_the_circuit_and_it_is_said_once() -> None:
     said: list[str] = []
     pace = opened(said)
-    pace.failed(11.0, "ClientConnectorError")
+    pace.failed(11.0, "ConnectionRefusedError")
 
     assert "circuit open" in (pace.given_up or "")
     (line,) = said
-    assert "provider http://h/v1 does not answer: ClientConnectorError" in line
+    assert "provider http://h/v1 does not answer: ConnectionRefusedError" in line
     assert f"every {pacing.PROBE_EVERY:g} s" in line
 
 
@@ -148,7 +148,7 @@ def test_one_request_in_so_many_seconds_probes_an_open_circuit() -> None:
     assert pace.delay(due) == 0
     pace.begin(due)
     assert pace.delay(due) == pacing.PROBE_EVERY
-    pace.failed(due + 1.0, "ClientConnectorError")
+    pace.failed(due + 1.0, "ConnectionRefusedError")
     assert pace.delay(due + 1.0) == pacing.PROBE_EVERY
 
 
@@ -243,7 +243,7 @@ class Dead:
         self.asked += 1
         if self.alive:
             return Reply(text="here")
-        raise TransientFailure("ClientConnectorError: cannot connect")
+        raise TransientFailure("ConnectionRefusedError: cannot connect")
 
     async def close(self) -> None:
         return None
@@ -259,7 +259,7 @@ def test_an_open_circuit_refuses_at_the_next_failed_probe_and_closes_at_the_next
 
     async def ask() -> Reply:
         async with queued.seats:
-            return await queued.complete(Request("m", (), None, {}, 0, 5.0), 5.0)
+            return await queued.complete(Request("m", (), None, Sampling(), 0, 5.0), 5.0)
 
     async def wave() -> list[Reply | BaseException]:
         return await asyncio.gather(*(ask() for _ in range(10)), return_exceptions=True)
@@ -298,7 +298,7 @@ def test_a_dead_provider_is_named_once_without_its_secrets_and_its_jurors_abstai
 
     said = capsys.readouterr().err
     assert said.count("does not answer") == 1
-    assert "provider http://127.0.0.1:9/v1 does not answer: ClientConnectorError" in said
+    assert "provider http://127.0.0.1:9/v1 does not answer: ConnectionRefusedError" in said
     assert "canary" not in said
     assert {entry.abstention.reason for entry in verdict.transcript.abstentions} == {"unavailable"}
 

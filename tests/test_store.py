@@ -16,7 +16,7 @@ from benches import jury_at
 from cluster import PASSWORD, Cluster, binaries
 
 from venire import Case, Rubric, Store, Transcript, VenireError
-from venire.agents.model import Message, Reply, Request, Usage
+from venire.agents.model import Message, Reply, Request, Sampling, Usage
 from venire.orchestration.manifest import arm_fingerprint, case_fingerprint, manifest
 from venire.orchestration.store import without_password
 from venire.orchestration.store.schema import CURRENT, MIGRATIONS
@@ -43,7 +43,7 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
 
 def request(body: str, opening: str = "") -> Request:
     messages = (Message("system", "Be fair."), Message("user", body, opening))
-    return Request(model="server/a", messages=messages, schema=None, settings={}, repeat=0, timeout=1)
+    return Request(model="server/a", messages=messages, schema=None, settings=Sampling(), repeat=0, timeout=1)
 
 
 def transcript(case: str = "c1", **fields: Any) -> Transcript:

@@ -58,8 +58,6 @@ class Queued:
     ) -> None:
         self.road = road
         most = min(in_flight, getattr(road, "at_once", in_flight))
-        if hasattr(road, "connections"):
-            road.connections = most
         self.seats = places or Line(Pace(most, name=name, rpm=rpm, tpm=tpm, say=say))
         self.asked: dict[str, asyncio.Future[Reply | None]] = {}
         """The requests that are being answered, by their keys."""

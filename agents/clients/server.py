@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any, Literal
 
-import aiohttp
 from pydantic_core import from_json
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..model import ModelFailure, Reply, Request, TransientFailure, Usage, quoted
+from .endpoint import Answer, Endpoint
 from .roads import Road
 
 _BUSY = {408, 409, 425, 429}
@@ -30,7 +30,13 @@ def connect(settings: ModelSettings) -> ServerProvider:
             f"the model {settings.model!r} needs an address",
             remedy="set base_url in the jury file, or pass --base-url",
         )
-    return ServerProvider(settings.base_url, key_from(settings))
+    try:
+        return ServerProvider(settings.base_url, key_from(settings))
+    except ValueError as error:
+        raise VenireError(
+            f"the model {settings.model!r} cannot be asked: {error}",
+            remedy="write base_url as http://HOST:PORT/v1 or https://HOST/v1, and keys without line breaks",
+        ) from None
 
 
 def key_from(settings: ModelSettings) -> str | None:
@@ -47,18 +53,13 @@ def key_from(settings: ModelSettings) -> str | None:
 
 
 class ServerProvider:
-    """One endpoint: one pooled HTTP session, opened at the first call."""
+    """One endpoint, asked over connections that are kept."""
 
     def __init__(self, base_url: str, key: str | None) -> None:
-        self._url = f"{base_url.rstrip('/')}/chat/completions"
         self._key = key
-        self._headers = {"Content-Type": "application/json"} | (
-            {"Authorization": f"Bearer {key}"} if key else {}
-        )
+        authorization = {"Authorization": f"Bearer {key}"} if key else {}
+        self._endpoint = Endpoint(f"{base_url.rstrip('/')}/chat/completions", authorization)
         self._format: _Format = "json_schema"
-        self._session: aiohttp.ClientSession | None = None
-        self.connections = 0
-        """At the most; 0 for any number. Set by whoever limits the requests in flight."""
 
     async def complete(self, request: Request) -> Reply:
         while True:
@@ -78,26 +79,13 @@ class ServerProvider:
             return reply
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        self._endpoint.close()
 
-    async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-        if self._session is None:
-            # The seats' own timeouts apply, at the door.
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self.connections),
-                timeout=aiohttp.ClientTimeout(total=None),
-                headers=self._headers,
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
+    async def _post(self, body: bytes) -> Answer:
         try:
-            async with self._session.post(self._url, data=body) as response:
-                return response.status, response.headers, await response.read()
-        except (aiohttp.ClientError, OSError) as error:
+            return await self._endpoint.post(body)
+        except OSError as error:
             raise TransientFailure(f"{type(error).__name__}: {error}"[:300]) from None
-        except asyncio.IncompleteReadError as error:
-            raise TransientFailure(f"the connection was cut: {error}") from None
 
     def _scrubbed(self, raw: bytes) -> str:
         text = raw.decode("utf-8", "replace")
@@ -105,20 +93,39 @@ class ServerProvider:
 
 
 def _body(request: Request, form: _Format) -> bytes:
-    # The brief and the schema are the longest parts and come again: their JSON is spliced in, not made again.
-    messages = ", ".join(f'{{"role": "{m.role}", "content": {m.quoted}}}' for m in request.messages)
-    parts = [f'"model": {quoted(request.model.partition("/")[2])}, "messages": [{messages}]']
-    settings = {name: value for name, value in request.settings.items() if name != "base_url"}
+    # The brief and the schema are the longest parts and come again: their JSON is put in as it is, in one go.
+    parts = ['{"model": ', quoted(request.model.partition("/")[2]), ', "messages": [']
+    for message in request.messages:
+        said = (
+            [quoted(message.opening)[:-1], quoted(message.body)[1:]]
+            if message.opening
+            else [quoted(message.body)]
+        )
+        parts += ['{"role": "', message.role, '", "content": ', *said, "}, "]
+    parts[-1] = "}]"
+    parts.append(_sent(request.settings.text, request.repeat))
+    if request.schema is not None and form != "text":
+        parts += [', "response_format": {"type": "', form, '"']
+        if form == "json_schema":
+            parts += [
+                ', "json_schema": {"name": "answer", "strict": true, "schema": ',
+                request.schema.text,
+                "}",
+            ]
+        parts.append("}")
+    parts.append("}")
+    return "".join(parts).encode()
+
+
+@lru_cache(maxsize=256)
+def _sent(sampling: str, repeat: int) -> str:
+    """The settings as the server is told of them."""
+    settings = json.loads(sampling)
+    settings.pop("base_url", None)
     if "seed" in settings:
         # With one seed for all, every repeat would be the same answer.
-        settings["seed"] += request.repeat
-    if settings:
-        parts.append(json.dumps(settings)[1:-1])
-    if request.schema is not None and form != "text":
-        named = f'{{"name": "answer", "strict": true, "schema": {request.schema.text}}}'
-        wanted = f', "json_schema": {named}' if form == "json_schema" else ""
-        parts.append(f'"response_format": {{"type": "{form}"{wanted}}}')
-    return f"{{{', '.join(parts)}}}".encode()
+        settings["seed"] += repeat
+    return f", {json.dumps(settings)[1:-1]}" if settings else ""
 
 
 def _about_format(raw: bytes) -> bool:
@@ -129,7 +136,7 @@ def _about_format(raw: bytes) -> bool:
 def _failure(status: int, headers: Mapping[str, str], text: str) -> ModelFailure:
     detail = f"HTTP {status}: {' '.join(text.split())[:300]}"
     if status in _BUSY or status >= 500:
-        wait = retry_after(headers.get("Retry-After"))
+        wait = retry_after(headers.get("retry-after"))
         return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
     if "content_filter" in text or "content_policy" in text:
         return ModelFailure("refused", detail)

@@ -10,7 +10,7 @@ from venire import Jury, load_rubric
 from venire.orchestration.session import Session, hold
 
 # venire imports a road's library when it is first used; nobody else's imports are timed either.
-import_module("aiohttp" if JOB["road"] == "server" else "litellm")
+import_module("venire.agents.clients.server" if JOB["road"] == "server" else "litellm")
 # LiteLLM wants a key, and looks for it in the environment.
 key = {} if JOB["road"] == "server" else {"api_key_env": "VENIRE_BENCHMARK_KEY"}
 seats = [

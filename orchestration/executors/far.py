@@ -8,7 +8,7 @@ from types import TracebackType
 
 from ...agents.clients.roads import ProviderKey
 from ...agents.meter import Budget, BudgetSpent, LimitReached
-from ...agents.model import Reply, Request
+from ...agents.model import Reply, Request, Sampling
 from .letters import Answered, Busy, Commit, Enter, Failed, Forgone, Leave, Lookup
 from .post import Post
 
@@ -30,7 +30,7 @@ class FarCalls:
 
     async def put(self, key: str, request: Request, reply: Reply) -> None:
         # The form of the answer and the subject are in the key already, and in no row of the record.
-        slim = replace(request, schema=None, subject=None, settings=dict(request.settings))
+        slim = replace(request, schema=None, subject=None, settings=Sampling(request.settings))
         await self._post.ask(Commit(key, slim, reply))
 
     def forgo(self, key: str) -> None:

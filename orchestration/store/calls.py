@@ -38,11 +38,10 @@ def writes_of(
     key: str, request: Request, reply: Reply, texts: Mapping[str, str], *, redacted: bool
 ) -> list[Write]:
     """What must be written to keep a call: `texts` are those that may not be in the record yet, by hash."""
-    settings = {name: _shown(name, value) for name, value in request.settings.items()}
-    terms = json.dumps({"model": request.model, "settings": settings, "repeat": request.repeat})
     parts = ", ".join(
         f'["{m.role}", "{text_hash(m.opening)}", "{text_hash(m.body)}"]' for m in request.messages
     )
+    terms = _terms(request.model, request.settings.text, request.repeat)
     asked = f'{terms[:-1]}, "parts": [{parts}]}}'
     usage = reply.usage
     spent = (
@@ -79,10 +78,10 @@ def reply_of(row: Row, *, sealed_with: str | None = None) -> Reply:
     )
 
 
-def _shown(name: str, value: object) -> object:
-    return _address(value) if name == "base_url" and isinstance(value, str) else value
-
-
 @lru_cache(maxsize=256)
-def _address(url: str) -> str:
-    return without_password(url)
+def _terms(model: str, settings: str, repeat: int) -> str:
+    """On which terms a model was asked, as JSON; a key in its address is not told."""
+    shown = json.loads(settings)
+    if "base_url" in shown:
+        shown["base_url"] = without_password(shown["base_url"])
+    return json.dumps({"model": model, "settings": shown, "repeat": repeat})

@@ -1,0 +1,184 @@
+"""One address over HTTP/1.1: connections that are kept, each asked one thing at a time.
+
+A server is asked the same kind of question thousands of times a minute. What a client for all of HTTP does for that costs
+more than the rest of a call: `benchmarks/speed.py` holds the whole door against aiohttp alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+KEPT = 15.0
+"""Seconds for which a connection that nobody uses is trusted: after that, something on the way may have forgotten it."""
+_NEXT_ADDRESS = 0.25
+"""Seconds before another of a host's addresses is tried at the same time."""
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    """By name in small letters."""
+    body: bytes
+
+
+class Endpoint:
+    """Where requests are posted to: `OSError` for all that fails. There are never more connections than requests at a time."""
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        """`ValueError` where there is no such address, or where a header would break its line."""
+        parts = urlsplit(url)
+        if not parts.hostname:
+            raise ValueError("its address names no host")
+        if not all(value.isascii() and value.isprintable() for value in headers.values()):
+            raise ValueError("a header holds characters that do not belong in one")
+        self._secure = parts.scheme == "https"
+        self._host = parts.hostname
+        self._port = parts.port or (443 if self._secure else 80)
+        if parts.username and "Authorization" not in headers:
+            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            headers = {**headers, "Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
+        path = quote(parts.path, safe="/%:@!$&'()*+,;=~") + (f"?{parts.query}" if parts.query else "")
+        lines = {
+            "Host": parts.netloc.rpartition("@")[2].encode("idna").decode(),
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "Content-Type": "application/json",
+            "User-Agent": "venire",
+            **headers,
+        }
+        told = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        self._head = f"POST {path} HTTP/1.1\r\n{told}Content-Length: ".encode("ascii")
+        self._free: list[_Connection] = []
+
+    async def post(self, body: bytes) -> Answer:
+        connection = self._kept() or await self._connected()
+        try:
+            answer = await connection.ask(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
+        except BaseException:
+            connection.close()
+            raise
+        if connection.reusable:
+            connection.free_since = asyncio.get_running_loop().time()
+            self._free.append(connection)
+        else:
+            connection.close()
+        return answer
+
+    def close(self) -> None:
+        while self._free:
+            self._free.pop().close()
+
+    def _kept(self) -> _Connection | None:
+        """The connection that was used last, if it can still be trusted."""
+        while self._free:
+            connection = self._free.pop()
+            if connection.reusable and asyncio.get_running_loop().time() - connection.free_since < KEPT:
+                return connection
+            connection.close()
+        return None
+
+    async def _connected(self) -> _Connection:
+        _, connection = await asyncio.get_running_loop().create_connection(
+            _Connection,
+            self._host,
+            self._port,
+            ssl=_trusted() if self._secure else None,
+            happy_eyeballs_delay=_NEXT_ADDRESS,
+        )
+        return connection
+
+
+class _Connection(asyncio.Protocol):
+    """One connection. Its parser calls the `on_` methods as an answer comes in."""
+
+    def __init__(self) -> None:
+        self.reusable = False
+        self.free_since = 0.0
+        self._parser = HttpResponseParser(self)
+        self._answered: asyncio.Future[Answer] | None = None
+        self._headers: dict[str, str] = {}
+        self._body: list[bytes] = []
+        self._until_close = False
+        """Whether the answer has no length of its own, and ends with the connection."""
+
+    def ask(self, request: bytes) -> asyncio.Future[Answer]:
+        self._answered = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return self._answered
+
+    def close(self) -> None:
+        self.reusable = False
+        self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self._answered is None:
+            # Nobody asked: whatever it is, the next answer could not be told from it.
+            self.close()
+            return
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            self._fail(ConnectionError(f"the answer is not HTTP: {type(error).__name__}"))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.reusable = False
+        if self._answered is not None and self._until_close and error is None:
+            self._settle(reusable=False)
+        else:
+            self._fail(
+                error or ConnectionResetError("the connection was closed before the answer was complete")
+            )
+
+    def on_message_begin(self) -> None:
+        if self._answered is None:
+            self.close()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self._until_close = not {"content-length", "transfer-encoding"} & self._headers.keys()
+
+    def on_body(self, body: bytes) -> None:
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        if self._parser.get_status_code() < 200:
+            # Only word that an answer is to come.
+            self._headers, self._body, self._until_close = {}, [], False
+            return
+        self._settle(reusable=self._parser.should_keep_alive())
+
+    def _settle(self, *, reusable: bool) -> None:
+        answered, self._answered = self._answered, None
+        answer = Answer(self._parser.get_status_code(), self._headers, b"".join(self._body))
+        self._headers, self._body, self._until_close = {}, [], False
+        self.reusable = reusable
+        if answered is not None and not answered.done():
+            answered.set_result(answer)
+
+    def _fail(self, error: Exception) -> None:
+        answered, self._answered = self._answered, None
+        if answered is not None and not answered.done():
+            answered.set_exception(error)
+        self.close()
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The machine's own certificates; made once, for it takes longer than a call."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
