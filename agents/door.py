@@ -160,27 +160,35 @@ class ModelClient:
 
         The same question asked twice at the same time is sent once: the second waits for the first.
         """
-        reply = await self._calls.get(request.key)
         asked = self._provider.asked
-        while reply is None and (waiting := asked.get(request.key)) is not None:
-            reply = await asyncio.shield(waiting)
-        if reply is not None:
-            self._meter.add(reply, replayed=True)
-            return reply
+        while (waiting := asked.get(request.key)) is not None:
+            if (reply := await asyncio.shield(waiting)) is not None:
+                self._meter.add(reply, replayed=True)
+                return reply
         mine = asked[request.key] = asyncio.get_running_loop().create_future()
         committed: Reply | None = None
         try:
-            reply = await self._persist(request)
-            self._meter.add(reply, replayed=False)
-            await self._calls.put(request.key, request, reply)
-            committed = reply
-            return reply
+            committed = await self._calls.get(request.key)
+            if committed is not None:
+                self._meter.add(committed, replayed=True)
+                return committed
+            committed = await self._made(request)
+            return committed
         finally:
             # Without a committed reply, whoever waits for it makes the call anew.
             del asked[request.key]
             mine.set_result(committed)
-            if committed is None:
-                self._calls.forgo(request.key)
+
+    async def _made(self, request: Request) -> Reply:
+        """A new reply, committed; where there is none, the record is told not to wait for it."""
+        try:
+            reply = await self._persist(request)
+            self._meter.add(reply, replayed=False)
+            await self._calls.put(request.key, request, reply)
+        except BaseException:
+            self._calls.forgo(request.key)
+            raise
+        return reply
 
     def _request(
         self,

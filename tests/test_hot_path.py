@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import json
 import pickle
@@ -10,14 +11,19 @@ import time
 from collections.abc import Sequence
 
 import pytest
+from benches import jury_at
+from provider import ProviderServer, jury_of
 
 from venire import Case, Rubric, load_rubric
 from venire.agents.brief import brief
 from venire.agents.clients.server import _body, _reply
-from venire.agents.model import Lasting, Message, Request, Sampling, digest
+from venire.agents.model import Lasting, Message, Reply, Request, Sampling, digest
+from venire.orchestration.bench import Court
+from venire.orchestration.deliberate import hear
 from venire.orchestration.store import batches
 from venire.orchestration.store.batches import Batches
 from venire.orchestration.store.statements import made_together
+from venire.orchestration.sweeping import swept_seldom
 from venire.rubrics.shapes import ballot_shape, inline
 
 ODD = 'quotes " and \\ and \u2028, é, \U0001f600, a tab\t and a \x7f'
@@ -164,6 +170,49 @@ def test_few_jobs_wait_for_nobody_and_many_are_gathered(monkeypatch: pytest.Monk
 
     assert asyncio.run(main()) < 0.1
     assert sum(moment > at[-1] - 0.25 for moment in at) <= 4
+
+
+class Distant:
+    """A record whose look-ups are as old as they took: answered at once, they arrive later."""
+
+    def __init__(self) -> None:
+        self._replies: dict[str, Reply] = {}
+
+    async def get(self, key: str) -> Reply | None:
+        found = self._replies.get(key)
+        await asyncio.sleep(0.1)
+        return found
+
+    async def put(self, key: str, request: Request, reply: Reply) -> None:
+        self._replies[key] = reply
+
+    def forgo(self, key: str) -> None:
+        return None
+
+
+def test_what_is_committed_during_a_look_up_is_not_asked_again(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": 3})) as server:
+        jury = jury_at(server.url, "a", protocol="panel")
+
+        async def main() -> None:
+            court = Court(calls=Distant())
+            first = asyncio.create_task(hear(case, rubric, jury, court))
+            await asyncio.sleep(0.05)
+            await asyncio.gather(first, hear(case, rubric, jury, court))
+            await court.close()
+
+        asyncio.run(main())
+    assert len(server.calls) == 1
+
+
+def test_garbage_is_looked_for_as_before_once_a_run_is_over() -> None:
+    before = gc.get_threshold()
+
+    with pytest.raises(ValueError, match="over"), swept_seldom():
+        assert gc.get_threshold()[0] > before[0] and gc.get_freeze_count() > 0
+        raise ValueError("over")
+
+    assert gc.get_threshold() == before and gc.get_freeze_count() == 0
 
 
 def test_writes_of_many_become_few_statements_with_the_same_rows() -> None:

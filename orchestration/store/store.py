@@ -19,6 +19,7 @@ from .advance import advance, toll
 from .batches import Batches
 from .calls import CALL, SEALED_CALL, reply_of, texts_of, writes_of
 from .database import Database, Row, Values, Write
+from .kept import ANYTHING, Kept
 from .location import Location
 from .opening import IS_REDACTED, begin_redacted, opened
 from .rows import Advance, Arm, Finished, Heard, Toll
@@ -44,6 +45,8 @@ class Store:
         self.redacted = bool(database.rows(IS_REDACTED))
         """Whether words are kept out of it."""
         self._texts: dict[str, None] = {}
+        self._kept = Kept() if write and not database.rows(ANYTHING) else None
+        """In a run that began empty, what has been kept since: nothing else need be looked for."""
 
     @classmethod
     def create(cls, run: Location, *, redact: bool = False) -> Store:
@@ -95,6 +98,8 @@ class Store:
 
     async def get(self, key: str) -> Reply | None:
         """The recorded reply to the request with this key."""
+        if self._kept is not None and not self._kept.perhaps(key):
+            return None
         if not self.redacted:
             rows = await self._found(CALL, (key,))
             return reply_of(rows[0]) if rows else None
@@ -103,6 +108,8 @@ class Store:
 
     async def put(self, key: str, request: Request, reply: Reply) -> None:
         """Commit the reply. Once this returns, it survives the process."""
+        if self._kept is not None:
+            self._kept.note(key)
         texts = {} if self.redacted else texts_of(request)
         fresh = {name: text for name, text in texts.items() if name not in self._texts}
         await self._write(*writes_of(key, request, reply, fresh, redacted=self.redacted))
@@ -138,6 +145,8 @@ class Store:
 
     async def heard(self, arm: int, case: str) -> Heard | None:
         """When `arm` last heard the case with this id, and as what; None if it never did."""
+        if self._kept is not None and not self._kept.perhaps((arm, case)):
+            return None
         sql = "SELECT id, case_fingerprint FROM transcripts WHERE arm = ? AND case_id = ? ORDER BY id DESC LIMIT 1"
         rows = await self._found(sql, (arm, case))
         return Heard(*rows[0]) if rows else None
@@ -157,6 +166,8 @@ class Store:
         `position` is the case's place in its file; `follows` the number of the deliberation that this one
         replaces because the case was changed.
         """
+        if self._kept is not None:
+            self._kept.note((arm, case.id))
         if self.redacted:
             transcript = redaction.withheld(transcript, case)
         await self._write(
