@@ -8,6 +8,7 @@ serves every resample at once, and the jackknife that BCa needs comes free.
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -99,15 +100,19 @@ class Bootstrap:
 
     def draws(self, statistic: Statistic, frequency: IntArray) -> FloatArray:
         """The statistic of each resample."""
-        counts = _blocks(resamples(self.rng, frequency, self.resamples))
-        if isinstance(statistic, OfSums):
-            return statistic.value(statistic.totals(counts, int(frequency.sum())))
-        return np.concatenate([statistic(each.astype(float)) for each in counts])
+        return self._drawn(statistic, frequency)[1]
 
-    def interval(self, statistic: Statistic, frequency: IntArray, value: float) -> tuple[float, float, str]:
-        """The bounds, and what a reader must know of them."""
-        read, note = self._reading(statistic, frequency, value)
-        return (np.nan, np.nan, note) if read is None else (*read.bounds(self.confidence), note)
+    def _drawn(self, statistic: Statistic, frequency: IntArray) -> tuple[float, FloatArray]:
+        """The statistic of the data, and that of each resample."""
+        n = int(frequency.sum())
+        counts = chain(
+            [frequency[None, :]], _blocks(resamples(self.rng, frequency, self.resamples if n > 1 else 0))
+        )
+        if isinstance(statistic, OfSums):
+            values = statistic.value(statistic.totals(counts, n))
+        else:
+            values = np.concatenate([statistic(each.astype(float)) for each in counts])
+        return float(values[0]), values[1:]
 
     def _found(
         self, coefficient: Coefficient, grid: Matrix, method: str, otherwise: str
@@ -116,21 +121,20 @@ class Bootstrap:
         if not n:
             return undefined(otherwise, method=method, n=n, confidence=self.confidence), None
         statistic, frequency = over_cases(coefficient, grid)
-        value = float(statistic(frequency[None, :].astype(float))[0])
+        value, drawn = self._drawn(statistic, frequency)
         if np.isnan(value):
             return undefined(otherwise, method=method, n=n, confidence=self.confidence), None
-        read, note = self._reading(statistic, frequency, value)
+        read, note = self._reading(statistic, frequency, value, drawn)
         low, high = (np.nan, np.nan) if read is None else read.bounds(self.confidence)
         return Estimate(value, low, high, n, f"{method}; {self.label(grid)}", self.confidence, note), read
 
     def _reading(
-        self, statistic: Statistic, frequency: IntArray, value: float
+        self, statistic: Statistic, frequency: IntArray, value: float, drawn: FloatArray
     ) -> "tuple[Reading | None, str]":
         """How to read the draws, unless too few are defined, and what a reader must know of them."""
         n = int(frequency.sum())
         if n < 2:
             return None, "no interval: one case cannot be resampled"
-        drawn = self.draws(statistic, frequency)
         usable = drawn[~np.isnan(drawn)]
         if len(usable) < max(1, ENOUGH * self.resamples):
             return None, f"no interval: {len(usable)} of {self.resamples} resamples were defined"
@@ -161,7 +165,7 @@ class Reading(NamedTuple):
             n = self.expanded
             tails = ndtr(np.sqrt(n / (n - 1)) * stdtrit(self.freedom, tails))
         # Two or three cases expand the tails to 0 and 1, whose normal quantiles are infinite.
-        z = self.bias + ndtri(np.clip(tails, 1e-12, 1 - 1e-12))
+        z = self.bias + ndtri(np.minimum(np.maximum(tails, 1e-12), 1 - 1e-12))
         last = len(self.drawn) - 1
         place = last * ndtr(self.bias + z / np.maximum(1 - self.pull * z, 1e-9))
         low, high = np.interp(place, np.arange(last + 1), np.sort(self.drawn))

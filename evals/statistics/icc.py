@@ -112,27 +112,35 @@ def _case_sums(values: FloatArray) -> FloatArray:
 
     Ratings are taken from near their mean; whole ones from a whole number, so that their sums are whole.
     """
+    n, k = values.shape
     middle = values.mean() if values.size else 0.0
-    centred = values - (np.rint(middle) if np.array_equal(values, np.rint(values)) else middle)
-    row = centred.sum(axis=1)
-    return np.column_stack([centred, row**2, (centred**2).sum(axis=1), np.ones(len(row))])
+    sums = np.ones((n, k + 3))
+    centred = np.subtract(
+        values, np.rint(middle) if (values == np.rint(values)).all() else middle, out=sums[:, :k]
+    )
+    sums[:, k] = centred.sum(axis=1) ** 2
+    sums[:, k + 1] = np.einsum("ij,ij->i", centred, centred)
+    return sums
 
 
 def _squares_of(k: int) -> Callable[[FloatArray], Squares]:
     """From totals over cases rated by k raters to the mean squares."""
 
     def squares(total: FloatArray) -> Squares:
-        column = np.ascontiguousarray(total.T)
-        n, all_squares, between = column[-1], column[-2], column[k] / k
-        grand = column[:k].sum(axis=0) ** 2 / np.maximum(n * k, 1)
-        raters = (column[:k] ** 2).sum(axis=0) / np.maximum(n, 1) - grand
-        within = all_squares - between
-        sums = np.stack([between - grand, raters, within - raters, within])
+        rated, between, all_squares, n = total[:, :k], total[:, k] / k, total[:, k + 1], total[:, k + 2]
+        some = np.maximum(n, 1)
+        grand = rated.sum(axis=1) ** 2 / (some * k)
+        sums = np.empty((4, len(total)))
+        cases, raters, error, within = sums
+        np.subtract(between, grand, out=cases)
+        np.subtract(np.einsum("ij,ij->i", rated, rated) / some, grand, out=raters)
+        np.subtract(all_squares, between, out=within)
+        np.subtract(within, raters, out=error)
         # A sum of squares within rounding of zero is zero: all ratings equal, or raters in lockstep.
-        sums[sums <= ROUNDING * np.maximum(all_squares, 1e-300)] = 0.0
+        sums *= sums > ROUNDING * np.maximum(all_squares, 1e-300)
         free = np.where(n > 1, n - 1, np.nan)
         return Squares(
-            sums[0] / free, sums[1] / (k - 1), sums[2] / (free * (k - 1)), sums[3] / (n * (k - 1)), n, k
+            cases / free, raters / (k - 1), error / (free * (k - 1)), within / (some * (k - 1)), n, k
         )
 
     return squares

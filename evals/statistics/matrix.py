@@ -55,7 +55,8 @@ class Matrix:
 
     def complete(self) -> "Matrix":
         """The cases that every rater rated."""
-        return self.only((~np.isnan(self.values)).sum(axis=1) == len(self.raters))
+        gaps = np.isnan(self.values)
+        return self.only(~gaps.any(axis=1)) if gaps.any() else self
 
     def pairable(self) -> "Matrix":
         """The cases with two ratings or more."""
@@ -107,13 +108,14 @@ def matrix(ratings: pd.DataFrame, *, by: str = "case") -> Matrix:
             f"rater {str(twice['rater'])!r} rated case {str(twice['case'])!r} more than once",
             remedy="keep one rating for each case, rater and attribute (the last round, or a median)",
         )
-    grid = np.full((len(cases), len(raters)), np.nan)
-    grid[row, column] = values
+    grid = np.full(len(cases) * len(raters), np.nan)
+    grid[cell] = values
     cluster = np.arange(len(cases))
     if by != "case":
         first = given.drop_duplicates("case")
         cluster, _ = pd.factorize(first[by])
-    return Matrix(grid, tuple(cases), raters, cluster.astype(np.int64), labels)
+    filled = grid.reshape(len(cases), len(raters))
+    return Matrix(filled, tuple(cases), raters, cluster.astype(np.int64), labels)
 
 
 def on_scale(grid: Matrix, categories: Sequence[Value] | None = None) -> tuple[Matrix, FloatArray]:
@@ -161,7 +163,7 @@ def _values(column: "pd.Series") -> tuple[FloatArray, tuple[str, ...] | None]:
     """The values as floats, with the labels behind them when they were text."""
     if pd.api.types.is_numeric_dtype(column.dtype):
         values = column.to_numpy(dtype=float)
-        if len(values) and np.nanmax(np.abs(values), initial=0.0) > LARGEST:
+        if np.abs(values).max(initial=0.0) > LARGEST:
             raise InvalidRatings(
                 f"a rating is infinite, or larger than {LARGEST:g}",
                 remedy="give numbers of a usual size, or leave it blank",
