@@ -100,19 +100,17 @@ class Bootstrap:
 
     def draws(self, statistic: Statistic, frequency: IntArray) -> FloatArray:
         """The statistic of each resample."""
-        return self._drawn(statistic, frequency)[1]
+        return self._drawn(statistic, frequency)[1:]
 
-    def _drawn(self, statistic: Statistic, frequency: IntArray) -> tuple[float, FloatArray]:
-        """The statistic of the data, and that of each resample."""
+    def _drawn(self, statistic: Statistic, frequency: IntArray) -> FloatArray:
+        """The statistic of the data, then that of each resample."""
         n = int(frequency.sum())
         counts = chain(
             [frequency[None, :]], _blocks(resamples(self.rng, frequency, self.resamples if n > 1 else 0))
         )
         if isinstance(statistic, OfSums):
-            values = statistic.value(statistic.totals(counts, n))
-        else:
-            values = np.concatenate([statistic(each.astype(float)) for each in counts])
-        return float(values[0]), values[1:]
+            return statistic.value(statistic.totals(counts, n))
+        return np.concatenate([statistic(each.astype(float)) for each in counts])
 
     def _found(
         self, coefficient: Coefficient, grid: Matrix, method: str, otherwise: str
@@ -121,10 +119,11 @@ class Bootstrap:
         if not n:
             return undefined(otherwise, method=method, n=n, confidence=self.confidence), None
         statistic, frequency = over_cases(coefficient, grid)
-        value, drawn = self._drawn(statistic, frequency)
+        drawn = self._drawn(statistic, frequency)
+        value = float(drawn[0])
         if np.isnan(value):
             return undefined(otherwise, method=method, n=n, confidence=self.confidence), None
-        read, note = self._reading(statistic, frequency, value, drawn)
+        read, note = self._reading(statistic, frequency, value, drawn[1:])
         low, high = (np.nan, np.nan) if read is None else read.bounds(self.confidence)
         return Estimate(value, low, high, n, f"{method}; {self.label(grid)}", self.confidence, note), read
 

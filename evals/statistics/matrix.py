@@ -55,8 +55,7 @@ class Matrix:
 
     def complete(self) -> "Matrix":
         """The cases that every rater rated."""
-        gaps = np.isnan(self.values)
-        return self.only(~gaps.any(axis=1)) if gaps.any() else self
+        return self.only(~np.logical_or.reduce(np.isnan(self.values), axis=1))
 
     def pairable(self) -> "Matrix":
         """The cases with two ratings or more."""
