@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..personas.jury import Seat
+from ..rubrics.ballot import AbstentionReason
 from ..rubrics.scale import Value
 from ..rubrics.shapes import STRICT, TEXT, Legal, Schema
 from .brief import Brief
@@ -71,7 +72,7 @@ class Decision:
 class Silence:
     """The orchestrator gave no usable answer."""
 
-    reason: str
+    reason: AbstentionReason
     detail: str
     cost: Cost
 

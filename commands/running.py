@@ -71,6 +71,7 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
     help="Write a JUnit report for a build server.",
 )
 @click.option("--trace", type=click.Path(path_type=Path), help="Write OpenTelemetry spans to this file.")
+@click.option("--retry", is_flag=True, help="Hear again the cases for which a model could not be reached.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--executor",
@@ -115,6 +116,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         trace=options["trace"],
         seed=options["seed"],
         redact=options["redact"],
+        retry=options["retry"],
         cluster=_cluster(options["executor"], options["ray_address"], options["workers"]),
     )
     ended = hold(session, console(stderr=True), quiet=options["quiet"])

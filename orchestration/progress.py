@@ -32,6 +32,8 @@ class RunProgress:
         self._told = self._started
         self._heard = self._skipped = self._calls = self._tokens = self._abstentions = self._ballots = 0
         self._usd: float | None = 0.0
+        self.unreached = 0
+        """Deliberations for which a model could not be reached."""
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -57,6 +59,7 @@ class RunProgress:
         self._usd = None if self._usd is None or usd is None else self._usd + usd
         self._abstentions += len(transcript.abstentions)
         self._ballots += len(transcript.ballots)
+        self.unreached += transcript.unreached
         now = time.monotonic()
         if self._live is not None and now - self._told > 0.1:
             self._told = now

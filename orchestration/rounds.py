@@ -107,7 +107,12 @@ async def decided(
         return bench.noted(transcript, [entry]).ended(stop)
     silence = f"{decision.reason}: {decision.detail}"
     entry = Said(
-        round=number, who="orchestrator", about="silence", text=silence, spent=Spent.of(decision.cost)
+        round=number,
+        who="orchestrator",
+        about="silence",
+        text=silence,
+        spent=Spent.of(decision.cost),
+        failed=decision.reason,
     )
     detail = f"the orchestrator could not decide ({decision.reason})"
     return bench.noted(transcript, [entry]).ended(stop.model_copy(update={"detail": detail}))

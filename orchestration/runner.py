@@ -57,11 +57,13 @@ async def run_study(
     total: int | None = None,
     say: Callable[[str], None] | None = None,
     executor: Executor | None = None,
+    retry: bool = False,
 ) -> Ended:
     """Have every jury hear every case that `store` does not already hold, `at_once` at a time.
 
     `total` is how many cases there are, for those who watch the run; `say` is told, a line each, what changed
-    since the run was begun; the `executor` hears the cases, in this process unless there is another.
+    since the run was begun; the `executor` hears the cases, in this process unless there is another. With `retry`,
+    cases for which a model could not be reached are heard again: what it was not asked then, it is asked now.
     """
     tell = say or _silent
     executor = executor or Local(rubric, court)
@@ -72,7 +74,8 @@ async def run_study(
     while len(workers) < at_once:
         more = min(STEP, at_once - len(workers))
         workers += [
-            asyncio.create_task(_worker(work, executor, store, court, tally, progress)) for _ in range(more)
+            asyncio.create_task(_worker(work, executor, store, court, tally, progress, retry))
+            for _ in range(more)
         ]
         # The first calls are on their way before the last briefs are written.
         await asyncio.sleep(PAUSE)
@@ -139,12 +142,17 @@ async def _worker(
     court: Court,
     tally: _Tally,
     progress: Progress,
+    retry: bool,
 ) -> None:
     """Hear one case after the other until there are none, or until the budget is spent."""
     for position, case, arm in work:
         fingerprint = case_fingerprint(case)
         heard = await store.heard(arm.number, case.id)
-        if heard is not None and heard.fingerprint == fingerprint:
+        if (
+            heard is not None
+            and heard.fingerprint == fingerprint
+            and not (retry and _unreached(store, heard))
+        ):
             tally.skipped += 1
             progress.skipped(case.id, arm.jury.name)
             continue
@@ -168,6 +176,10 @@ async def _worker(
             raise
         tally.heard += 1
         progress.done(transcript)
+
+
+def _unreached(store: Store, heard: Heard) -> bool:
+    return store.transcript(heard.number).unreached
 
 
 async def _note_change(

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -21,15 +22,15 @@ from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
 from .deliberate import ready, refuse_unreadable
 from .executors import Executor, Local
-from .executors.ray import RayExecutor
-from .executors.ray_cluster import Cluster
-from .executors.worker import Terms
 from .progress import RunProgress
 from .protocols.examples import worked_examples
 from .runner import Ended, run_study
 from .store import Location, Store
 from .sweeping import swept_seldom
 from .withholding import tell_without_words, words_withheld
+
+if TYPE_CHECKING:
+    from .executors.ray_cluster import Cluster
 
 _AT_ONCE = 4
 
@@ -67,6 +68,8 @@ class Session:
     """Keep the words of cases and jurors out of the record."""
     cluster: Cluster | None = None
     """Where the cases are heard; in this process, unless it is said."""
+    retry: bool = False
+    """Hear again the cases for which a model could not be reached."""
 
 
 def hold(session: Session, console: Console, *, quiet: bool, listener: Listener | None = None) -> Ended:
@@ -151,6 +154,7 @@ async def _hold(session: Session, court: Court, total: int, console: Console, qu
                 total=total,
                 say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
                 executor=executor,
+                retry=session.retry,
             )
     finally:
         await executor.close()
@@ -159,6 +163,12 @@ async def _hold(session: Session, court: Court, total: int, console: Console, qu
         console.print(
             "no juror ever answered: see the reasons with venire show, and check models, addresses and keys",
             style="red",
+        )
+    if progress.unreached:
+        console.print(
+            f"{progress.unreached} deliberation(s) lack a model that could not be reached: the same command with --retry "
+            "hears them again",
+            soft_wrap=True,
         )
     return ended
 
@@ -171,6 +181,9 @@ async def _executor(session: Session, court: Court, console: Console) -> Executo
             "spans of workers on a cluster are not gathered into one file",
             remedy="leave out --trace, or give the nodes' processes a tracer provider of their own",
         )
+    from .executors.ray import RayExecutor
+    from .executors.worker import Terms
+
     terms = Terms(
         rubric=session.rubric,
         juries=tuple(session.juries),

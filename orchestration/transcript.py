@@ -13,10 +13,13 @@ from ..agents.door import Cost
 from ..agents.juror import Turn
 from ..agents.model import Usage
 from ..agents.orchestrator import Dispute, Finding
-from ..rubrics.ballot import Abstention, Ballot, Vote
+from ..rubrics.ballot import Abstention, AbstentionReason, Ballot, Vote
 
 CLERK = "clerk"
 """Whose name code's own notes go under. The clerk is no seat: its notes cost no call and no step."""
+
+UNREACHED: tuple[AbstentionReason, ...] = ("unavailable", "timeout")
+"""Why a model said nothing where that tells of the way to it, and not of the model."""
 
 Purpose = Literal["blind", "revision", "challenge", "repeat", "argument", "vote"]
 
@@ -70,6 +73,8 @@ class _Entry(BaseModel):
     """Entries of one step were made at the same time; steps follow each other."""
     round: int
     spent: Spent = Spent()
+    failed: AbstentionReason | None = None
+    """Why the orchestrator gave nothing usable here, where it did not; what jurors fail at is an abstention."""
 
 
 class Cast(_Entry):
@@ -226,6 +231,14 @@ class Transcript(BaseModel):
     @property
     def abstentions(self) -> tuple[Abstained, ...]:
         return tuple(entry for entry in self.entries if isinstance(entry, Abstained))
+
+    @property
+    def unreached(self) -> bool:
+        """Whether a model, a juror's or the orchestrator's, could not be reached when it was asked."""
+        return any(
+            (entry.abstention.reason if isinstance(entry, Abstained) else entry.failed) in UNREACHED
+            for entry in self.entries
+        )
 
     def standing(self, *, before_round: int | None = None) -> Mapping[str, Mapping[str, Standing]]:
         """Each attribute's standing votes by juror: the last valid one of each, in seat order.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from benches import jury_at
-from provider import Fault, ProviderServer, Refusal, filled, jury_of
+from provider import Call, Fault, ProviderServer, Refusal, filled, jury_of
 from test_files import RUBRIC, venire
 
 from venire import Case, Rubric, deliberate_sync
@@ -73,6 +73,39 @@ def test_rerunning_a_finished_run_makes_no_call_and_gives_the_same_document(tmp_
 
         assert len(server.calls) == calls
     assert again.stdout == first.stdout
+
+
+@pytest.mark.parametrize("dead", ["a", "boss"])
+def test_what_a_dead_model_left_out_is_heard_again_when_asked_and_nothing_else_is_paid_for(
+    tmp_path: Path, dead: str
+) -> None:
+    votes: dict[str, Any] = {"a": 3, "b": 1, "c": 2, "boss": 2}
+    answer = jury_of(votes)
+    down = True
+
+    def answered(call: Call) -> Any:
+        return Fault(status=401) if down and call.model == dead and "Note 2" in call.prompt else answer(call)
+
+    with ProviderServer(answered) as server:
+        command = write(tmp_path, server.url, limits={"max_rounds": 1})
+        first = venire(*command, cwd=tmp_path)
+        asked = len(server.calls)
+        down = False
+        without = venire(*command, cwd=tmp_path)
+        assert len(server.calls) == asked
+        again = venire(*command, "--retry", "--json", cwd=tmp_path)
+        sent = server.calls[asked:]
+        settled = venire(*command, "--retry", "--json", cwd=tmp_path)
+        assert len(server.calls) == asked + len(sent)
+
+    assert "1 deliberation(s) lack a model that could not be reached" in " ".join(first.stderr.split())
+    assert "--retry" not in without.stderr + again.stderr
+    assert dead in {call.model for call in sent} <= {dead, "boss"}
+    assert all("Note 2" in call.prompt for call in sent)
+    document = json.loads(again.stdout)
+    assert not any(case["abstentions"] for case in document["cases"])
+    assert [case["case"] for case in document["cases"]] == [case["id"] for case in CASES]
+    assert settled.stdout == again.stdout
 
 
 def test_a_run_that_its_budget_stopped_exits_3_and_continues_without_paying_twice(tmp_path: Path) -> None:

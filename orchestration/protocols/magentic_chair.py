@@ -16,6 +16,7 @@ from ...agents.hearing import heard_text
 from ...agents.meter import LimitReached
 from ...agents.model import Message, ModelFailure, Reply
 from ...agents.prompting import repair_request, words
+from ...rubrics.ballot import AbstentionReason
 from ...rubrics.shapes import Schema
 from ..bench import statements
 from ..stopping import disputed
@@ -204,7 +205,7 @@ class Chair:
         self.final = Final(messages, *said)
         return self.final.text
 
-    def _silenced(self, reason: str, detail: str, cost: Cost) -> None:
-        self._floor.note("silence", f"{reason}: {detail}", cost)
+    def _silenced(self, reason: AbstentionReason, detail: str, cost: Cost) -> None:
+        self._floor.note("silence", f"{reason}: {detail}", cost, failed=reason)
         told = f"the orchestrator gave no usable answer ({reason})"
         self._floor.end(Stop(reason="orchestrator", detail=told))

@@ -14,6 +14,7 @@ from ...agents.hearing import heard_text
 from ...agents.juror import Turn
 from ...agents.orchestrator import NAME
 from ...agents.prompting import fenced, words
+from ...rubrics.ballot import AbstentionReason
 from ..bench import Bench, statements
 from ..transcript import Abstained, Cast, Entry, Said, Spent, Standing, Stop, entry_of
 
@@ -102,10 +103,17 @@ class Floor:
         else:
             self.stop = self.stop.model_copy(update={"detail": stop.detail or f"then {stop.limit}"})
 
-    def note(self, about: str, text: str, cost: Cost) -> str:
+    def note(self, about: str, text: str, cost: Cost, failed: AbstentionReason | None = None) -> str:
         """The orchestrator's words on the record; the id of their entry."""
-        number = max(1, self.transcript.rounds)
-        said = Said(round=number, who=NAME, about=about, text=text, saw=self.thread, spent=Spent.of(cost))
+        said = Said(
+            round=max(1, self.transcript.rounds),
+            who=NAME,
+            about=about,
+            text=text,
+            saw=self.thread,
+            spent=Spent.of(cost),
+            failed=failed,
+        )
         return self.add(said).id
 
     def add(self, entry: Entry) -> Entry:

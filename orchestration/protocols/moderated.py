@@ -51,6 +51,7 @@ async def _moderated(
             replan=replan,
             note=f"the moderator said nothing usable ({turn.reason}: {turn.detail})",
             spent=Spent.of(turn.cost),
+            failed=turn.reason,
         )
     refused = [name for name in turn.declared if name in in_dispute]
     disputes = [

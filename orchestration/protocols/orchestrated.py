@@ -47,7 +47,13 @@ async def _ledger(transcript: Transcript, brief: Brief, bench: Bench, in_dispute
         asked = everyone_asked(transcript, in_dispute)
         note = f"the orchestrator gave no ledger ({named.reason}: {named.detail})"
         return Ledger(
-            round=number, disputes=asked, author="code", replan=replan, note=note, spent=spent_on_it
+            round=number,
+            disputes=asked,
+            author="code",
+            replan=replan,
+            note=note,
+            spent=spent_on_it,
+            failed=named.reason,
         )
     disputes = addressed(transcript, named.disputes)
     return Ledger(round=number, disputes=disputes, author="orchestrator", replan=replan, spent=spent_on_it)

@@ -226,6 +226,11 @@ class Store:
             if len(rows) < _PAGE:
                 return
 
+    def transcript(self, number: int) -> Transcript:
+        """The deliberation with this number."""
+        ((content,),) = self._database.rows("SELECT content FROM transcripts WHERE id = ?", (number,))
+        return Transcript.model_validate_json(content)
+
     def finished(self, *, after: int, most: int) -> list[Finished]:
         """The next `most` deliberations that were finished after number `after`, in that order.
 
