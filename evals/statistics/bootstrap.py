@@ -50,7 +50,7 @@ LABELS: dict[Kind, str] = {
     "percentile": "percentile",
 }
 
-BLOCK = 20_480
+BLOCK = 40_960
 """Weights used at a time: few enough to stay in the processor's cache, and for a product with a dozen columns of
 sums to be too small for OpenBLAS to share out among threads, which costs more than it gives on a busy machine."""
 

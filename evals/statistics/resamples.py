@@ -26,7 +26,7 @@ CHUNK = 524_288
 FEW_CASES = 32
 """Below this a row is made singly."""
 SURE = 5
-"""Counts below this are told apart by a byte, as far as it can; what it leaves open is drawn again."""
+"""Counts below this are told apart by a byte, as far as it can."""
 
 
 def resamples(rng: np.random.Generator, frequency: IntArray, rows: int) -> Iterator[Counts]:
@@ -62,26 +62,31 @@ def _counts(rng: np.random.Generator, n: int, rows: int) -> Bytes:
 
 
 class Poisson(NamedTuple):
-    """How a byte becomes a count."""
+    """The distribution of a count as a mixture: one that a byte decides, and seldom another."""
 
     floors: tuple[np.uint8, ...]
-    """From each of these on, the count is at least one, two, three and so on."""
-    late: np.uint8
-    """From here on, a byte says nothing."""
+    """From each of these on, the byte's count is at least one, two, three and so on."""
+    seldom: float
+    """How often the byte does not decide."""
     rest: FloatArray
-    """Of those that say nothing, the share with a count up to 0, 1, 2 and so on."""
+    """Where it does not, the share of counts up to 0, 1, 2 and so on."""
 
 
 @cache
 def _table(n: int) -> Poisson:
-    """With a mean about two standard deviations of the row's sum below one: of some, that which leaves least open."""
+    """With a mean about two standard deviations of the row's sum below one: of some, that which bytes decide most often."""
     means = 1 - np.linspace(1.8, 2.6, 200) / np.sqrt(n)
     shares = np.diff(pdtr(np.arange(32), means[:, None]), prepend=0.0)
-    known = np.where(np.arange(32) < SURE, np.floor(shares * 256), 0.0)
-    best = known.sum(axis=1).argmax()
-    edges = np.cumsum(known[best])[:SURE].astype(np.uint8)
-    rest = np.cumsum(shares[best] - known[best] / 256)
-    return Poisson(tuple(edges[:-1]), edges[-1], rest / rest[-1])
+    bytes_of = np.where(np.arange(32) < SURE, np.floor(shares * 256), 0.0)
+    each = np.arange(len(means))
+    while (short := bytes_of.sum(axis=1) < 256).any():
+        # One more for the count whose share is exceeded least by it.
+        bytes_of[each[short], (256 * shares / (bytes_of + 1)).argmax(axis=1)[short]] += 1
+    decided = np.divide(256 * shares, bytes_of, out=np.ones_like(shares), where=bytes_of > 0).min(axis=1)
+    best = decided.argmax()
+    often = min(decided[best], 1.0)
+    rest = np.maximum(np.cumsum(shares[best] - often * bytes_of[best] / 256), 0.0)
+    return Poisson(tuple(np.cumsum(bytes_of[best])[: SURE - 1].astype(np.uint8)), 1 - often, rest / rest[-1])
 
 
 def _poisson(rng: np.random.Generator, table: Poisson, size: int) -> Bytes:
@@ -89,9 +94,19 @@ def _poisson(rng: np.random.Generator, table: Poisson, size: int) -> Bytes:
     counts, above = (drawn >= table.floors[0]).view(np.uint8), np.empty(size, dtype=bool)
     for floor in table.floors[1:]:
         counts += np.greater_equal(drawn, floor, out=above).view(np.uint8)
-    late = np.flatnonzero(np.greater_equal(drawn, table.late, out=above))
-    counts[late] = np.searchsorted(table.rest, rng.random(len(late)), side="right")
+    others = _now_and_then(rng, table.seldom, size)
+    counts[others] = np.searchsorted(table.rest, rng.random(len(others)), side="right")
     return counts
+
+
+def _now_and_then(rng: np.random.Generator, share: float, size: int) -> IntArray:
+    """The numbers below `size` to which something happens that happens to this share of them, each for itself."""
+    found = np.zeros(0, dtype=np.int64)
+    while not len(found) or found[-1] < size:
+        last = found[-1] if len(found) else -1
+        gaps = rng.geometric(share, size=int(1.1 * share * size) + 100)
+        found = np.concatenate([found, last + np.cumsum(gaps)])
+    return found[: np.searchsorted(found, size)]
 
 
 def _cases(rng: np.random.Generator, n: int, size: int) -> npt.NDArray[np.integer]:
