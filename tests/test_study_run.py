@@ -21,7 +21,8 @@ from studying import server_models, steady, study_file
 from venire import Store
 from venire.evals.studies import made_plan, made_report
 from venire.evals.studies.plan import plan_study
-from venire.evals.studies.running import Ran, Sitting, run_plan
+from venire.evals.studies.running import Ran, run_plan
+from venire.evals.studies.sitting import Sitting
 
 GROUPS = {
     "stances": ["high-scoring", "low-scoring", "middle-scoring"],

@@ -13,7 +13,8 @@ from ...rubrics.errors import VenireError
 from .plan import Plan, plan_study
 from .recorded import RecordedStudy, recorded_study
 from .reporting import StudyReport, report_recorded, report_run
-from .running import Ran, Sitting, default_folder, run_folder, run_plan
+from .running import Ran, default_folder, run_folder, run_plan
+from .sitting import Sitting
 from .study import load_study
 from .telling import plan_json, show_plan
 

@@ -18,7 +18,7 @@ from ...rubrics.errors import VenireError
 from .arms import StudyArm
 from .parts import Search
 from .plan import Plan
-from .running import Sitting
+from .sitting import Sitting
 from .space import Space
 from .tryouts import Entered, Stopped, Trial, Tryouts
 

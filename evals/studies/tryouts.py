@@ -13,8 +13,8 @@ from .arms import SINGLE, StudyArm
 from .plan import Plan
 from .pruning import Score, beaten_by, front, scores
 from .record import TRIALS, keep, kept_trials, written_whole
-from .running import Sitting, sit
 from .scores import credits
+from .sitting import Sitting, sit
 
 
 @dataclass

@@ -10,14 +10,15 @@ _MARKS = 2**22
 
 
 class Kept:
-    """Told of all that is kept, it knows of most things that they are not; its size does not grow."""
+    """Told of all that is kept in a run that began empty, it knows of most things that they are not; its size does not grow."""
 
-    def __init__(self) -> None:
-        self._marks = bytearray(_MARKS)
+    def __init__(self, *, since_empty: bool) -> None:
+        self._marks = bytearray(_MARKS) if since_empty else None
 
     def note(self, what: Hashable) -> None:
-        self._marks[hash(what) % _MARKS] = 1
+        if self._marks is not None:
+            self._marks[hash(what) % _MARKS] = 1
 
     def perhaps(self, what: Hashable) -> bool:
         """Whether it may have been kept; False is certain."""
-        return self._marks[hash(what) % _MARKS] == 1
+        return self._marks is None or self._marks[hash(what) % _MARKS] == 1

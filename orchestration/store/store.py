@@ -6,38 +6,30 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 from ...agents.model import Reply, Request
-from ...personas.jury import Jury
 from ...rubrics.case import Case
-from ...rubrics.rubric import Rubric
 from ..transcript import Transcript
 from . import redaction
-from .advance import advance, toll
 from .batches import Batches
 from .calls import CALL, SEALED_CALL, reply_of, texts_of, writes_of
 from .database import Database, Row, Values, Write
 from .kept import ANYTHING, Kept
 from .location import Location
 from .opening import IS_REDACTED, begin_redacted, opened
-from .rows import Advance, Arm, Finished, Heard, Toll
+from .reader import Reader
+from .rows import Heard
 from .schema import CURRENT, check, upgrade
 
-_PAGE = 200
 _TEXTS = 1024
 
-_LATEST = "NOT EXISTS (SELECT 1 FROM transcripts AS later WHERE later.arm = one.arm AND later.case_id = one.case_id AND later.follows = one.id)"
 
-
-class Store:
+class Store(Reader):
     """A run. One process writes at a time; any number may read."""
 
     def __init__(self, database: Database, *, write: bool) -> None:
-        self._database = database
-        self.name = database.name
-        """The run as people are told of it: a directory, or an address without its password."""
+        super().__init__(database)
         self._writer = Batches(self._commit, name="venire-record") if write else None
         self._asker = (
             Batches(database.rows_of_each, name="venire-look-up") if write and database.distant else None
@@ -45,8 +37,7 @@ class Store:
         self.redacted = bool(database.rows(IS_REDACTED))
         """Whether words are kept out of it."""
         self._texts: dict[str, None] = {}
-        self._kept = Kept() if write and not database.rows(ANYTHING) else None
-        """In a run that began empty, what has been kept since: nothing else need be looked for."""
+        self._kept = Kept(since_empty=write and not database.rows(ANYTHING))
 
     @classmethod
     def create(cls, run: Location, *, redact: bool = False) -> Store:
@@ -90,15 +81,11 @@ class Store:
                 thread.stop()
         self.release()
 
-    def release(self) -> None:
-        """Let go of a run that was opened for reading."""
-        self._database.close()
-
     # Calls
 
     async def get(self, key: str) -> Reply | None:
         """The recorded reply to the request with this key."""
-        if self._kept is not None and not self._kept.perhaps(key):
+        if not self._kept.perhaps(key):
             return None
         if not self.redacted:
             rows = await self._found(CALL, (key,))
@@ -108,8 +95,7 @@ class Store:
 
     async def put(self, key: str, request: Request, reply: Reply) -> None:
         """Commit the reply. Once this returns, it survives the process."""
-        if self._kept is not None:
-            self._kept.note(key)
+        self._kept.note(key)
         texts = {} if self.redacted else texts_of(request)
         fresh = {name: text for name, text in texts.items() if name not in self._texts}
         await self._write(*writes_of(key, request, reply, fresh, redacted=self.redacted))
@@ -145,7 +131,7 @@ class Store:
 
     async def heard(self, arm: int, case: str) -> Heard | None:
         """When `arm` last heard the case with this id, and as what; None if it never did."""
-        if self._kept is not None and not self._kept.perhaps((arm, case)):
+        if not self._kept.perhaps((arm, case)):
             return None
         sql = "SELECT id, case_fingerprint FROM transcripts WHERE arm = ? AND case_id = ? ORDER BY id DESC LIMIT 1"
         rows = await self._found(sql, (arm, case))
@@ -166,8 +152,7 @@ class Store:
         `position` is the case's place in its file; `follows` the number of the deliberation that this one
         replaces because the case was changed.
         """
-        if self._kept is not None:
-            self._kept.note((arm, case.id))
+        self._kept.note((arm, case.id))
         if self.redacted:
             transcript = redaction.withheld(transcript, case)
         await self._write(
@@ -198,87 +183,6 @@ class Store:
     def kept(self, case: Case) -> Case:
         """The case as this record holds it."""
         return redaction.withheld_case(case) if self.redacted else case
-
-    def arms(self) -> list[Arm]:
-        """Every arm by name; of arms with the same name, the one that sat last."""
-        latest: dict[str, Arm] = {}
-        for number, name, manifest in self._database.rows(
-            "SELECT arms.id, arms.name, arms.manifest FROM arms JOIN (SELECT arm, max(id) AS sat FROM sittings GROUP BY arm) "
-            "AS last ON last.arm = arms.id ORDER BY last.sat"
-        ):
-            found = json.loads(manifest)
-            rubric, jury = Rubric.model_validate(found["rubric"]), Jury.model_validate(found["jury"])
-            latest[name] = Arm(number, name, rubric, jury, found)
-        return list(latest.values())
-
-    def transcripts(self, arm: Arm, case: str | None = None) -> Iterator[Transcript]:
-        """The arm's transcripts in the order of the case file; the latest where a case was changed and heard again."""
-        only, values = ("AND case_id = ?", (case,)) if case is not None else ("", ())
-        position, number = -1, 0
-        while True:
-            rows = self._database.rows(
-                f"SELECT position, id, content FROM transcripts AS one WHERE arm = ? AND (position, id) > (?, ?) {only} "
-                f"AND {_LATEST} ORDER BY position, id LIMIT {_PAGE}",
-                (arm.id, position, number, *values),
-            )
-            for position, number, content in rows:  # noqa: B007
-                yield Transcript.model_validate_json(content)
-            if len(rows) < _PAGE:
-                return
-
-    def transcript(self, number: int) -> Transcript:
-        """The deliberation with this number."""
-        ((content,),) = self._database.rows("SELECT content FROM transcripts WHERE id = ?", (number,))
-        return Transcript.model_validate_json(content)
-
-    def finished(self, *, after: int, most: int) -> list[Finished]:
-        """The next `most` deliberations that were finished after number `after`, in that order.
-
-        Where a case was changed and heard again, only the latest. For readers that follow a run as it goes on.
-        """
-        rows = self._database.rows(
-            f"SELECT id, arm, case_id, content FROM transcripts AS one WHERE id > ? AND {_LATEST} ORDER BY id LIMIT ?",
-            (after, most),
-        )
-        return [
-            Finished(number, arm, case, Transcript.model_validate_json(content))
-            for number, arm, case, content in rows
-        ]
-
-    def last_finished(self) -> int:
-        """The number of the deliberation finished last; 0 where there is none."""
-        ((number,),) = self._database.rows("SELECT coalesce(max(id), 0) FROM transcripts")
-        return number
-
-    def case_ids(self) -> list[str]:
-        return sorted(case for (case,) in self._database.rows("SELECT DISTINCT case_id FROM transcripts"))
-
-    def case(self, case: str, fingerprint: str | None = None) -> Case | None:
-        """The case as it was last judged, or as it was when it had this fingerprint."""
-        if fingerprint is None:
-            sql = "SELECT case_fingerprint FROM transcripts WHERE case_id = ? ORDER BY id DESC LIMIT 1"
-            rows = self._database.rows(sql, (case,))
-            if not rows:
-                return None
-            fingerprint = rows[0][0]
-        rows = self._database.rows(
-            "SELECT content FROM cases WHERE id = ? AND fingerprint = ?", (case, fingerprint)
-        )
-        return Case.model_validate_json(rows[0][0]) if rows else None
-
-    # How the run stands
-
-    def writing(self) -> bool:
-        """Whether a process is writing the run now."""
-        return self._database.writing()
-
-    def toll(self, *, since: float = 0.0) -> Toll:
-        """What the recorded calls took, all of them or those made `since`."""
-        return toll(self._database, since)
-
-    def advances(self, *, since: float) -> list[Advance]:
-        """How far each arm has come; `recent` counts what it finished `since`."""
-        return [advance(self._database, arm, since) for arm in self.arms()]
 
     async def _found(self, sql: str, values: Values) -> list[Row]:
         """The rows of a quick query: at once where the database is near, off the event loop where it is not."""

@@ -1,0 +1,112 @@
+"""What the record of a run can be asked, by the process that writes it and by any other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from ...personas.jury import Jury
+from ...rubrics.case import Case
+from ...rubrics.rubric import Rubric
+from ..transcript import Transcript
+from .advance import advance, toll
+from .database import Database
+from .rows import Advance, Arm, Finished, Toll
+
+_PAGE = 200
+
+_LATEST = "NOT EXISTS (SELECT 1 FROM transcripts AS later WHERE later.arm = one.arm AND later.case_id = one.case_id AND later.follows = one.id)"
+
+
+class Reader:
+    """A run as it is read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.name = database.name
+        """The run as people are told of it: a directory, or an address without its password."""
+
+    def release(self) -> None:
+        """Let go of a run that was opened for reading."""
+        self._database.close()
+
+    def arms(self) -> list[Arm]:
+        """Every arm by name; of arms with the same name, the one that sat last."""
+        latest: dict[str, Arm] = {}
+        for number, name, manifest in self._database.rows(
+            "SELECT arms.id, arms.name, arms.manifest FROM arms JOIN (SELECT arm, max(id) AS sat FROM sittings GROUP BY arm) "
+            "AS last ON last.arm = arms.id ORDER BY last.sat"
+        ):
+            found = json.loads(manifest)
+            rubric, jury = Rubric.model_validate(found["rubric"]), Jury.model_validate(found["jury"])
+            latest[name] = Arm(number, name, rubric, jury, found)
+        return list(latest.values())
+
+    def transcripts(self, arm: Arm, case: str | None = None) -> Iterator[Transcript]:
+        """The arm's transcripts in the order of the case file; the latest where a case was changed and heard again."""
+        only, values = ("AND case_id = ?", (case,)) if case is not None else ("", ())
+        position, number = -1, 0
+        while True:
+            rows = self._database.rows(
+                f"SELECT position, id, content FROM transcripts AS one WHERE arm = ? AND (position, id) > (?, ?) {only} "
+                f"AND {_LATEST} ORDER BY position, id LIMIT {_PAGE}",
+                (arm.id, position, number, *values),
+            )
+            for position, number, content in rows:  # noqa: B007
+                yield Transcript.model_validate_json(content)
+            if len(rows) < _PAGE:
+                return
+
+    def transcript(self, number: int) -> Transcript:
+        """The deliberation with this number."""
+        ((content,),) = self._database.rows("SELECT content FROM transcripts WHERE id = ?", (number,))
+        return Transcript.model_validate_json(content)
+
+    def finished(self, *, after: int, most: int) -> list[Finished]:
+        """The next `most` deliberations that were finished after number `after`, in that order.
+
+        Where a case was changed and heard again, only the latest. For readers that follow a run as it goes on.
+        """
+        rows = self._database.rows(
+            f"SELECT id, arm, case_id, content FROM transcripts AS one WHERE id > ? AND {_LATEST} ORDER BY id LIMIT ?",
+            (after, most),
+        )
+        return [
+            Finished(number, arm, case, Transcript.model_validate_json(content))
+            for number, arm, case, content in rows
+        ]
+
+    def last_finished(self) -> int:
+        """The number of the deliberation finished last; 0 where there is none."""
+        ((number,),) = self._database.rows("SELECT coalesce(max(id), 0) FROM transcripts")
+        return number
+
+    def case_ids(self) -> list[str]:
+        return sorted(case for (case,) in self._database.rows("SELECT DISTINCT case_id FROM transcripts"))
+
+    def case(self, case: str, fingerprint: str | None = None) -> Case | None:
+        """The case as it was last judged, or as it was when it had this fingerprint."""
+        if fingerprint is None:
+            sql = "SELECT case_fingerprint FROM transcripts WHERE case_id = ? ORDER BY id DESC LIMIT 1"
+            rows = self._database.rows(sql, (case,))
+            if not rows:
+                return None
+            fingerprint = rows[0][0]
+        rows = self._database.rows(
+            "SELECT content FROM cases WHERE id = ? AND fingerprint = ?", (case, fingerprint)
+        )
+        return Case.model_validate_json(rows[0][0]) if rows else None
+
+    # How the run stands
+
+    def writing(self) -> bool:
+        """Whether a process is writing the run now."""
+        return self._database.writing()
+
+    def toll(self, *, since: float = 0.0) -> Toll:
+        """What the recorded calls took, all of them or those made `since`."""
+        return toll(self._database, since)
+
+    def advances(self, *, since: float) -> list[Advance]:
+        """How far each arm has come; `recent` counts what it finished `since`."""
+        return [advance(self._database, arm, since) for arm in self.arms()]
