@@ -15,6 +15,7 @@ import pytest
 from venire.agents.clients import endpoint
 from venire.agents.clients.endpoint import Answer, Endpoint
 from venire.agents.clients.server import connect
+from venire.agents.model import ModelFailure, Request, Sampling
 from venire.personas.jury import ModelSettings
 from venire.rubrics.errors import VenireError
 
@@ -220,6 +221,24 @@ def test_what_is_no_address_is_refused_before_anything_is_sent(address: str) -> 
         connect(ModelSettings(model="server/m", base_url=address))
 
     assert refused.value.remedy is not None and "http://HOST:PORT/v1" in refused.value.remedy
+
+
+def test_a_server_that_points_elsewhere_is_not_followed_and_says_where() -> None:
+    moved = (
+        b"HTTP/1.1 308 Permanent Redirect\r\nLocation: https://there/v1?token=x\r\nContent-Length: 0\r\n\r\n"
+    )
+
+    async def main() -> None:
+        async with Wire([moved]) as wire:
+            seat = ModelSettings(model="server/m", base_url=f"http://127.0.0.1:{wire.port}/v1")
+            provider = connect(seat)
+            try:
+                await provider.complete(Request("server/m", (), None, Sampling(), 0, 5.0))
+            finally:
+                await provider.close()
+
+    with pytest.raises(ModelFailure, match=r"HTTP 308: the server says to ask https://there/v1 instead"):
+        asyncio.run(main())
 
 
 def test_a_key_that_would_break_its_line_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

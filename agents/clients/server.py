@@ -135,6 +135,10 @@ def _about_format(raw: bytes) -> bool:
 
 def _failure(status: int, headers: Mapping[str, str], text: str) -> ModelFailure:
     detail = f"HTTP {status}: {' '.join(text.split())[:300]}"
+    if 300 <= status < 400 and "location" in headers:
+        detail = (
+            f"HTTP {status}: the server says to ask {headers['location'].partition('?')[0][:300]} instead"
+        )
     if status in _BUSY or status >= 500:
         wait = retry_after(headers.get("retry-after"))
         return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
