@@ -130,8 +130,17 @@ def test_an_answer_is_read_however_it_comes_and_the_connection_kept(sends: Sends
             b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbad",
         ],
         [b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbad"],
+        [b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello" + OK],
     ],
-    ids=["ends with the connection", "HTTP 1.0", "said to close", "closes", "more later", "more at once"],
+    ids=[
+        "ends with the connection",
+        "HTTP 1.0",
+        "said to close",
+        "closes",
+        "more later",
+        "half of another",
+        "another",
+    ],
 )
 def test_a_connection_that_ends_or_says_too_much_is_not_asked_again(sends: Sends) -> None:
     answers, wire = posted(sends, [OK], times=2)

@@ -159,7 +159,10 @@ class _Connection(asyncio.Protocol):
             # Only word that an answer is to come.
             self._headers, self._body, self._until_close = {}, [], False
             return
-        self._settle(reusable=self._parser.should_keep_alive())
+        if self._answered is not None:
+            # An answer that came before the question was sent whole leaves the rest of it on the way.
+            whole = self._transport.get_write_buffer_size() == 0
+            self._settle(reusable=whole and self._parser.should_keep_alive())
 
     def _settle(self, *, reusable: bool) -> None:
         answered, self._answered = self._answered, None
