@@ -11,7 +11,6 @@ apart for the published F interval of ICC(2), which stands here beside the one i
 
 import argparse
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,6 @@ from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.error import mae, offset, rmse
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.fleiss import fleiss_kappa
-from venire.evals.statistics.generalised_icc import absolute_icc
 from venire.evals.statistics.gwet import gwet_ac
 from venire.evals.statistics.icc import FORMS, icc
 from venire.evals.statistics.kappa import cohen_kappa
@@ -92,13 +90,11 @@ def methods() -> list[tuple[str, Draw, Measure, float | None]]:
         return lambda table, bootstrap: function(table, **options)
 
     found: list[tuple[str, Draw, Measure, float | None]] = [
-        (f"{form}, F", continuous(form), analytic(icc, form=form), icc_truth(form))
+        (f"{form}, as icc gives it", continuous(form), analytic(icc, form=form), icc_truth(form))
         for form in FORMS
-        if not form.startswith("icc2")
     ]
     for form in ("icc2", "icc2k"):
-        found += [(f"{form}, as agreement gives it", continuous(form), absolute(form), icc_truth(form))]
-        published = analytic(icc, form=form)
+        published = analytic(icc, form=form, interval="f")
         found += [(f"{form}, F as published", continuous(form), published, icc_truth(form))]
     for high, scale in (("", likert()), (" high", likert(noise=0.25)), (" skewed", likert(shift=1.2))):
         found += [(f"ac1{high}, t", scale, analytic(gwet_ac, categories=SCALE), None)]
@@ -134,10 +130,6 @@ def methods() -> list[tuple[str, Draw, Measure, float | None]]:
     found += [("roc auc, resampled", scores, resampled(roc_auc, raters=PAIR), None)]
     found += [("median difference, order statistics", gaps, median, 0.3)]
     return found
-
-
-def absolute(form: Literal["icc2", "icc2k"]) -> Measure:
-    return lambda table, bootstrap: absolute_icc(table, rng=bootstrap.rng, form=form)
 
 
 def median(table: pd.DataFrame, bootstrap: Bootstrap) -> Estimate:

@@ -16,7 +16,6 @@ from .statistics.correlation import kendall, pearson, spearman
 from .statistics.error import mae, offset, rmse
 from .statistics.estimate import Estimate, undefined
 from .statistics.fleiss import fleiss_kappa
-from .statistics.generalised_icc import absolute_icc
 from .statistics.gwet import gwet_ac
 from .statistics.icc import FORMS, icc
 from .statistics.kappa import cohen_kappa
@@ -173,9 +172,8 @@ def _coefficients(
 
 
 def _measures(scale: Sequence[Value] | None, seed: int) -> dict[str, Callable[..., Estimate]]:
-    measures: dict[str, Callable[..., Estimate]] = {form: partial(icc, form=form) for form in FORMS}
-    measures |= {
-        form: partial(absolute_icc, form=form, rng=np.random.default_rng(seed)) for form in ("icc2", "icc2k")
+    measures: dict[str, Callable[..., Estimate]] = {
+        form: partial(icc, form=form, seed=seed) for form in FORMS
     }
     measures |= {f"alpha_{level}": partial(krippendorff_alpha, level=level) for level in LEVELS}
     measures |= {

@@ -9,9 +9,11 @@ from scipy.special import fdtri
 
 from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
+from .generalised_icc import DRAWS, generalised_bounds
 from .matrix import FloatArray, Matrix, matrix
 
 Form = Literal["icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"]
+Interval = Literal["holding", "f"]
 FORMS: tuple[Form, ...] = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
 NAMES = {form: f"ICC({form[3]},{'k' if form.endswith('k') else '1'})" for form in FORMS}
 ROUNDING = 1e-13
@@ -26,8 +28,10 @@ def icc(
     form: Form = "icc3k",
     confidence: float = 0.95,
     bootstrap: Bootstrap | None = None,
+    interval: Interval = "holding",
+    seed: int = 0,
 ) -> Estimate:
-    """An intraclass correlation, with the interval that follows from its F test.
+    """An intraclass correlation, with the interval that follows from its F test; for ICC(2), one that holds.
 
     The first figure names the design: 1, other raters for each case; 2, raters drawn from a population,
     absolute agreement; 3, these raters only, consistency. A trailing k is the reliability of the mean of
@@ -35,8 +39,8 @@ def icc(
 
     The F interval of ICC(2) is too narrow when a few raters differ in level and there are more than twenty
     cases (82% instead of 95% for four such raters and 300 cases): the published approximation takes the raters'
-    mean square, known from k - 1 degrees of freedom, to be known better. The note says so; `absolute_icc`, which
-    `agreement` uses, has an interval that holds.
+    mean square, known from k - 1 degrees of freedom, to be known better. So beyond twenty cases a generalised
+    interval takes its place, unless `interval` asks for the published one; a note then says where it is too narrow.
 
     Missing ratings: only cases that every rater rated are used. Where raters overlap little, use
     `pairwise_icc` or Krippendorff's alpha.
@@ -44,7 +48,10 @@ def icc(
     Args:
         ratings: Columns `case`, `rater`, `value`; the values are numbers.
         form: Which of the six.
-        bootstrap: Resample cases instead of using the F interval, which assumes normal errors.
+        bootstrap: Resample cases instead of using the F interval, which assumes normal errors. For ICC(2) this takes
+            the raters as given: it says nothing of others.
+        interval: `f` for the published F interval of ICC(2) whatever the number of cases.
+        seed: Of the draws behind the generalised interval.
 
     Returns:
         The estimate; `n` counts complete cases. NaN when fewer than two are left, when there is one rater,
@@ -56,11 +63,17 @@ def icc(
         McGraw and Wong (1996), Psychological Methods 1:30-46, for the interval of ICC(2,k).
     """
     grid = matrix(ratings, by=bootstrap.by if bootstrap else "case").numbers("the ICC").complete()
-    return icc_of(grid, form=form, confidence=confidence, bootstrap=bootstrap)
+    return icc_of(grid, form=form, confidence=confidence, bootstrap=bootstrap, interval=interval, seed=seed)
 
 
 def icc_of(
-    grid: Matrix, *, form: Form, confidence: float = 0.95, bootstrap: Bootstrap | None = None
+    grid: Matrix,
+    *,
+    form: Form,
+    confidence: float = 0.95,
+    bootstrap: Bootstrap | None = None,
+    interval: Interval = "holding",
+    seed: int = 0,
 ) -> Estimate:
     """`icc` of a matrix without gaps."""
     n, k = grid.values.shape
@@ -75,6 +88,18 @@ def icc_of(
     value = float(_value(form, squares)[0])
     if np.isnan(value):
         return undefined(undecided, method=NAMES[form], n=n, confidence=confidence)
+    if form.startswith("icc2") and interval == "holding" and n > F_HOLDS:
+        low, high = generalised_bounds(
+            *(float(part[0]) for part in squares[:3]),
+            n=n,
+            k=k,
+            mean=form == "icc2k",
+            confidence=confidence,
+            rng=np.random.default_rng(seed),
+        )
+        return Estimate(
+            value, low, high, n, f"{NAMES[form]}; generalised interval, {DRAWS} draws", confidence
+        )
     low, high = _interval(form, squares, value, confidence)
     note = "no interval: too few degrees of freedom" if np.isnan(low) else _caution(form, squares)
     return Estimate(value, low, high, n, f"{NAMES[form]}; F interval", confidence, note)
@@ -161,7 +186,7 @@ def _caution(form: Form, squares: Squares) -> str:
         return ""
     apart = (squares.raters[0] - squares.error[0]) / squares.n[0]
     if apart > squares.error[0] / 4:
-        return "few raters who differ in level: this interval is too narrow, see generalised_icc"
+        return "few raters who differ in level: this interval is too narrow"
     return ""
 
 

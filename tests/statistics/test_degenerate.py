@@ -13,7 +13,6 @@ from venire.evals.statistics.confusion import confusion_matrix, exact_match
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.error import mae, offset, rmse
 from venire.evals.statistics.fleiss import fleiss_kappa
-from venire.evals.statistics.generalised_icc import generalised_icc
 from venire.evals.statistics.gwet import gwet_ac
 from venire.evals.statistics.icc import FORMS, icc
 from venire.evals.statistics.kappa import cohen_kappa
@@ -29,7 +28,6 @@ PAIR = ("r0", "r1")
 MEASURES = {
     **{form: lambda t, form=form: icc(t, form=form) for form in FORMS},
     **{f"{form} resampled": lambda t, form=form: icc(t, form=form, bootstrap=boot()) for form in FORMS},
-    "icc2 generalised": lambda t: generalised_icc(t, rng=np.random.default_rng(0), draws=100),
     "icc z": lambda t: zscored_icc(t, bootstrap=boot()),
     "icc pairs": lambda t: pairwise_icc(t, bootstrap=boot()),
     "icc pairs plain": lambda t: pairwise_icc(t, bootstrap=boot(), zscore=False),
@@ -68,6 +66,9 @@ TABLES = {
     "perfect": [[1, 1], [2, 2], [3, 3]],
     "mirror": [[1, 3], [2, 2], [3, 1]],
     "one odd case": [[1, 1]] * 20 + [[1, 2]],
+    "many, all equal": [[4, 4, 4]] * 30,
+    "many, in lockstep": [[n % 5, n % 5 + 1] for n in range(30)],
+    "many, constant but different raters": [[1, 5]] * 30,
 }
 
 
@@ -93,7 +94,7 @@ def test_without_two_ratings_of_a_case_nothing_is_defined(measure, name):
     assert math.isnan(measure(long(TABLES[name])).value)
 
 
-@pytest.mark.parametrize("name", ["all equal", "all equal, a fraction"])
+@pytest.mark.parametrize("name", ["all equal", "all equal, a fraction", "many, all equal"])
 @pytest.mark.parametrize(
     "measure", [m for n, m in MEASURES.items() if n.split()[0] not in ("percent", "offset", "mae", "rmse")]
 )

@@ -10,9 +10,10 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from venire.evals.statistics import embeddings
-from venire.evals.statistics.embeddings import POSITIONS, embed
+from venire.evals.statistics.embeddings import POSITIONS, _gelu, embed, tokens_of
 from venire.evals.statistics.meaning import likeness
 from venire.rubrics.errors import MissingExtra
 
@@ -86,6 +87,30 @@ def test_without_words_there_is_nothing_to_be_like():
 
     assert all(map(math.isnan, nothing))
     assert silent == (0, 0)
+
+
+@installed
+def test_order_and_company_change_no_likeness_and_what_is_shared_is_seldom_read_twice():
+    outputs = [
+        f"Dose {number} of warfarin was {word}." for number in range(24) for word in ("kept", "cut", "late")
+    ]
+    pairs = [(text, SENTENCES[number % 3]) for number, text in enumerate(outputs)]
+    told = []
+    found = likeness(pairs, progress=lambda done, total: told.append((done, total)))
+
+    for number in (0, 35, 71):
+        assert found[number] == pytest.approx(likeness([pairs[number]])[0], abs=1e-5)
+    total = told[0][1]
+    assert told[0] == (0, total) and told[-1] == (total, total) and told == sorted(told)
+    # 72 pairs are two parts; in the order given, each would hold all three references.
+    assert total == tokens_of(outputs) + tokens_of(SENTENCES[:3]) + tokens_of([SENTENCES[1]])
+
+
+def test_the_activation_is_that_of_scipy():
+    given = np.linspace(-9, 9, 20_001, dtype=np.float32).reshape(3, -1)
+    wanted = given.astype(float) * ndtr(given.astype(float))
+
+    assert _gelu(given.copy()) == pytest.approx(wanted, abs=1e-6)
 
 
 def test_what_is_missing_is_named_with_what_to_run(monkeypatch):
