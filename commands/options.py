@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
+QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 RESAMPLES = click.option(
     "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the bootstrap."
 )

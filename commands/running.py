@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import JSON, RUN, console, location, print_json, report
+from .options import JSON, QUIET, RUN, console, location, print_json, report
 
 if TYPE_CHECKING:
     from ..orchestration.executors.ray_cluster import Cluster
@@ -82,7 +82,7 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
 )
 @click.option("--workers", type=click.IntRange(min=1), help="On Ray: how many; as many as CPUs, if not said.")
 @click.option("--ray-address", help="Of a cluster that is there; else RAY_ADDRESS, else one is started here.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@QUIET
 @JSON
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
     """Have juries deliberate over CASES; resumes where RUN left off."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import JSON, RESAMPLES, console, location, print_json
+from .options import JSON, QUIET, RESAMPLES, console, location, print_json
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
 OUTPUT = click.option(
@@ -18,7 +18,6 @@ IN_FLIGHT = click.option(
 )
 RPM = click.option("--rpm", type=click.IntRange(min=1), help="Requests a minute to each provider.")
 TPM = click.option("--tpm", type=click.IntRange(min=1), help="Tokens a minute to and from each provider.")
-QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 
 
 class _OrWhole(click.Group):

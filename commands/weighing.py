@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .options import HARMFUL, JSON, MARGIN, RESAMPLES, RUN, console, print_json
+from .options import HARMFUL, JSON, MARGIN, QUIET, RESAMPLES, RUN, console, print_json
 
 
 @click.command()
@@ -27,6 +27,7 @@ from .options import HARMFUL, JSON, MARGIN, RESAMPLES, RUN, console, print_json
 @MARGIN
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES
+@QUIET
 @JSON
 def compare(
     run: Path | str,
@@ -40,6 +41,7 @@ def compare(
     margin: float,
     seed: int,
     resamples: int,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """The arms of RUN against people: who comes nearer, and whether that can be told from chance."""
@@ -47,6 +49,7 @@ def compare(
     from ..evals.audits import Severity
     from ..evals.audits.families import load_families
     from ..evals.tables import comparison_json, comparison_table
+    from ..orchestration.progress import CountedProgress
     from ..rubrics.errors import VenireError
 
     if pictures:
@@ -55,16 +58,18 @@ def compare(
         if output is None:
             raise VenireError("--png draws into a report's folder", remedy="name one with -o DIR")
         check()
-    found = compared(
-        run,
-        human,
-        wide=wide,
-        seed=seed,
-        resamples=resamples,
-        severity=Severity(harmful, margin),
-        families=load_families(families) if families else None,
-        rescore=rescore,
-    )
+    with CountedProgress("tokens read by MiniLM", console(stderr=True), quiet=quiet) as progress:
+        found = compared(
+            run,
+            human,
+            wide=wide,
+            seed=seed,
+            resamples=resamples,
+            severity=Severity(harmful, margin),
+            families=load_families(families) if families else None,
+            rescore=rescore,
+            progress=progress,
+        )
     if output is not None:
         from ..evals.reports.files import write_report
 

@@ -2,62 +2,85 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import pandas as pd
 
 from ..orchestration.export import verdicts
-from ..orchestration.store import Store
-from ..personas.jury import CountingRule
+from ..orchestration.store import Arm, Store
+from ..orchestration.verdict import Verdict
 from ..rubrics.scale import NOT_APPLICABLE
 
 VALUES = ("case", "rater", "attribute", "value")
+_COSTS = ("cases", "calls", "tokens", "usd", "seconds", "abstentions", "hung", "not_applicable")
 
 
-def arm_ratings(store: Store, *, count: CountingRule | None = None) -> pd.DataFrame:
+class Collector(Protocol):
+    """Takes from each deliberation what one table needs of it, and keeps no transcript."""
+
+    def add(self, arm: Arm, verdict: Verdict) -> None: ...
+
+    def table(self) -> pd.DataFrame: ...
+
+
+def arm_tables(store: Store, *collectors: Collector) -> list[pd.DataFrame]:
+    """The table of each collector. Every deliberation is read once, and counted once, for all of them."""
+    for arm, verdict in verdicts(store):
+        for collector in collectors:
+            collector.add(arm, verdict)
+    return [collector.table() for collector in collectors]
+
+
+class ArmRatings:
     """One row for each outcome that was reached, the arm's name as the rater. What is hung has no row."""
-    rows = [
-        (verdict.case, arm.name, name, outcome.value)
-        for arm, verdict in verdicts(store, count=count)
-        for name, outcome in verdict.outcomes.items()
-        if outcome.status == "reached"
-    ]
-    return pd.DataFrame(rows, columns=list(VALUES))
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[object, ...]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        self._rows += [
+            (verdict.case, arm.name, name, outcome.value)
+            for name, outcome in verdict.outcomes.items()
+            if outcome.status == "reached"
+        ]
+
+    def table(self) -> pd.DataFrame:
+        return pd.DataFrame(self._rows, columns=list(VALUES))
 
 
-def juror_ratings(store: Store) -> pd.DataFrame:
+class JurorRatings:
     """One row for each vote that stands when an arm is counted: a judge's repeats are jurors of their own.
 
     Columns: `arm`, `case`, `juror`, `seat` (whose vote or repeat it is), `model`, `attribute`, `value`.
     """
-    rows = []
-    for arm in store.arms():
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[object, ...]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
         models = {seat.name: seat.model or "" for seat in arm.jury.seats}
-        for transcript in store.transcripts(arm):
-            for attribute, votes in transcript.standing().items():
-                for juror, held in votes.items():
-                    if held.vote.value == NOT_APPLICABLE:
-                        continue
-                    seat = juror if juror in models else juror.rsplit("#", 1)[0]
-                    rows.append(
-                        (
-                            arm.name,
-                            transcript.case,
-                            juror,
-                            seat,
-                            models.get(seat, ""),
-                            attribute,
-                            held.vote.value,
-                        )
-                    )
-    return pd.DataFrame(rows, columns=["arm", "case", "juror", "seat", "model", "attribute", "value"])
+        for attribute, votes in verdict.transcript.standing().items():
+            for juror, held in votes.items():
+                if held.vote.value == NOT_APPLICABLE:
+                    continue
+                seat = juror if juror in models else juror.rsplit("#", 1)[0]
+                who = (arm.name, verdict.case, juror, seat, models.get(seat, ""))
+                self._rows.append((*who, attribute, held.vote.value))
+
+    def table(self) -> pd.DataFrame:
+        columns = ["arm", "case", "juror", "seat", "model", "attribute", "value"]
+        return pd.DataFrame(self._rows, columns=columns)
 
 
-def arm_costs(store: Store) -> pd.DataFrame:
+class ArmCosts:
     """One row for each arm: cases, calls, tokens, dollars (NaN where a price is unknown), seconds, failures."""
-    names = ("cases", "calls", "tokens", "usd", "seconds", "abstentions", "hung", "not_applicable")
-    rows: dict[str, dict[str, float]] = {}
-    for arm, verdict in verdicts(store):
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, float]] = {}
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
         transcript = verdict.transcript
-        row = rows.setdefault(arm.name, dict.fromkeys(names, 0))
+        row = self._rows.setdefault(arm.name, dict.fromkeys(_COSTS, 0))
         row["cases"] += 1
         row["calls"] += transcript.calls
         row["tokens"] += transcript.usage.total
@@ -67,14 +90,24 @@ def arm_costs(store: Store) -> pd.DataFrame:
         for outcome in verdict.outcomes.values():
             if outcome.status != "reached":
                 row[outcome.status] += 1
-    table = pd.DataFrame([{"arm": arm, **row} for arm, row in rows.items()], columns=["arm", *names])
-    return table.assign(
-        usd_per_case=table["usd"] / table["cases"], seconds_per_case=table["seconds"] / table["cases"]
-    )
+
+    def table(self) -> pd.DataFrame:
+        rows = [{"arm": arm, **row} for arm, row in self._rows.items()]
+        found = pd.DataFrame(rows, columns=["arm", *_COSTS])
+        return found.assign(
+            usd_per_case=found["usd"] / found["cases"], seconds_per_case=found["seconds"] / found["cases"]
+        )
 
 
-def arm_stops(store: Store) -> pd.DataFrame:
+class ArmStops:
     """How often each arm stopped for which reason: `arm`, `reason`, `limit`, `cases`."""
-    rows = [(arm.name, verdict.stop.reason, verdict.stop.limit or "") for arm, verdict in verdicts(store)]
-    found = pd.DataFrame(rows, columns=["arm", "reason", "limit"])
-    return found.groupby(["arm", "reason", "limit"], sort=False).size().rename("cases").reset_index()
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, str, str]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        self._rows.append((arm.name, verdict.stop.reason, verdict.stop.limit or ""))
+
+    def table(self) -> pd.DataFrame:
+        found = pd.DataFrame(self._rows, columns=["arm", "reason", "limit"])
+        return found.groupby(["arm", "reason", "limit"], sort=False).size().rename("cases").reset_index()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from .statistics.bootstrap import Bootstrap
 from .statistics.correlation import spearman
 from .statistics.estimate import Estimate
 from .statistics.kappa import cohen_kappa
+from .statistics.meaning import likeness
 from .statistics.signed_rank import differences, wilcoxon_signed_rank
 
 Found = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
@@ -121,6 +122,7 @@ def compare(
     severity: Severity | None = None,
     families: Mapping[str, str] | None = None,
     rescore: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """The arms of `run` against the ratings in `human`; resamples cases or their groups, never ratings.
 
@@ -128,11 +130,13 @@ def compare(
         severity: What counts as harmful, and by what margin it is called safe.
         families: Names or patterns of models and systems with the provider of each, before those that are known.
         rescore: Raters who are a second panel: held against the others, and no part of the reference.
+        progress: Told how many tokens of the cases' texts MiniLM has read, of how many.
     """
     ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human, wide=wide)
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        evidence = gather(store, ratings, rescore=rescore)
+        alike = partial(likeness, progress=progress)
+        evidence = gather(store, ratings, rescore=rescore, meaning=alike)
     finally:
         if store is not run:
             store.release()

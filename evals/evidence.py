@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -13,12 +13,15 @@ from ..orchestration.store import Store
 from ..rubrics.errors import MissingExtra
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import Scale
-from .arms import arm_costs, arm_ratings, arm_stops, juror_ratings
+from .arms import ArmCosts, ArmRatings, ArmStops, JurorRatings, arm_tables
 from .coefficients import last_round
-from .moments import COLUMNS, arm_moments
+from .moments import COLUMNS, ArmMoments
 from .statistics.matrix import InvalidRatings
-from .statistics.meaning import likeness
+from .statistics.meaning import Likeness
 from .statistics.overlap import rouge_l
+
+Meaning = Callable[[Sequence[tuple[str, str]]], list[Likeness]]
+"""Sets outputs beside their references."""
 
 
 class Question(NamedTuple):
@@ -37,15 +40,15 @@ class Evidence:
     questions: Mapping[str, Question]
     cases: pd.DataFrame
     """One row a case: `case`, `group`, `system`, `source_length`, `output_length` (words), and likeness to the
-    case's reference: `overlap` (ROUGE-L), `token_f1` and `cosine` (MiniLM's)."""
+    case's reference: `overlap` (ROUGE-L) and, where it was asked for, `token_f1` and `cosine` (MiniLM's)."""
     costs: pd.DataFrame
     stops: pd.DataFrame
     kinds: Mapping[str, str]
     """By arm of the run: jury or single judge."""
     ballots: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """The jurors' own votes, as `juror_ratings` gives them; empty where only the arms' scores are known."""
+    """The jurors' own votes, as `JurorRatings` gives them; empty where only the arms' scores are known."""
     moments: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))
-    """What a reader should know of each deliberation, as `arm_moments` gives it."""
+    """What a reader should know of each deliberation, as `ArmMoments` gives it."""
     rubrics: Mapping[str, Rubric] = field(default_factory=dict)
     """By arm: what it was asked, with the composites that follow from it."""
     rescored: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -53,8 +56,13 @@ class Evidence:
     notes: tuple[str, ...] = ()
 
 
-def gather(store: Store, human: pd.DataFrame, *, rescore: Sequence[str] = ()) -> Evidence:
-    """The run in `store` beside the ratings in `human`; the raters in `rescore` are a second panel."""
+def gather(
+    store: Store, human: pd.DataFrame, *, rescore: Sequence[str] = (), meaning: Meaning | None = None
+) -> Evidence:
+    """The run in `store` beside the ratings in `human`; the raters in `rescore` are a second panel.
+
+    Without `meaning`, which takes its time over long texts, no case's text is set beside its reference by meaning.
+    """
     arms = store.arms()
     questions = {
         attribute.name: Question(arm.rubric.scale_of(attribute.name), attribute.better)
@@ -65,18 +73,20 @@ def gather(store: Store, human: pd.DataFrame, *, rescore: Sequence[str] = ()) ->
     first, second = two_panels(human, rescore)
     people, notes = checked(first, questions, taken=set(kinds))
     rescored, further = checked(second, questions, taken=set(kinds))
-    ratings = arm_ratings(store)
-    cases, untold = _cases(store)
+    ratings, ballots, costs, stops, moments = arm_tables(
+        store, ArmRatings(), JurorRatings(), ArmCosts(), ArmStops(), ArmMoments()
+    )
+    cases, untold = _cases(store, meaning)
     return Evidence(
         arms=ratings,
         people=people,
         questions=questions,
         cases=cases,
-        costs=arm_costs(store),
-        stops=arm_stops(store),
+        costs=costs,
+        stops=stops,
         kinds=kinds,
-        ballots=juror_ratings(store),
-        moments=arm_moments(store, ratings),
+        ballots=ballots,
+        moments=moments,
         rubrics={arm.name: arm.rubric for arm in arms},
         rescored=rescored,
         notes=tuple(dict.fromkeys((*notes, *further, *untold))),
@@ -155,7 +165,7 @@ def _legal(part: pd.DataFrame, name: str, scale: Scale) -> pd.DataFrame:
     return words
 
 
-def _cases(store: Store) -> tuple[pd.DataFrame, list[str]]:
+def _cases(store: Store, meaning: Meaning | None) -> tuple[pd.DataFrame, list[str]]:
     """What each case is like, and what of it could not be told."""
     rows, texts = [], {}
     for name in store.case_ids():
@@ -177,8 +187,10 @@ def _cases(store: Store) -> tuple[pd.DataFrame, list[str]]:
         )
     columns = ["case", "group", "system", "source_length", "output_length", "overlap"]
     cases = pd.DataFrame(rows, columns=columns).astype({"overlap": float})
+    if meaning is None:
+        return cases, []
     try:
-        alike = dict(zip(texts, likeness(list(texts.values())), strict=True))
+        alike = dict(zip(texts, meaning(list(texts.values())), strict=True))
     except MissingExtra as absent:
         return cases, [f"text overlap by MiniLM is left out: {absent.problem} ({absent.remedy})"]
     return cases.assign(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import NamedTuple
 
 import pandas as pd
 
-from ..orchestration.analysis import contradictions, flags, instant_agreements
-from ..orchestration.export import verdicts
-from ..orchestration.store import Store
+from ..orchestration.analysis import Agreement, Flag, contradictions, flags, instant_agreements
+from ..orchestration.store import Arm
+from ..orchestration.verdict import Verdict
 from ..rubrics.scale import Value
 
 KINDS = (
@@ -19,27 +19,45 @@ KINDS = (
 COLUMNS = ["arm", "case", "kind", "attribute", "text"]
 
 
-def arm_moments(store: Store, ratings: pd.DataFrame) -> pd.DataFrame:
-    """One row for each flag of each deliberation: `arm`, `case`, `kind`, `attribute`, `text`.
+class _Read(NamedTuple):
+    """What one deliberation shows by itself, and the agreements that other arms may contradict."""
 
-    `ratings` are the arms' scores, as `arm_ratings` gives them: what other arms found of the same case.
-    """
-    reached: dict[str, dict[str, dict[str, Value]]] = {}
-    for case, arm, attribute, value in ratings[["case", "rater", "attribute", "value"]].itertuples(
-        index=False
-    ):
-        reached.setdefault(str(case), {}).setdefault(str(arm), {})[str(attribute)] = value
-    rows = []
-    for arm, verdict in verdicts(store):
-        others: Mapping[str, Mapping[str, Value]] = reached.get(verdict.case, {})
+    arm: str
+    case: str
+    flags: tuple[Flag, ...]
+    agreements: tuple[Agreement, ...]
+
+
+class ArmMoments:
+    """One row for each flag of each deliberation: `arm`, `case`, `kind`, `attribute`, `text`."""
+
+    def __init__(self) -> None:
+        self._read: list[_Read] = []
+        self._reached: dict[str, dict[str, dict[str, Value]]] = {}
+        """By case and arm, what each attribute was given."""
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        self._reached.setdefault(verdict.case, {})[arm.name] = {
+            name: outcome.value
+            for name, outcome in verdict.outcomes.items()
+            if outcome.status == "reached" and outcome.value is not None
+        }
+        found = tuple(flag for flag in flags(verdict, arm.rubric) if flag.kind in KINDS)
         agreements = instant_agreements(verdict.transcript, arm.rubric)
-        found = [*flags(verdict, arm.rubric)]
-        for other, values in others.items():
-            if other != arm.name and agreements:
-                found += contradictions(agreements, other, values)
-        rows += [
-            (arm.name, verdict.case, flag.kind, flag.attribute, flag.text)
-            for flag in found
-            if flag.kind in KINDS
+        self._read.append(_Read(arm.name, verdict.case, found, agreements))
+
+    def table(self) -> pd.DataFrame:
+        rows = [
+            (read.arm, read.case, flag.kind, flag.attribute, flag.text)
+            for read in self._read
+            for flag in (*read.flags, *self._contradictions(read))
         ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+        return pd.DataFrame(rows, columns=COLUMNS)
+
+    def _contradictions(self, read: _Read) -> list[Flag]:
+        return [
+            flag
+            for other, values in self._reached[read.case].items()
+            if other != read.arm
+            for flag in contradictions(read.agreements, other, values)
+        ]

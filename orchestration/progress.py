@@ -1,4 +1,4 @@
-"""Progress of a long run: a live line on a terminal, plain lines in a pipe. Always on stderr."""
+"""Progress of long work: a live line on a terminal, plain lines in a pipe. Always on stderr."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from .transcript import Transcript
 
 _EVERY = 5.0
 """Seconds between two lines in a pipe."""
+_PATIENCE = 3.0
+"""Seconds after which work that is only counted is spoken of."""
 
 
 class RunProgress:
@@ -90,6 +92,55 @@ class RunProgress:
             left = (time.monotonic() - self._started) / self._heard * (self._total - done)
             parts.append(f"about {_clock(left)} left")
         return ", ".join(parts)
+
+
+class CountedProgress:
+    """Says how much of one kind of work is done, once it has taken a few seconds; of less, nothing."""
+
+    def __init__(self, what: str, console: Console, *, quiet: bool) -> None:
+        self._what = what
+        self._console = console
+        self._quiet = quiet
+        self._live: Live | None = None
+        self._started: float | None = None
+        self._told: float | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def __call__(self, done: int, total: int) -> None:
+        """So much is done; the first call, with nothing done, starts the clock."""
+        now = time.monotonic()
+        self._started = self._started or now
+        took = now - self._started
+        if self._quiet or took < _PATIENCE:
+            return
+        if done >= total:
+            self._stop()
+            self._console.print(f"{total} {self._what} in {_clock(took)}", highlight=False)
+            return
+        line = f"{done}/{total} {self._what}, about {_clock(took / done * (total - done))} left"
+        if self._console.is_terminal:
+            self._refresh(line)
+        elif self._told is None or now - self._told > _EVERY:
+            self._told = now
+            self._console.print(line, highlight=False)
+
+    def _refresh(self, line: str) -> None:
+        if self._live is None:
+            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+            self._live.start()
+        self._live.update(Text(line), refresh=True)
+
+    def _stop(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
 
 def _clock(seconds: float) -> str:

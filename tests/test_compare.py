@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
+from collections import Counter
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,15 +21,18 @@ from test_files import venire
 
 from venire import VenireError
 from venire.evals.comparison import Comparison, compare, compare_evidence
-from venire.evals.evidence import Evidence, Question, checked
+from venire.evals.evidence import Evidence, Question, checked, gather
 from venire.evals.measures import MEASURES
 from venire.evals.reports.drawing import rect, svg
 from venire.evals.reports.files import write_report
 from venire.evals.reports.png import check, png
 from venire.evals.sheet import CONSTANT, OVERALL
 from venire.evals.statistics import embeddings
+from venire.evals.statistics.meaning import Likeness
 from venire.evals.statistics.multiplicity import holm
 from venire.evals.tables import comparison_json
+from venire.orchestration.store import Arm, Store
+from venire.orchestration.transcript import Transcript
 from venire.rubrics.errors import MissingExtra
 from venire.rubrics.scale import Scale
 
@@ -276,6 +282,27 @@ def test_people_stand_against_the_others_and_arms_among_them(run: Path, people: 
     assert any("stigmatizing stands alone" in sentence for sentence in found.methods)
 
 
+class Counted(Store):
+    """A run that counts how often each deliberation is read."""
+
+    read_of: Counter[tuple[str, str]]
+
+    def transcripts(self, arm: Arm, case: str | None = None) -> Iterator[Transcript]:
+        for transcript in super().transcripts(arm, case):
+            self.read_of[arm.name, transcript.case] += 1
+            yield transcript
+
+
+def test_every_deliberation_is_read_once(run: Path, people: pd.DataFrame) -> None:
+    store = Counted.read(run)
+    assert isinstance(store, Counted)
+    store.read_of = Counter()
+    gather(store, people)
+    store.release()
+
+    assert len(store.read_of) == 48 and set(store.read_of.values()) == {1}
+
+
 def test_the_same_seed_gives_the_same_numbers(run: Path) -> None:
     first, again = (comparison_json(compare(run, LABELS, resamples=100, seed=4)) for _ in range(2))
 
@@ -355,6 +382,27 @@ def test_overlap_that_cannot_be_read_is_a_note(
     assert "pip install 'venire[minilm]'" in note
 
 
+def test_meaning_is_weighed_only_where_it_is_asked_for(run: Path, people: pd.DataFrame) -> None:
+    store = Store.read(run)
+    try:
+        without = gather(store, people)
+        asked = gather(store, people, meaning=lambda pairs: [Likeness(0.5, 0.25)] * len(pairs))
+    finally:
+        store.release()
+
+    assert not {"token_f1", "cosine"} & set(without.cases.columns)
+    assert set(asked.cases["token_f1"]) == {0.5} and set(asked.cases["cosine"]) == {0.25}
+
+
+@pytest.mark.skipif(not MINILM, reason="the extra minilm and its weights are not installed")
+def test_progress_counts_the_tokens_of_all_texts(run: Path, people: pd.DataFrame) -> None:
+    embeddings.minilm.cache_clear()
+    told: list[tuple[int, int]] = []
+    compare(run, people, resamples=20, progress=lambda done, total: told.append((done, total)))
+
+    assert told[0][0] == 0 and told[-1][0] == told[-1][1] > 1000
+
+
 def test_an_order_by_meaning_stands_beside_the_arms() -> None:
     truth = quality(60)
     found = world({"jury": truth}, {"Ana": truth}, likeness={"token_f1": truth, "cosine": -truth})
@@ -406,6 +454,24 @@ def test_figures_are_whole_and_hostile_names_are_words(tmp_path: Path) -> None:
     assert {"confusion", "forest", "gaps", "heatmap"} <= set(drawn)
     for path in (tmp_path / "figures").iterdir():
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
+
+
+def test_a_printed_page_may_end_between_the_blocks_of_a_tall_figure(tmp_path: Path) -> None:
+    truth = quality(40)
+    found = world({"jury": truth, "judge": truth[::-1].copy()}, {"Ana": truth, "Ben": truth})
+    write_report(found, tmp_path)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    printed = text[text.index("@media print") : text.index("</style>")]
+    kept = [rule.split("{")[0] for rule in printed.split("}") if "break-inside: avoid" in rule]
+    whole = ElementTree.parse(tmp_path / "figures/forest.svg").getroot()
+    blocks = whole.findall("{*}svg")
+    shown = re.search(r"<figure>(.*?)<figcaption>", text, re.DOTALL)
+
+    assert len(blocks) == len(found.agreement["jury"])
+    assert sum(float(block.attrib["height"]) for block in blocks) == float(whole.attrib["height"])
+    assert shown is not None and len(re.findall("<svg", shown[1])) == len(blocks)
+    names = [name.strip() for selector in kept for name in selector.split(",")]
+    assert "figure svg" in names and "tr" in names and not {"figure", "section", "table"} & set(names)
 
 
 def test_holm_by_hand() -> None:

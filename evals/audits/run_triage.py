@@ -8,9 +8,9 @@ import pandas as pd
 
 from ...orchestration.store import Store
 from ...rubrics.errors import VenireError
-from ..arms import arm_ratings, juror_ratings
+from ..arms import ArmRatings, JurorRatings, arm_tables
 from ..evidence import Evidence, Question, gather
-from ..moments import arm_moments
+from ..moments import ArmMoments
 from ..section import Section
 from .marks import lay_marks
 from .review import errors
@@ -58,7 +58,8 @@ def run_triage(
 
 def _unlabelled(store: Store) -> Evidence:
     """What triage needs of a run that nobody rated."""
-    arms, ratings = store.arms(), arm_ratings(store)
+    arms = store.arms()
+    ratings, ballots, moments = arm_tables(store, ArmRatings(), JurorRatings(), ArmMoments())
     return Evidence(
         arms=ratings,
         people=pd.DataFrame(columns=["case", "rater", "attribute", "value"]),
@@ -71,6 +72,6 @@ def _unlabelled(store: Store) -> Evidence:
         costs=pd.DataFrame(),
         stops=pd.DataFrame(),
         kinds={arm.name: "single judge" if arm.jury.protocol == "single" else "jury" for arm in arms},
-        ballots=juror_ratings(store),
-        moments=arm_moments(store, ratings),
+        ballots=ballots,
+        moments=moments,
     )

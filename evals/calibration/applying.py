@@ -12,7 +12,7 @@ from ...orchestration.store import Store
 from ...orchestration.store.rows import Arm
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
-from ..arms import arm_ratings, juror_ratings
+from ..arms import ArmRatings, JurorRatings, arm_tables
 from .calibrator import jury_means
 from .saved import SavedArm, SavedCalibration, saved_rubric, saved_seat
 
@@ -47,7 +47,7 @@ def apply(saved: SavedCalibration, run: Store | Path | str) -> Applied:
                 f"the run has the arms {', '.join(arms) or '(none)'}; calibrated were {', '.join(saved.arms)}",
                 remedy="apply it to a run of the same jury",
             )
-        verdicts, votes = arm_ratings(store), juror_ratings(store)
+        verdicts, votes = arm_tables(store, ArmRatings(), JurorRatings())
         found, notes = [], []
         for name in known:
             notes += _fits(saved.arms[name], arms[name])

@@ -9,7 +9,7 @@ column `rater` where there are several. `questions` gives each attribute's `Ques
 
 `weigh(arms, *, test, seed, resamples, ...)` takes arms that sat: one row for each arm, case and attribute with
 `arm, kind, case, attribute, credit` (optional `group`, `cost`, `seconds`, each for the whole case).
-`arm_credits(ratings, people, *, questions, kinds, costs, groups)` makes that table from `arm_ratings(store)`.
+`arm_credits(ratings, people, *, questions, kinds, costs, groups)` makes that table from what `ArmRatings` gives.
 
 `Composition.tables`, `.sentences()`, `.notes`, `.methods`; `evals/reports/composition_files.py` draws and writes it.
 """

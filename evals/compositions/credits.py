@@ -23,7 +23,7 @@ def arm_credits(
     costs: pd.DataFrame | None = None,
     groups: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """The table that `weigh` takes, from what `arm_ratings(store)` and `arm_costs(store)` give.
+    """The table that `weigh` takes, from what `ArmRatings` and `ArmCosts` give.
 
     Every arm has a row for every attribute of a case that any arm answered and people rated; what it did not answer
     is a miss on nominal and binary scales and has no credit on others.

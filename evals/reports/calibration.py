@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from .drawing import COLOURS, Axis, circle, clipped, line, short, svg, text, wide
+from .drawing import COLOURS, Axis, Block, circle, clipped, curve, line, short, stacked, svg, text, wide
 
 SIDE, ACROSS = 170, 4
 ALL = "all"
@@ -15,26 +15,27 @@ ALL = "all"
 
 def curves_figure(curves: pd.DataFrame) -> str:
     """A square an attribute: the juror's score across, people's up; thin lines leave one fold out, thick ones none."""
-    parts: list[str] = []
-    top, widest = 8.0, 0.0
+    blocks: list[Block] = []
+    widest = 0.0
     for arm, mine in curves.groupby("arm", sort=False):
         jurors = list(dict.fromkeys(mine["juror"]))
-        parts.append(text(8, top + 14, clipped(str(arm), 40), bold=True))
+        top, parts = 8.0, [text(8, 22, clipped(str(arm), 40), bold=True)]
         x = 8 + wide([clipped(str(arm), 40)]) + 16
         for number, juror in enumerate(jurors):
-            parts.append(line(x, top + 10, x + 18, top + 10, colour=_colour(number), width=2.5))
-            parts.append(text(x + 24, top + 14, clipped(juror, 24), soft=True))
-            x += 30 + wide([clipped(juror, 24)])
+            parts.append(curve([(x, top + 10), (x + 28, top + 10)], number, width=2.5))
+            parts.append(text(x + 34, top + 14, clipped(juror, 24), soft=True))
+            x += 40 + wide([clipped(juror, 24)])
         widest = max(widest, x)
         top += 30
         for place, (attribute, held) in enumerate(mine.groupby("attribute", sort=False)):
             left = 44 + (place % ACROSS) * (SIDE + 56)
             if place and place % ACROSS == 0:
-                top += SIDE + 66
+                blocks.append(Block(top + SIDE + 58, parts))
+                top, parts = 8.0, []
             parts += _square(str(attribute), held, jurors, left, top)
             widest = max(widest, left + SIDE + 14)
-        top += SIDE + 66
-    return svg(widest, top, "Calibration curves by fold", parts)
+        blocks.append(Block(top + SIDE + 58, parts))
+    return stacked(widest, "Calibration curves by fold", blocks)
 
 
 def _square(attribute: str, held: pd.DataFrame, jurors: list[str], left: float, top: float) -> list[str]:
@@ -56,10 +57,7 @@ def _square(attribute: str, held: pd.DataFrame, jurors: list[str], left: float, 
         for fold, points in mine.groupby("fold", sort=False):
             width = 2.5 if fold == ALL else 0.8
             drawn = [(x.at(a), y.at(b)) for a, b in zip(points["score"], points["people"], strict=True)]
-            parts += [
-                line(*first, *second, colour=_colour(number), width=width)
-                for first, second in pairwise(drawn)
-            ]
+            parts.append(curve(drawn, number, width=width))
     return parts
 
 

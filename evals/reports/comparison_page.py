@@ -10,7 +10,7 @@ from ..comparison import Comparison
 from ..contrasts import WORDS
 from ..measures import MEASURES
 from ..sheet import OVERALL
-from .frame import bounds, figure, items, page, paragraph, section, table
+from .frame import bounds, figure, items, named, page, paragraph, section, table
 from .sections import section_part
 
 HEADS = {
@@ -86,7 +86,7 @@ def _attribute(comparison: Comparison, attribute: str) -> str:
                 why.setdefault(each.note, []).append(f"{arm} {HEADS[name]}")
         n = max(each.n for each in found.values())
         rows.append(
-            f'<tr><th scope="row">{escape(arm)}<span class="between">{escape(kind)}, n = {n}</span></th>{"".join(cells)}</tr>'
+            f'<tr><th scope="row">{named(arm)}<span class="between">{escape(kind)}, n = {n}</span></th>{"".join(cells)}</tr>'
         )
     heads = "".join(f'<th scope="col">{HEADS[name]}</th>' for name in MEASURES)
     notes = [f"{note}: {_some(where)}" for note, where in why.items()]

@@ -1,8 +1,7 @@
-"""A study of compositions on disk: the page, its figures, its tables and the JSON, in one folder."""
+"""A study of compositions on disk and as JSON, and the figures it has something to draw for."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from ..compositions import Composition
 from ..tables import records
 from .composition_page import composition_page
 from .contributions import contributions
+from .folder import write_folder
 from .growth import growth
 from .pareto import pareto
 
@@ -42,14 +42,5 @@ def composition_json(composition: Composition) -> dict[str, Any]:
 def write_composition(composition: Composition, folder: Path) -> Path:
     """Write `report.html`, `report.json`, `tables/*.csv` and `figures/*.svg`; the page's path."""
     drawn = figures(composition)
-    for name in ("tables", "figures"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    for name, table in composition.tables.items():
-        table.to_csv(folder / "tables" / f"{name}.csv", index=False)
-    for name, svg in drawn.items():
-        (folder / "figures" / f"{name}.svg").write_text(svg, encoding="utf-8")
-    document = json.dumps(composition_json(composition), indent=1, allow_nan=False)
-    (folder / "report.json").write_text(document + "\n", encoding="utf-8")
-    written = folder / "report.html"
-    written.write_text(composition_page(composition, drawn), encoding="utf-8")
-    return written
+    page = composition_page(composition, drawn)
+    return write_folder(folder, page, composition_json(composition), composition.tables, drawn)

@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from .drawing import COLOURS, clipped, rect, svg, text, wide
+from .drawing import COLOURS, Block, clipped, rect, stacked, text, wide
 
 CELL = 36
 MOST = 12
@@ -24,10 +24,14 @@ def correlation_figure(correlations: pd.DataFrame, attributes: list[str]) -> str
     room = max(side, 150) + 56
     across = max(1, min(len(evaluators), 940 // room))
     margin = wide(f"{n} {name}" for n, name in enumerate(attributes, 1)) + 12
+    top = 40
     parts = [text(8, 48 + n * 18, f"{n + 1} {clipped(name)}", soft=True) for n, name in enumerate(attributes)]
+    blocks = [Block(max(top + side + 26, 60 + len(attributes) * 18), parts)]
     for number, evaluator in enumerate(evaluators):
+        if number and number % across == 0:
+            parts = []
+            blocks.append(Block(top + side + 26, parts))
         left = margin + 24 + (number % across) * room
-        top = 40 + (number // across) * (side + 66)
         parts.append(text(left, top - 14, clipped(evaluator, 30), bold=True))
         for row, second in enumerate(attributes[1:]):
             y = top + row * CELL
@@ -37,9 +41,7 @@ def correlation_figure(correlations: pd.DataFrame, attributes: list[str]) -> str
         for column in range(len(attributes) - 1):
             x = left + column * CELL + CELL / 2
             parts.append(text(x, top + side + 14, str(column + 1), anchor="middle", soft=True))
-    down = -(-len(evaluators) // across)
-    height = max(40 + down * (side + 66), 60 + len(attributes) * 18)
-    return svg(margin + 24 + across * room, height, "Correlations among attributes", parts)
+    return stacked(margin + 24 + across * room, "Correlations among attributes", blocks)
 
 
 def _cell(x: float, y: float, value: float) -> list[str]:

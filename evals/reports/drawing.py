@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
 COLOURS = ("#2a7f8e", "#c8682c", "#7b68a8", "#5f9150", "#b5527a", "#9a8430", "#4d79c7", "#a05a4a")
 """For arms in their order; of a middle tone, to stand on white and on black."""
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 2", "12 3 2 3 2 3")
+"""For lines in the same order, to be told apart where colours are not."""
 CHARACTER = 6.3
 """How wide a letter of twelve pixels is taken to be."""
 
@@ -44,6 +47,31 @@ def svg(width: float, height: float, title: str, parts: Iterable[str]) -> str:
     )
 
 
+class Block(NamedTuple):
+    """A part of a tall figure with a height of its own, drawn from zero downwards."""
+
+    height: float
+    parts: Sequence[str]
+
+
+def stacked(width: float, title: str, blocks: Sequence[Block]) -> str:
+    """A figure of blocks one below the other; `apart` gives them one by one."""
+    parts, top = [], 0.0
+    for block in blocks:
+        parts.append(
+            f'<svg class="block" y="{top:.0f}" width="{width:.0f}" height="{block.height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {block.height:.0f}" role="img" font-family="system-ui, sans-serif" '
+            f'font-size="12"><title>{escape(title)}</title>{"".join(block.parts)}</svg>'
+        )
+        top += round(block.height)
+    return svg(width, top, title, parts)
+
+
+def apart(drawn: str) -> list[str]:
+    """The blocks of a figure, each a figure that paper need not cut; one without blocks is one."""
+    return re.findall(r'<svg class="block".*?</svg>', drawn, re.DOTALL) or [drawn]
+
+
 def text(
     x: float,
     y: float,
@@ -69,6 +97,15 @@ def line(x1: float, y1: float, x2: float, y2: float, *, colour: str = "currentCo
     look = ' opacity="0.2"' if faint else ""
     look += ' stroke-dasharray="4 3"' if dashed else ""
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-width="{width}"{look}/>'
+
+
+def curve(points: Iterable[tuple[float, float]], number: int, *, width: float = 2) -> str:
+    """A line through points, in the colour and the dashes of its number."""
+    joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dashes = DASHES[number % len(DASHES)]
+    look = f' stroke-dasharray="{dashes}"' if dashes else ""
+    colour = COLOURS[number % len(COLOURS)]
+    return f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="{width}"{look}/>'
 
 
 def rect(x: float, y: float, width: float, height: float, fill: str, *, opacity: float = 1) -> str:

@@ -1,8 +1,7 @@
-"""A comparison on disk: the page, its figures, its tables and the JSON, in one folder."""
+"""A comparison on disk, and the figures it has something to draw for."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from ..comparison import Comparison
@@ -10,10 +9,11 @@ from ..tables import comparison_json
 from .comparison_page import comparison_page
 from .confusion import confusion
 from .cost import cost
+from .folder import write_folder
 from .forest import forest
 from .gaps import gaps
 from .heatmap import heatmap
-from .png import check, png
+from .png import check
 from .sections import section_figures
 
 
@@ -35,16 +35,12 @@ def write_report(comparison: Comparison, folder: Path, *, pictures: bool = False
     if pictures:
         check()
     drawn = figures(comparison)
-    for name in ("tables", "figures"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    for name, table in comparison.tables.items():
-        table.to_csv(folder / "tables" / f"{name}.csv", index=False)
-    for name, svg in drawn.items():
-        (folder / "figures" / f"{name}.svg").write_text(svg, encoding="utf-8")
-        if pictures:
-            (folder / "figures" / f"{name}.png").write_bytes(png(svg))
-    document = json.dumps(comparison_json(comparison), indent=1, allow_nan=False)
-    (folder / "comparison.json").write_text(document + "\n", encoding="utf-8")
-    written = folder / "report.html"
-    written.write_text(comparison_page(comparison, drawn), encoding="utf-8")
-    return written
+    return write_folder(
+        folder,
+        comparison_page(comparison, drawn),
+        comparison_json(comparison),
+        comparison.tables,
+        drawn,
+        name="comparison",
+        pictures=pictures,
+    )

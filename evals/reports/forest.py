@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 
 from ..comparison import Comparison
-from .drawing import COLOURS, Axis, clipped, line, short, svg, text, whisker, wide
+from .drawing import COLOURS, Axis, Block, clipped, line, short, stacked, text, whisker, wide
 from .frame import told
 
 ROW = 20
 
 
 def forest(comparison: Comparison, coefficient: str = "icc3k", title: str = "ICC(3,k) with people") -> str:
-    """Attributes as blocks, arms as rows; an arm without a value is named and left blank."""
+    """Attributes as blocks, arms as rows; an arm without a value is named and left blank.
+
+    The axis stands above and below, for a figure that goes on over several pages.
+    """
     arms = [arm for arm, kind in comparison.kinds.items() if kind != "text overlap"]
     attributes = list(comparison.agreement[arms[0]])
     found = {(a, b): comparison.agreement[b][a][coefficient] for a in attributes for b in arms}
@@ -20,14 +23,15 @@ def forest(comparison: Comparison, coefficient: str = "icc3k", title: str = "ICC
     left = wide(map(clipped, arms)) + 12
     low = max(-1.0, math.floor(min([0.0, *lows]) * 4) / 4)
     axis = Axis(low, 1.0, left, left + 520)
-    height = len(attributes) * (len(arms) * ROW + 28) + 64
-    parts = [text(axis.start, 18, title, bold=True)]
-    for tick in axis.ticks(8):
-        parts.append(line(axis.at(tick), 30, axis.at(tick), height - 30, faint=tick != 0))
-        parts.append(text(axis.at(tick), height - 14, short(tick), anchor="middle", soft=True))
-    y = 44.0
-    for attribute in attributes:
-        parts.append(text(8, y, attribute, bold=True))
+    blocks = []
+    for place, attribute in enumerate(attributes):
+        y = 60.0 if place == 0 else 14.0
+        height = y + len(arms) * ROW + 14
+        parts = [text(8, y, attribute, bold=True)]
+        for tick in axis.ticks(8):
+            parts.append(line(axis.at(tick), y - 14, axis.at(tick), height, faint=tick != 0))
+        if place == 0:
+            parts += [text(axis.start, 16, title, bold=True), *_numbers(axis, 38)]
         for number, arm in enumerate(arms):
             y += ROW
             each = found[attribute, arm]
@@ -39,5 +43,12 @@ def forest(comparison: Comparison, coefficient: str = "icc3k", title: str = "ICC
                 parts.append(text(axis.end + 14, y + 4, told(each.value, 2) + ends, soft=True))
             else:
                 parts.append(text(axis.end + 14, y + 4, "undefined", soft=True))
-        y += 28
-    return svg(axis.end + 150, height, title, parts)
+        if attribute == attributes[-1]:
+            parts += _numbers(axis, height + 16)
+            height += 24
+        blocks.append(Block(height, parts))
+    return stacked(axis.end + 150, title, blocks)
+
+
+def _numbers(axis: Axis, y: float) -> list[str]:
+    return [text(axis.at(tick), y, short(tick), anchor="middle", soft=True) for tick in axis.ticks(8)]

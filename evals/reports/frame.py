@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from .drawing import apart
+
 CHANCES = ("p", "p_holm")
 """The columns that hold p-values."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -35,13 +37,19 @@ def paragraph(words: str, kind: str = "") -> str:
     return f'<p class="{kind}">{escape(words)}</p>' if kind else f"<p>{escape(words)}</p>"
 
 
+def named(words: str) -> str:
+    """A name or a note in a cell; a long name may go on below, after a mark that joins words."""
+    return escape(words).replace("_", "_<wbr>").replace("/", "/<wbr>")
+
+
 def items(sentences: Iterable[str], kind: str) -> str:
     listed = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
     return f'<ul class="{kind}">{listed}</ul>' if listed else ""
 
 
 def figure(drawn: str, caption: str) -> str:
-    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
+    """A drawing over its caption; between the blocks of a tall one a printed page may end."""
+    return f"<figure>{''.join(apart(drawn))}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def number(value: Any, places: int = 3) -> str:
@@ -86,7 +94,7 @@ def table(name: str, frame: pd.DataFrame, heads: Mapping[str, str]) -> str:
 def _cell(column: str, value: Any) -> str:
     plain = value.item() if hasattr(value, "item") else value
     if isinstance(plain, bool) or not isinstance(plain, int | float):
-        return f'<td data-column="{escape(column)}">{escape(str(plain))}</td>'
+        return f'<td data-column="{escape(column)}">{named(str(plain))}</td>'
     shown = (
         f'<data value="{plain!r}">&lt;0.001</data>' if column in CHANCES and plain < 0.001 else number(plain)
     )

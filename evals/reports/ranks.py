@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from .drawing import COLOURS, Axis, circle, clipped, line, svg, text, wide
+from .drawing import COLOURS, Axis, Block, circle, clipped, line, stacked, text, wide
 
 ROW = 34
 NAMES = {"people": "people", "before": "arm", "after": "arm, calibrated"}
@@ -15,13 +15,13 @@ NAMES = {"people": "people", "before": "arm", "after": "arm, calibrated"}
 def ranks_figure(ranks: pd.DataFrame) -> str:
     """A block for each arm and composite, best on the left; a hollow point has too few cases for an interval."""
     left = wide(clipped(str(name)) for name in ranks["system"]) + 70
-    parts: list[str] = []
+    blocks = []
     top = 8.0
     for (arm, by), mine in ranks.groupby(["arm", "by"], sort=False):
         people = mine[mine["side"] == "people"].sort_values(["rank", "system"])
         systems = list(people["system"])
         axis = Axis(0.6, len(systems) + 0.4, left, left + max(420, 44 * len(systems)))
-        parts.append(text(8, top + 14, f"{clipped(str(arm), 40)}: by {by}", bold=True))
+        parts = [text(8, top + 14, f"{clipped(str(arm), 40)}: by {by}", bold=True)]
         bottom = top + 52 + len(systems) * ROW
         for rank in range(1, len(systems) + 1):
             parts.append(line(axis.at(rank), top + 44, axis.at(rank), bottom, faint=True))
@@ -41,9 +41,9 @@ def ranks_figure(ranks: pd.DataFrame) -> str:
         parts.append(
             text((axis.start + axis.end) / 2, bottom + 32, "rank (1 is best)", anchor="middle", soft=True)
         )
-        top = bottom + 54
+        blocks.append(Block(bottom + 46, parts))
     most = int(ranks.groupby(["arm", "by", "side"]).size().max())
-    return svg(left + max(420, 44 * most) + 20, top, "Ranks of systems", parts)
+    return stacked(left + max(420, 44 * most) + 20, "Ranks of systems", blocks)
 
 
 def _point(axis: Axis, y: float, found: dict[object, object], colour: str) -> list[str]:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pandas as pd
 
-from .drawing import COLOURS, Axis, circle, clipped, line, short, svg, text, wide
+from .drawing import COLOURS, Axis, circle, clipped, curve, line, short, svg, text, wide
 
 SIDE = 260
 
 
-def triage_figure(curve: pd.DataFrame, levels: pd.DataFrame) -> str:
+def triage_figure(found: pd.DataFrame, levels: pd.DataFrame) -> str:
     """Two panels, arms by colour."""
-    arms = list(dict.fromkeys(curve["arm"]))
+    arms = list(dict.fromkeys(found["arm"]))
     shade = {arm: COLOURS[number % len(COLOURS)] for number, arm in enumerate(arms)}
     parts = _panel(60, "Errors found", "share of cases reviewed")
     x, y = _axes(60)
     parts.append(line(x.at(0), y.at(0), x.at(1), y.at(1), dashed=True))
-    for arm in arms:
-        rows = curve[curve["arm"] == arm]
+    for number, arm in enumerate(arms):
+        rows = found[found["arm"] == arm]
         points = [(x.at(a), y.at(b)) for a, b in zip(rows["reviewed"], rows["found"], strict=True)]
-        for (a, b), (c, d) in pairwise(points):
-            parts.append(line(a, b, c, d, colour=shade[arm], width=2))
+        parts.append(curve(points, number))
     start = 60 + SIDE + 90
     parts += _panel(start, "Probability of an error", "mean score: 0 bad end, 1 good end", room=0.08)
     x, y = _axes(start, room=0.08)
@@ -34,15 +31,14 @@ def triage_figure(curve: pd.DataFrame, levels: pd.DataFrame) -> str:
             parts.append(line(at, y.at(row["low"]), at, y.at(row["high"]), colour=shade[arm], width=2))
             parts.append(circle(at, y.at(row["probability"]), 4, shade[arm]))
             points.append((at, y.at(row["probability"])))
-        for (a, b), (c, d) in pairwise(points):
-            parts.append(line(a, b, c, d, colour=shade[arm]))
+        parts.append(curve(points, number, width=1))
     at = 60.0
-    for arm in arms:
+    for number, arm in enumerate(arms):
         parts += [
-            line(at, SIDE + 92, at + 16, SIDE + 92, colour=shade[arm], width=2),
-            text(at + 22, SIDE + 96, clipped(arm)),
+            curve([(at, SIDE + 92), (at + 28, SIDE + 92)], number),
+            text(at + 34, SIDE + 96, clipped(arm)),
         ]
-        at += wide([clipped(arm)]) + 34
+        at += wide([clipped(arm)]) + 46
     return svg(max(start + SIDE + 30, at), SIDE + 108, "Triage", parts)
 
 

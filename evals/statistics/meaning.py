@@ -1,12 +1,12 @@
 """Overlap in meaning with a reference, by MiniLM's vectors: two more baselines that a judge has to beat."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .embeddings import Embedded, Vectors, embed
+from .embeddings import Embedded, Vectors, embed, tokens_of
 
 TOGETHER = 64
 """Pairs whose vectors are held at a time."""
@@ -23,11 +23,16 @@ class Likeness(NamedTuple):
     """Of the two texts' vectors."""
 
 
-def likeness(pairs: Sequence[tuple[str, str]]) -> list[Likeness]:
+def likeness(
+    pairs: Sequence[tuple[str, str]], *, progress: Callable[[int, int], None] | None = None
+) -> list[Likeness]:
     """Each output beside its reference; an output without a word is like nothing.
 
     Tokens are compared by the last layer's vectors, all with the same weight; the marks for the start and the end
     of a text match no word. Long texts are read in windows, as `embed` says.
+
+    Args:
+        progress: Told as the work goes on how many tokens were read, of how many.
 
     Raises:
         MissingExtra: The weights, or a package that reads them, are not installed.
@@ -35,12 +40,25 @@ def likeness(pairs: Sequence[tuple[str, str]]) -> list[Likeness]:
     References:
         Zhang et al. (2020), "BERTScore", ICLR; Reimers and Gurevych (2019), "Sentence-BERT", EMNLP.
     """
-    found = []
-    for start in range(0, len(pairs), TOGETHER):
-        part = pairs[start : start + TOGETHER]
-        embedded = embed([text for pair in part for text in pair])
-        found += [_likeness(*both) for both in zip(embedded[::2], embedded[1::2], strict=True)]
-    return found
+    # Outputs of several systems share a reference: side by side, it is read once.
+    order = sorted(range(len(pairs)), key=lambda number: pairs[number][1])
+    parts = [order[start : start + TOGETHER] for start in range(0, len(order), TOGETHER)]
+    texts = [[text for number in part for text in pairs[number]] for part in parts]
+    total, read = sum(map(tokens_of, texts)) if progress else 0, 0
+
+    def heard(tokens: int) -> None:
+        nonlocal read
+        read += tokens
+        if progress:
+            progress(read, total)
+
+    heard(0)
+    found: dict[int, Likeness] = {}
+    for part, its in zip(parts, texts, strict=True):
+        embedded = embed(its, heard=heard)
+        both = zip(embedded[::2], embedded[1::2], strict=True)
+        found |= {number: _likeness(*sides) for number, sides in zip(part, both, strict=True)}
+    return [found[number] for number in range(len(pairs))]
 
 
 def _likeness(output: Embedded | None, reference: Embedded | None) -> Likeness:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ...rubrics.errors import InvalidFile, VenireError
 from ..ratings import load_ratings
+from ..writing import written_whole
 from .arms import StudyArm
 from .parts import Calibration, Unit
 from .plan import Plan
@@ -95,10 +96,3 @@ def kept_trials(folder: Path) -> Iterator[dict[str, Any]]:
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             yield json.loads(line)
-
-
-def written_whole(path: Path, text: str) -> None:
-    """The text at `path`: a reader finds all of it, or what was there before."""
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

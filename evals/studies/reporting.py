@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +13,13 @@ from rich.table import Table
 
 from ..compositions import Composition
 from ..reports.composition_files import composition_json, figures, write_composition
+from ..reports.folder import write_folder
 from ..reports.study_page import CAPTIONS, study_page
 from ..tables import bounded, records
-from .record import REPORT, written_whole
+from .record import REPORT
 from .recorded import RecordedStudy
 from .report import Report, report_on
 from .scores import UNITS
-
-PAGE, DOCUMENT = "report.html", "report.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,8 @@ def report_run(folder: Path, output: Path | None, *, resamples: int) -> StudyRep
     if found.jurors is not None:
         tables |= _tables("jurors", found.jurors)
     page, document = study_page(found, drawn), _document(found, tables, drawn)
-    written = [_write(where, page, document, tables, drawn) for where in (folder / REPORT, output) if where]
+    places = [where for where in (folder / REPORT, output) if where]
+    written = [write_folder(where, page, document, tables, drawn) for where in places]
     return StudyReport(written[-1], document, found.table, UNITS[found.study.unit])
 
 
@@ -114,22 +113,3 @@ def _document(found: Report, tables: Mapping[str, pd.DataFrame], drawn: Mapping[
 
 def _tables(prefix: str, found: Composition) -> dict[str, pd.DataFrame]:
     return {f"{prefix}-{name}": table for name, table in found.tables.items()}
-
-
-def _write(
-    folder: Path,
-    page: str,
-    document: Mapping[str, Any],
-    tables: Mapping[str, pd.DataFrame],
-    figures: Mapping[str, str],
-) -> Path:
-    """`report.html`, `report.json`, `tables/*.csv` and `figures/*.svg`; the page's path."""
-    for name in ("tables", "figures"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    for name, table in tables.items():
-        table.to_csv(folder / "tables" / f"{name}.csv", index=False)
-    for name, svg in figures.items():
-        written_whole(folder / "figures" / f"{name}.svg", svg)
-    written_whole(folder / DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
-    written_whole(folder / PAGE, page)
-    return folder / PAGE

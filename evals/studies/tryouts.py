@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass, field
 from ...orchestration.runner import Ended
 from ...orchestration.store import Store
 from ...rubrics.case import Case
+from ..writing import written_whole
 from .arms import SINGLE, StudyArm
 from .plan import Plan
 from .pruning import Score, beaten_by, front, scores
-from .record import TRIALS, keep, kept_trials, written_whole
+from .record import TRIALS, keep, kept_trials
 from .scores import credits
 from .sitting import Sitting, sit
 
