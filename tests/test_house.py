@@ -14,6 +14,7 @@ from benches import ROOT
 ORDER = ["rubrics", "personas", "agents", "orchestration", "evals", "web", "commands"]
 HOMES = {
     "litellm": ["agents/clients/"],
+    "httptools": ["agents/clients/endpoint.py"],
     "xllamacpp": ["agents/clients/"],
     "autogen_agentchat": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
     "autogen_core": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],

@@ -1,7 +1,7 @@
 """One address over HTTP/1.1: connections that are kept, each asked one thing at a time.
 
-A server is asked the same kind of question thousands of times a minute. What a client for all of HTTP does for that costs
-more than the rest of a call: `benchmarks/speed.py` holds the whole door against aiohttp alone.
+A server is asked the same kind of question thousands of times a minute. A client for all of HTTP takes more than twice the
+processor time for that, which was a third of a call: `benchmarks/speed.py` holds the whole door against aiohttp alone.
 """
 
 from __future__ import annotations
