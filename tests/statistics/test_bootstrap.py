@@ -11,7 +11,7 @@ from venire.evals.statistics.error import offset
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.matrix import matrix, on_scale
 from venire.evals.statistics.percent import percent_agreement
-from venire.evals.statistics.resamples import resamples
+from venire.evals.statistics.resamples import _table, resamples
 
 
 def normal_pairs(n: int = 60) -> np.ndarray:
@@ -125,6 +125,18 @@ def test_resamples_are_multinomial(n):
     neighbours = (counts[:, :-1] * counts[:, 1:]).mean()
     assert neighbours == pytest.approx(1 - 1 / n, abs=4 / np.sqrt(counts.size))
     assert counts.mean(axis=0) == pytest.approx(np.ones(n), abs=5 / np.sqrt(rows))
+
+
+@pytest.mark.parametrize("n", [32, 100, 360, 5_000, 100_000])
+def test_what_a_byte_decides_and_what_it_does_not_make_a_poisson_count(n):
+    table = _table(n)
+    bytes_of = np.diff([0, *map(int, table.floors), 256])
+    found = table.seldom * np.diff(table.rest, prepend=0.0)
+    found[: len(bytes_of)] += (1 - table.seldom) * bytes_of / 256
+    counts = np.arange(len(found))
+
+    assert found == pytest.approx(stats.poisson.pmf(counts, found @ counts), abs=1e-12)
+    assert 0 < table.seldom < 0.02
 
 
 def test_kinds_of_cases_are_drawn_as_often_as_they_occur():
