@@ -26,6 +26,11 @@ class Message:
     def content(self) -> str:
         return self.opening + self.body
 
+    @property
+    def quoted(self) -> str:
+        """The content as JSON."""
+        return quoted(self.opening)[:-1] + quoted(self.body)[1:] if self.opening else quoted(self.body)
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:

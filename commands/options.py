@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
+MODEL = click.option("--model", help="The model of every seat that names none.")
+BASE_URL = click.option("--base-url", help="The address of that model's server.")
+IN_FLIGHT = click.option(
+    "--in-flight", type=click.IntRange(min=1), default=32, show_default=True, help="Calls at a time."
+)
+RPM = click.option("--rpm", type=click.IntRange(min=1), help="Requests a minute to each provider.")
+TPM = click.option("--tpm", type=click.IntRange(min=1), help="Tokens a minute to and from each provider.")
 RESAMPLES = click.option(
     "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the bootstrap."
 )

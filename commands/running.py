@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import JSON, QUIET, RUN, console, location, print_json, report
+from .options import (
+    BASE_URL,
+    IN_FLIGHT,
+    JSON,
+    MODEL,
+    QUIET,
+    RPM,
+    RUN,
+    TPM,
+    console,
+    location,
+    print_json,
+    report,
+)
 
 if TYPE_CHECKING:
     from ..orchestration.executors.ray_cluster import Cluster
@@ -40,8 +53,8 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
     help="The run's directory, or postgresql://HOST/DATABASE?run=NAME.",
 )
 @click.option("--redact", is_flag=True, help="Keep the words of cases and jurors out of the record.")
-@click.option("--model", help="The model of every seat that names none.")
-@click.option("--base-url", help="The address of that model's server.")
+@MODEL
+@BASE_URL
 @click.option(
     "--gguf", type=click.Path(path_type=Path), help="A model file of your own, run in this process."
 )
@@ -49,11 +62,9 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
 @click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop when this much was spent.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after this many tokens.")
 @click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this long.")
-@click.option(
-    "--in-flight", type=click.IntRange(min=1), default=32, show_default=True, help="Calls at a time."
-)
-@click.option("--rpm", type=click.IntRange(min=1), help="Requests a minute to each provider.")
-@click.option("--tpm", type=click.IntRange(min=1), help="Tokens a minute to and from each provider.")
+@IN_FLIGHT
+@RPM
+@TPM
 @click.option(
     "--prices", type=click.Path(path_type=Path), help="A file of prices, for models that have none or others."
 )

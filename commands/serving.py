@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import location
+from .options import BASE_URL, IN_FLIGHT, MODEL, location
 
 
 @click.command()
@@ -21,8 +21,8 @@ from .options import location
     metavar="RUN",
     help="The record, as `venire run` keeps it.",
 )
-@click.option("--model", help="The model of every seat that names none.")
-@click.option("--base-url", help="The address of that model's server.")
+@MODEL
+@BASE_URL
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0: any free one."
@@ -35,9 +35,7 @@ from .options import location
     help="The environment variable that holds the token; on loopback, one is made where it is not set.",
 )
 @click.option("--max-body", type=click.IntRange(min=1), default=1 << 20, show_default=True, help="Bytes.")
-@click.option(
-    "--in-flight", type=click.IntRange(min=1), default=32, show_default=True, help="Calls at a time."
-)
+@IN_FLIGHT
 @click.option(
     "--at-once", type=click.IntRange(min=1), default=32, show_default=True, help="Deliberations at a time."
 )

@@ -7,17 +7,12 @@ from typing import Any
 
 import click
 
-from .options import JSON, QUIET, RESAMPLES, console, location, print_json
+from .options import IN_FLIGHT, JSON, QUIET, RESAMPLES, RPM, TPM, console, location, print_json
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
 OUTPUT = click.option(
     "-o", "--output", type=location, metavar="RUN", help="The run's directory; beside the file without it."
 )
-IN_FLIGHT = click.option(
-    "--in-flight", type=click.IntRange(min=1), default=32, show_default=True, help="Calls at a time."
-)
-RPM = click.option("--rpm", type=click.IntRange(min=1), help="Requests a minute to each provider.")
-TPM = click.option("--tpm", type=click.IntRange(min=1), help="Tokens a minute to and from each provider.")
 
 
 class _OrWhole(click.Group):

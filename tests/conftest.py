@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from benches import ROOT
+from test_files import venire
 
 from venire import Case, Rubric
 
@@ -20,6 +24,18 @@ SLOW = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.stem not in SLOW)
+
+
+@pytest.fixture(scope="session")
+def lens_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demonstration's cases, heard by the lenses as a jury and as a single judge; for reading only."""
+    folder = tmp_path_factory.mktemp("lenses") / "run"
+    made = venire(
+        "run", ROOT / "evals/demo/cases.jsonl", "--rubric", "clinical-note", "--jury", "lens-jury",
+        "--jury", "lens-single", "-o", folder, "--quiet", cwd=folder.parent,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    return folder
 
 
 @pytest.fixture

@@ -43,14 +43,8 @@ KIND = Scale.model_validate({"level": "nominal", "anchors": {"red": "", "green":
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("compared") / "run"
-    made = venire(
-        "run", ROOT / "evals/demo/cases.jsonl", "--rubric", "clinical-note", "--jury", "lens-jury",
-        "--jury", "lens-single", "-o", folder, "--quiet", cwd=folder.parent,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    return folder
+def run(lens_run: Path) -> Path:
+    return lens_run
 
 
 @pytest.fixture(scope="module")

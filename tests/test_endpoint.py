@@ -224,12 +224,13 @@ def test_a_key_goes_before_a_name_in_the_address() -> None:
     assert head.count("Authorization") == 1 and "Authorization: Bearer k\r\n" in head
 
 
-@pytest.mark.parametrize("address", ["http:///v1", "http://host:port/v1"])
-def test_what_is_no_address_is_refused_before_anything_is_sent(address: str) -> None:
+@pytest.mark.parametrize("address", ["http:///v1", "http://host:port/v1", "http://me:sec/ret@host/v1"])
+def test_what_is_no_address_is_refused_before_anything_is_sent_and_not_repeated(address: str) -> None:
     with pytest.raises(VenireError, match="cannot be asked") as refused:
         connect(ModelSettings(model="server/m", base_url=address))
 
     assert refused.value.remedy is not None and "http://HOST:PORT/v1" in refused.value.remedy
+    assert "sec" not in f"{refused.value} {refused.value.remedy}".replace("https", "")
 
 
 def test_a_server_that_points_elsewhere_is_not_followed_and_says_where() -> None:

@@ -33,10 +33,10 @@ class Endpoint:
     """Where requests are posted to: `OSError` for all that fails. There are never more connections than requests at a time."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
-        """`ValueError` where there is no such address, or where a header would break its line."""
+        """`ValueError` where there is no such address, or where a header would break its line; it may repeat both."""
         parts = urlsplit(url)
         if not parts.hostname:
-            raise ValueError("its address names no host")
+            raise ValueError("the address names no host")
         if not all(value.isascii() and value.isprintable() for value in headers.values()):
             raise ValueError("a header holds characters that do not belong in one")
         self._secure = parts.scheme == "https"

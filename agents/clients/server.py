@@ -32,9 +32,10 @@ def connect(settings: ModelSettings) -> ServerProvider:
         )
     try:
         return ServerProvider(settings.base_url, key_from(settings))
-    except ValueError as error:
+    except ValueError:
+        # What is wrong with them is not repeated: an address may hold a password, and the other is a key.
         raise VenireError(
-            f"the model {settings.model!r} cannot be asked: {error}",
+            f"the model {settings.model!r} cannot be asked: its address or its key cannot be sent as they are",
             remedy="write base_url as http://HOST:PORT/v1 or https://HOST/v1, and keys without line breaks",
         ) from None
 
@@ -93,28 +94,15 @@ class ServerProvider:
 
 
 def _body(request: Request, form: _Format) -> bytes:
-    # The brief and the schema are the longest parts and come again: their JSON is put in as it is, in one go.
-    parts = ['{"model": ', quoted(request.model.partition("/")[2]), ', "messages": [']
-    for message in request.messages:
-        said = (
-            [quoted(message.opening)[:-1], quoted(message.body)[1:]]
-            if message.opening
-            else [quoted(message.body)]
-        )
-        parts += ['{"role": "', message.role, '", "content": ', *said, "}, "]
-    parts[-1] = "}]"
-    parts.append(_sent(request.settings.text, request.repeat))
+    # The brief and the schema are the longest parts and come again: their JSON is spliced in, not made again.
+    messages = ", ".join(f'{{"role": "{m.role}", "content": {m.quoted}}}' for m in request.messages)
+    model = quoted(request.model.partition("/")[2])
+    wanted = ""
     if request.schema is not None and form != "text":
-        parts += [', "response_format": {"type": "', form, '"']
-        if form == "json_schema":
-            parts += [
-                ', "json_schema": {"name": "answer", "strict": true, "schema": ',
-                request.schema.text,
-                "}",
-            ]
-        parts.append("}")
-    parts.append("}")
-    return "".join(parts).encode()
+        named = f', "json_schema": {{"name": "answer", "strict": true, "schema": {request.schema.text}}}'
+        wanted = f', "response_format": {{"type": "{form}"{named if form == "json_schema" else ""}}}'
+    settings = _sent(request.settings.text, request.repeat)
+    return f'{{"model": {model}, "messages": [{messages}]{settings}{wanted}}}'.encode()
 
 
 @lru_cache(maxsize=256)
