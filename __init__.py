@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .evals import Comparison, compare
+    from .evals.agreement.coefficients import agreement
     from .orchestration import Court, Stop, Store, Transcript, Verdict, deliberate, deliberate_sync, recount
     from .personas import Jury, Limits, Persona, Seat, load_jury, load_persona
     from .rubrics import (
@@ -25,6 +26,7 @@ _HOMES = {
     "rubrics": "Abstention Attribute Ballot Case Rubric Scale VenireError load_cases load_rubric",
     "personas": "Jury Limits Persona Seat load_jury load_persona",
     "evals": "Comparison compare",
+    "evals.agreement.coefficients": "agreement",
     "orchestration": "Court Stop Store Transcript Verdict deliberate deliberate_sync recount",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -47,6 +49,7 @@ __all__ = [
     "Transcript",
     "VenireError",
     "Verdict",
+    "agreement",
     "compare",
     "deliberate",
     "deliberate_sync",

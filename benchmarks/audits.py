@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from venire.evals.audits.consistency import halo
-from venire.evals.audits.marks import lay_marks
 from venire.evals.audits.preference import ALL, self_preference
 from venire.evals.audits.review import TRIAGED, areas, errors
 from venire.evals.audits.severe import lower_rates, severe_rates
@@ -23,8 +22,9 @@ from venire.evals.audits.severity import Severity
 from venire.evals.audits.stability import scatter, steadier
 from venire.evals.audits.together import failing_juries
 from venire.evals.audits.triage import triage
-from venire.evals.evidence import Evidence, Question
-from venire.evals.sheet import OVERALL
+from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.marks import lay_marks
+from venire.evals.ratings.sheet import OVERALL
 from venire.rubrics.scale import Scale
 
 Rng = np.random.Generator

@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from venire.evals.audits.rescoring import against_panel
 from venire.evals.calibration.calibrator import METHODS
+from venire.evals.calibration.change_tables import by_juror
 from venire.evals.calibration.changes import changes
 from venire.evals.calibration.crossing import Crossed, crossed
 from venire.evals.calibration.learning import enough, learning_curve
 from venire.evals.calibration.scored import scored
-from venire.evals.calibration.tables import by_juror
-from venire.evals.evidence import Evidence, Question
-from venire.evals.rescoring import against_panel
+from venire.evals.ratings.evidence import Evidence, Question
 from venire.evals.statistics.ranks import ranking
 from venire.rubrics.scale import Scale
 

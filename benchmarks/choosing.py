@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from venire.evals.compositions.counts import Urn
-from venire.evals.compositions.folds import split, widening
-from venire.evals.compositions.nested import held_out
-from venire.evals.compositions.paired import tested_mean, widened
-from venire.evals.compositions.pool import Pool, pool_of
-from venire.evals.compositions.search import sizes_of
-from venire.evals.evidence import Question
+from venire.evals.ratings.evidence import Question
+from venire.evals.ratings.folds import split, widening
+from venire.evals.selection.counts import Urn
+from venire.evals.selection.nested import held_out
+from venire.evals.selection.paired import tested_mean, widened
+from venire.evals.selection.pool import Pool, pool_of
+from venire.evals.selection.search import sizes_of
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.rubrics.scale import Scale
 

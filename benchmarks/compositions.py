@@ -11,9 +11,9 @@ import argparse
 import time
 from pathlib import Path
 
-from venire.evals.compositions import analyse
 from venire.evals.datasets import llmbar, pandalm
-from venire.evals.reports.composition_files import write_composition
+from venire.evals.pages.composition_files import write_composition
+from venire.evals.selection import analyse
 
 READERS = {"llmbar": llmbar, "pandalm": pandalm}
 

@@ -18,8 +18,8 @@ from work import RUBRIC, SEATS, Took, case_file, cases, done
 from venire import Case, Jury, load_rubric
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
-from venire.orchestration.manifest import arm_fingerprint, case_fingerprint, manifest
-from venire.orchestration.store import Store
+from venire.orchestration.record import Store
+from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint, manifest
 
 WALL = {"cases": 200, "latency": 0.5, "in_flight": 64}
 PANEL = {"road": "server", "protocol": "panel", "max_rounds": 2}

@@ -22,7 +22,7 @@ from provider import Call, ProviderServer, filled  # noqa: E402
 from rich.console import Console  # noqa: E402
 
 from venire import Jury, load_rubric  # noqa: E402
-from venire.orchestration.session import Session, hold  # noqa: E402
+from venire.orchestration.run_session import Session, hold  # noqa: E402
 
 SEATS = ("high", "low", "middle")
 ROUNDS = 2

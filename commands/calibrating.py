@@ -65,7 +65,7 @@ def calibrate(
         raise click.UsageError("calibration learns from people: give --human RATINGS")
     from ..evals.calibration import apply, load_calibration
     from ..evals.calibration import calibrate as calibrated
-    from ..evals.reports.calibration_page import (
+    from ..evals.pages.calibration_page import (
         applied_table,
         calibration_json,
         calibration_page,

@@ -18,14 +18,14 @@ def _library(noun: str, plural: str) -> click.Group:
 
     @group.command(name="list", help=f"The library's {plural}.")
     def listed() -> None:
-        from ..orchestration.catalogue import catalogue
+        from ..orchestration.reading.catalogue import catalogue
 
         console().print(catalogue(plural))
 
     @group.command(name="show", help=f"One {noun}, whole.")
     @click.argument("name")
     def shown(name: str) -> None:
-        from ..orchestration.catalogue import described
+        from ..orchestration.reading.catalogue import described
 
         click.echo(described(plural, name))
 
@@ -38,7 +38,7 @@ def _with_files(noun: str, plural: str) -> click.Group:
     @group.command(name="check", help=f"Say whether FILE can be used as a {noun}.")
     @click.argument("file", type=click.Path(path_type=Path))
     def check(file: Path) -> None:
-        from ..orchestration.catalogue import checked
+        from ..orchestration.reading.catalogue import checked
 
         click.echo(checked(plural, file))
 

@@ -61,6 +61,6 @@ def print_json(document: Any) -> None:
 
 
 def report(folder: Path | str, *, as_json: bool) -> None:
-    from ..orchestration.reading import report
+    from ..orchestration.reading.terminal import report
 
     report(folder, None if as_json else console(), sys.stdout)

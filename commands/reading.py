@@ -20,7 +20,7 @@ from .options import JSON, RUN, console, report
 @JSON
 def show(run: Path | str, case: str | None, arm: str | None, summary: bool, as_json: bool) -> None:
     """One deliberation in the terminal; without CASE, a summary of the run."""
-    from ..orchestration.reading import show_case, show_summary
+    from ..orchestration.reading.terminal import show_case, show_summary
 
     if summary:
         if case is not None or as_json:
@@ -52,7 +52,7 @@ def export(
 
         written = export_page(run, output, sys.stdout, case=case, arm=arm)
     else:
-        from ..orchestration.reading import export_run
+        from ..orchestration.reading.terminal import export_run
 
         written = export_run(run, to, output, sys.stdout, count, case, arm)
     if output is not None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--gguf", type=click.Path(path_type=Path), help="A model file of your own for the live part.")
 def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
     """A whole study on invented cases: no key, no network."""
-    from ..evals.demonstration import demonstrate
+    from .demonstration import demonstrate
 
     demonstrate(console(), quick=quick, folder=output, gguf=gguf)
 
@@ -98,9 +98,9 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
     """Have juries deliberate over CASES; resumes where RUN left off."""
     from ..agents.prices import load_prices
-    from ..orchestration.junit import write_junit
-    from ..orchestration.requirements import Requirement
-    from ..orchestration.session import Session, hold
+    from ..orchestration.reading.junit import write_junit
+    from ..orchestration.reading.requirements import Requirement
+    from ..orchestration.run_session import Session, hold
     from ..personas import load_jury
     from ..rubrics import load_rubric
 
@@ -149,8 +149,8 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
 @JSON
 def status(run: Path | str, as_json: bool) -> None:
     """How far RUN has come: from any terminal, while it goes on."""
-    from ..orchestration.status import show_status, status_json
-    from ..orchestration.status import status as found
+    from ..orchestration.reading.status import show_status, status_json
+    from ..orchestration.reading.status import status as found
 
     if as_json:
         print_json(status_json(found(run)))

@@ -35,7 +35,7 @@ def study() -> None:
 @JSON
 def plan(study: Path, as_json: bool) -> None:
     """Every arm of STUDY with its calls, tokens and price; everything that is wrong. Spends nothing."""
-    from ..evals.studies import made_plan
+    from ..evals.pages.study_entry import made_plan
 
     planned = made_plan(study)
     if as_json:
@@ -54,7 +54,7 @@ def plan(study: Path, as_json: bool) -> None:
 @JSON
 def run(study: Path, output: Path | str | None, as_json: bool, **options: Any) -> None:
     """Have every arm of STUDY hear its cases, what they have in common once; resumes where it left off."""
-    from ..evals.studies import made_plan
+    from ..evals.pages.study_entry import made_plan
 
     planned = made_plan(study)
     ended = planned.run(output, console(stderr=True), **options)
@@ -72,7 +72,7 @@ def run(study: Path, output: Path | str | None, as_json: bool, **options: Any) -
 @JSON
 def report(study: Path, output: Path | None, resamples: int, as_json: bool) -> None:
     """What STUDY (its file, or its run) found: the frontier of agreement against cost, and which arm to use."""
-    from ..evals.studies import made_report
+    from ..evals.pages.study_entry import made_report
 
     _told(made_report(study, output, resamples=resamples), as_json)
 
@@ -88,7 +88,7 @@ def report(study: Path, output: Path | None, resamples: int, as_json: bool) -> N
 @JSON
 def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool, **options: Any) -> None:
     """Plan, run and report."""
-    from ..evals.studies import made_plan, report_of
+    from ..evals.pages.study_entry import made_plan, report_of
 
     planned = made_plan(study)
     if not options["quiet"]:

@@ -40,7 +40,7 @@ def triage(
     from ..evals import load_ratings
     from ..evals.audits import Severity
     from ..evals.audits.run_triage import run_triage
-    from ..evals.reports.triage_page import docket_json, docket_table, triage_page
+    from ..evals.pages.triage_page import docket_json, docket_table, triage_page
 
     ratings = load_ratings(human, wide=wide) if human else None
     draws = {"seed": seed, "resamples": resamples}

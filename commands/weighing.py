@@ -48,12 +48,12 @@ def compare(
     from ..evals import compare as compared
     from ..evals.audits import Severity
     from ..evals.audits.families import load_families
-    from ..evals.tables import comparison_json, comparison_table
+    from ..evals.pages.tables import comparison_json, comparison_table
     from ..orchestration.progress import CountedProgress
     from ..rubrics.errors import VenireError
 
     if pictures:
-        from ..evals.reports.png import check
+        from ..evals.pages.png import check
 
         if output is None:
             raise VenireError("--png draws into a report's folder", remedy="name one with -o DIR")
@@ -71,7 +71,7 @@ def compare(
             progress=progress,
         )
     if output is not None:
-        from ..evals.reports.files import write_report
+        from ..evals.pages.comparison_files import write_report
 
         click.echo(f"written: {write_report(found, output, pictures=pictures)}", err=True)
     if as_json:
@@ -104,9 +104,9 @@ def agreement(
     as_json: bool,
 ) -> None:
     """How far the raters of any ratings table agree: every coefficient that fits, with intervals."""
-    from ..evals import agreement as agreed
     from ..evals import load_ratings
-    from ..evals.tables import agreement_table, raters_table
+    from ..evals.agreement.coefficients import agreement as agreed
+    from ..evals.pages.tables import agreement_table, raters_table
     from ..rubrics import load_rubric
 
     asked = load_rubric(rubric) if rubric else None
@@ -115,7 +115,7 @@ def agreement(
     table = load_ratings(ratings, wide=wide)
     found = agreed(table, levels=levels, categories=values, seed=seed, resamples=resamples)
     if output is not None:
-        from ..evals.reports.agreement_page import agreement_page
+        from ..evals.pages.agreement_page import agreement_page
 
         output.write_text(agreement_page(found), encoding="utf-8")
         click.echo(f"written: {output}", err=True)

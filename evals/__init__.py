@@ -6,32 +6,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .agreement.coefficients import Agreement
     from .audits import Severity
     from .audits.preference import self_preference
     from .audits.run_triage import run_triage
     from .calibration import Calibration, calibrate, load_calibration
-    from .coefficients import Agreement, agreement
-    from .comparison import Comparison, compare
-    from .compositions import Composition, analyse, weigh
+    from .comparison.comparison import Comparison, compare
     from .datasets import Recording, llmbar, load_judgements, pandalm
-    from .ratings import load_ratings
+    from .ratings.people import load_ratings
+    from .selection import Composition, analyse, weigh
 
 _HOMES = {
-    "Agreement": "coefficients",
-    "agreement": "coefficients",
+    "Agreement": "agreement.coefficients",
     "Calibration": "calibration",
     "calibrate": "calibration",
     "load_calibration": "calibration",
-    "Comparison": "comparison",
-    "compare": "comparison",
-    "Composition": "compositions",
-    "analyse": "compositions",
-    "weigh": "compositions",
+    "Comparison": "comparison.comparison",
+    "compare": "comparison.comparison",
+    "Composition": "selection",
+    "analyse": "selection",
+    "weigh": "selection",
     "Recording": "datasets",
     "llmbar": "datasets",
     "load_judgements": "datasets",
     "pandalm": "datasets",
-    "load_ratings": "ratings",
+    "load_ratings": "ratings.people",
     "Severity": "audits",
     "run_triage": "audits.run_triage",
     "self_preference": "audits.preference",
@@ -44,7 +43,6 @@ __all__ = [
     "Composition",
     "Recording",
     "Severity",
-    "agreement",
     "analyse",
     "calibrate",
     "compare",

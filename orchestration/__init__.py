@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from .bench import Bench, Court
 from .deliberate import deliberate, deliberate_sync, hear, recount
 from .protocols import Protocol
-from .store import Store
+from .record import Store
 from .transcript import Stop, Transcript
 from .verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
-    from .graph import deliberation_graph, run_graph
+    from .reading.graph import deliberation_graph, run_graph
 
 __all__ = [
     "Bench",
@@ -34,5 +34,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """The graph's names, loaded when first used: networkx is only for those who draw one."""
     if name in ("deliberation_graph", "run_graph"):
-        return getattr(import_module(".graph", __name__), name)
+        return getattr(import_module(".reading.graph", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,10 +12,10 @@ from ..personas.jury import Jury
 from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric
 from .bench import Court
-from .changes import case_changes, changes
 from .executors import Executor, Local
-from .manifest import arm_fingerprint, case_fingerprint, manifest
-from .store import Heard, Store
+from .record import Heard, Store
+from .record.changes import case_changes, changes
+from .record.manifest import arm_fingerprint, case_fingerprint, manifest
 from .transcript import Transcript
 
 STEP = 16

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from benches import ROOT
 
-from venire.evals.evidence import Evidence, Question
+from venire.evals.ratings.evidence import Evidence, Question
 from venire.rubrics.scale import Scale
 
 LIKERT = Question(

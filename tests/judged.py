@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from venire.evals.evidence import Evidence, Question
+from venire.evals.ratings.evidence import Evidence, Question
 from venire.rubrics.rubric import Rubric
 from venire.rubrics.scale import Scale
 

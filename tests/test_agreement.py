@@ -11,7 +11,7 @@ import pytest
 from benches import ROOT
 from test_files import venire
 
-from venire.evals.coefficients import COEFFICIENTS
+from venire.evals.agreement.coefficients import COEFFICIENTS
 
 RATINGS = """case,rater,attribute,value
 a,Ana,accurate,1
@@ -77,8 +77,8 @@ def test_wide_files_are_read_and_mistakes_are_two_lines(tmp_path: Path) -> None:
 def test_the_names_are_functions_and_the_package_is_light() -> None:
     code = (
         "import sys, venire.evals; heavy = {'pandas', 'scipy', 'sklearn', 'numpy'} & set(sys.modules); "
-        "from venire.evals import agreement, compare; import venire.evals.comparison; "
-        "from venire.evals import agreement as again; print(heavy, callable(agreement), callable(compare), again is agreement)"
+        "from venire.evals import agreement, compare; import venire.evals.comparison.comparison; "
+        "from venire.evals import agreement as again; print(heavy, callable(agreement), callable(compare), agreement is again)"
     )
     told = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent

@@ -8,7 +8,7 @@ import pytest
 from planted import FEVER, JURORS, ORDERLY, RASH, RUBRIC, SCRIPTS, SOUND, case_of, jury, planted_run, said
 
 from venire import Store, Verdict, deliberate_sync
-from venire.orchestration.analysis import (
+from venire.orchestration.reading.analysis import (
     Census,
     conformity,
     convergence,
@@ -21,7 +21,7 @@ from venire.orchestration.analysis import (
     turning_points,
     unsupported,
 )
-from venire.orchestration.export import verdicts
+from venire.orchestration.reading.export import verdicts
 
 
 def heard(folder: Path, name: str, **fields: object) -> Verdict:

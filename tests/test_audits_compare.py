@@ -16,12 +16,12 @@ from test_compare import Numbers
 from test_files import venire
 
 from venire.evals import audits
-from venire.evals.audits.marks import lay_marks
 from venire.evals.audits.triage import triage
-from venire.evals.comparison import Comparison, compare_evidence
-from venire.evals.evidence import Evidence, Question
-from venire.evals.reports.files import write_report
-from venire.evals.tables import comparison_json
+from venire.evals.comparison.comparison import Comparison, compare_evidence
+from venire.evals.pages.comparison_files import write_report
+from venire.evals.pages.tables import comparison_json
+from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.marks import lay_marks
 from venire.rubrics.scale import Scale
 
 AUDITS = ["severe", "triage", "consistency", "stability", "self_preference"]

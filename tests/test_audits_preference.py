@@ -18,8 +18,8 @@ from venire import VenireError
 from venire.evals.audits.families import family, load_families
 from venire.evals.audits.preference import ALL, self_preference
 from venire.evals.audits.preference_section import preference_section
-from venire.evals.evidence import Evidence, Question
-from venire.evals.sheet import OVERALL
+from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.sheet import OVERALL
 from venire.evals.statistics.crossed import mixed_model
 
 MODELS = ("openai/gpt-4o", "anthropic/claude-opus-4", "google/gemini-2.5-pro")

@@ -12,13 +12,13 @@ from scipy.integrate import quad
 from scipy.stats import beta, binomtest, fisher_exact
 
 from venire import VenireError
-from venire.evals.audits.marks import lay_marks
 from venire.evals.audits.severe import lower_rates, severe_rates
 from venire.evals.audits.severe_section import severe_section
 from venire.evals.audits.severity import Severity
 from venire.evals.audits.together import failing_juries, failing_pairs
-from venire.evals.evidence import Evidence, Question
-from venire.evals.sheet import OVERALL
+from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.marks import lay_marks
+from venire.evals.ratings.sheet import OVERALL
 from venire.evals.statistics.beta_binomial import chance_lower, credible, paired_p
 from venire.rubrics.scale import Scale
 

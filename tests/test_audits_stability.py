@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from audit_worlds import LIKERT, WIDE, evidence, rated, votes
 
-from venire.evals.audits.marks import lay_marks
 from venire.evals.audits.repeats import convergence, enough_repeats
 from venire.evals.audits.stability import PEOPLE, judges_scatter, scatter, steadier
 from venire.evals.audits.stability_section import stability_section
-from venire.evals.evidence import Evidence
-from venire.evals.sheet import OVERALL
+from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.marks import lay_marks
+from venire.evals.ratings.sheet import OVERALL
 
 NO_GROUPS = pd.Series(dtype=object)
 

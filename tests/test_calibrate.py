@@ -14,8 +14,8 @@ from test_files import venire
 
 from venire import Store, VenireError
 from venire.evals.calibration import Calibration, apply, calibrate, load_calibration
-from venire.evals.evidence import gather
-from venire.evals.ratings import load_ratings
+from venire.evals.ratings.evidence import gather
+from venire.evals.ratings.people import load_ratings
 
 LABELS = ROOT / "evals/demo/labels.csv"
 

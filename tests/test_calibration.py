@@ -13,11 +13,11 @@ from judged import KIND, LIKERT, RUBRIC, harsh_jury, judged
 from venire.evals.calibration.calibrator import METHODS
 from venire.evals.calibration.changes import changes
 from venire.evals.calibration.crossing import Crossed, crossed
-from venire.evals.calibration.folds import group_folds
 from venire.evals.calibration.learning import enough, learning_curve
 from venire.evals.calibration.scored import TooFewLabels, scored
-from venire.evals.evidence import Evidence, Question
-from venire.evals.sections import calibrated_sections as sections
+from venire.evals.comparison.analyses import calibrated_sections as sections
+from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.group_folds import group_folds
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.evals.statistics.correlation import spearman
 from venire.evals.statistics.estimate import Estimate

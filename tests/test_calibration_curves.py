@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from venire import VenireError
 from venire.evals.calibration import IsotonicCurve, JuryCalibrator, LinearCurve, OrdinalCurve
 from venire.evals.calibration.calibrator import METHODS
-from venire.evals.calibration.folds import group_folds
+from venire.evals.ratings.group_folds import group_folds
 
 ENDS = {"low": 1.0, "high": 5.0}
 

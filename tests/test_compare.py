@@ -20,18 +20,18 @@ from benches import ROOT
 from test_files import venire
 
 from venire import VenireError
-from venire.evals.comparison import Comparison, compare, compare_evidence
-from venire.evals.evidence import Evidence, Question, checked, gather
-from venire.evals.measures import MEASURES
-from venire.evals.reports.drawing import rect, svg
-from venire.evals.reports.files import write_report
-from venire.evals.reports.png import check, png
-from venire.evals.sheet import CONSTANT, OVERALL
-from venire.evals.statistics import embeddings
-from venire.evals.statistics.meaning import Likeness
+from venire.evals.agreement.against_people import MEASURES
+from venire.evals.comparison.comparison import Comparison, compare, compare_evidence
+from venire.evals.figures.drawing import rect, svg
+from venire.evals.metrics import embeddings
+from venire.evals.metrics.meaning import Likeness
+from venire.evals.pages.comparison_files import write_report
+from venire.evals.pages.png import check, png
+from venire.evals.pages.tables import comparison_json
+from venire.evals.ratings.evidence import Evidence, Question, checked, gather
+from venire.evals.ratings.sheet import CONSTANT, OVERALL
 from venire.evals.statistics.multiplicity import holm
-from venire.evals.tables import comparison_json
-from venire.orchestration.store import Arm, Store
+from venire.orchestration.record import Arm, Store
 from venire.orchestration.transcript import Transcript
 from venire.rubrics.errors import MissingExtra
 from venire.rubrics.scale import Scale
@@ -413,7 +413,7 @@ def test_pictures_without_a_folder_or_their_package_are_mistakes(
     ended = venire("compare", run, "--human", LABELS, "--png", cwd=run.parent)
     assert ended.returncode == 2 and "-o DIR" in ended.stderr
 
-    monkeypatch.setattr("venire.evals.reports.png.find_spec", lambda name: None)
+    monkeypatch.setattr("venire.evals.pages.png.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"venire\[png\]"):
         check()
 

@@ -14,20 +14,20 @@ from scipy import stats
 from worlds import ADVERSE, COPIES, GOOD, LIKERT, TWO, WORDS, YES_OR_NO, alike, planted, seen, tables
 
 from venire import Jury, VenireError
-from venire.evals.compositions import Composition, analyse, arm_credits, weigh
-from venire.evals.compositions import search as searching
-from venire.evals.compositions.contest import DIFFERENCE, pareto
-from venire.evals.compositions.contributions import exact_shapley, sampled_shapley
-from venire.evals.compositions.counts import Urn
-from venire.evals.compositions.dependence import effective_number, errors
-from venire.evals.compositions.folds import folds, gathered
-from venire.evals.compositions.paired import by_cluster
-from venire.evals.compositions.pool import Pool, pool_of
-from venire.evals.compositions.position import position_bias
-from venire.evals.compositions.power import cases_for, detectable, pairs_power, typical
-from venire.evals.compositions.search import best_juries, sizes_of
-from venire.evals.evidence import Question
-from venire.evals.reports.composition_files import composition_page, figures, write_composition
+from venire.evals.pages.composition_files import composition_page, figures, write_composition
+from venire.evals.ratings.evidence import Question
+from venire.evals.ratings.folds import folds, gathered
+from venire.evals.selection import Composition, analyse, arm_credits, weigh
+from venire.evals.selection import search as searching
+from venire.evals.selection.contest import DIFFERENCE, pareto
+from venire.evals.selection.contributions import exact_shapley, sampled_shapley
+from venire.evals.selection.counts import Urn
+from venire.evals.selection.dependence import effective_number, errors
+from venire.evals.selection.paired import by_cluster
+from venire.evals.selection.pool import Pool, pool_of
+from venire.evals.selection.position import position_bias
+from venire.evals.selection.power import cases_for, detectable, pairs_power, typical
+from venire.evals.selection.search import best_juries, sizes_of
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.orchestration.counting import Tally, counting_rule
 from venire.rubrics.scale import Scale

@@ -18,8 +18,8 @@ from venire import Jury, Rubric, VenireError
 from venire.agents.orchestrator import Finding
 from venire.orchestration.counting import Tally, counting_rule
 from venire.orchestration.counting.weighted import reliability
-from venire.orchestration.reading import export_run
-from venire.orchestration.session import Session, hold
+from venire.orchestration.reading.terminal import export_run
+from venire.orchestration.run_session import Session, hold
 from venire.rubrics.scale import Scale, Value
 
 FIVE = Scale(level="ordinal", anchors={n: str(n) for n in range(1, 6)})

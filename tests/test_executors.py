@@ -18,12 +18,12 @@ from venire.agents.meter import Budget
 from venire.agents.model import Reply, Request
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import ready
-from venire.orchestration.executors import clerk as clerks
-from venire.orchestration.executors.clerk import Clerk
-from venire.orchestration.executors.desk import Desk
-from venire.orchestration.executors.letters import Broken, Spent, Wrong
+from venire.orchestration.executors import coordinator as clerks
+from venire.orchestration.executors.coordinator import Clerk
+from venire.orchestration.executors.messages import Broken, Spent, Wrong
 from venire.orchestration.executors.ray_cluster import Cluster, connected
 from venire.orchestration.executors.worker import Terms, Worker, made_with, refuse_other
+from venire.orchestration.executors.worker_handler import Desk
 from venire.orchestration.transcript import Transcript
 from venire.rubrics.errors import MissingExtra, VenireError
 

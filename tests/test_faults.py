@@ -22,8 +22,8 @@ from rich.console import Console
 from venire import Jury, load_rubric
 from venire.agents import pacing, retrying
 from venire.agents.retrying import SENDS
-from venire.orchestration.reading import report
-from venire.orchestration.session import Session, hold
+from venire.orchestration.reading.terminal import report
+from venire.orchestration.run_session import Session, hold
 from venire.orchestration.transcript import Entry
 
 FAULTS = {"busy": 0.10, "broken": 0.05, "dropped": 0.03, "hanging": 0.03, "garbage": 0.05}

@@ -12,7 +12,7 @@ from test_files import venire
 
 from venire import deliberate_sync
 from venire.orchestration import deliberation_graph
-from venire.orchestration.graph import dot, graphml, node_link
+from venire.orchestration.reading.graph import dot, graphml, node_link
 
 HOSTILE = "<script>alert(1)</script> \x1b[2J \u202e & ]]> \r\n \x00 end"
 

@@ -20,10 +20,10 @@ from venire.agents.clients.server import _body, _reply
 from venire.agents.model import Lasting, Message, Reply, Request, Sampling, digest
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
-from venire.orchestration.store import batches
-from venire.orchestration.store.batches import Batches
-from venire.orchestration.store.statements import made_together
-from venire.orchestration.sweeping import swept_seldom
+from venire.orchestration.gc_tuning import swept_seldom
+from venire.orchestration.record import batches
+from venire.orchestration.record.batches import Batches
+from venire.orchestration.record.statements import made_together
 from venire.rubrics.shapes import ballot_shape, inline
 
 ODD = 'quotes " and \\ and \u2028, é, \U0001f600, a tab\t and a \x7f'

@@ -14,11 +14,11 @@ from benches import ROOT, jury_at
 from provider import Call, Fault, ProviderServer, Refusal, filled, jury_of
 
 from venire import Case, Jury, Limits, Rubric, VenireError, Verdict, deliberate_sync, load_persona
-from venire.orchestration.catalogue import described
 from venire.orchestration.challenge import challenge_effect
 from venire.orchestration.protocols import protocol
 from venire.orchestration.protocols.debate import advocates
 from venire.orchestration.protocols.delphi import unsigned
+from venire.orchestration.reading.catalogue import described
 from venire.orchestration.transcript import Ledger, Said
 from venire.rubrics.plugins import library, registered
 

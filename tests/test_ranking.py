@@ -9,9 +9,9 @@ from judged import LIKERT, RUBRIC, harsh_jury, judged
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from venire import VenireError
-from venire.evals.evidence import Question, two_panels
-from venire.evals.section import Section
-from venire.evals.sections import calibrated_sections as sections
+from venire.evals.comparison.analyses import calibrated_sections as sections
+from venire.evals.figures.section import Section
+from venire.evals.ratings.evidence import Question, two_panels
 from venire.evals.statistics.concordance import concordance_statistic
 from venire.evals.statistics.ranks import rank_agreement, ranking
 from venire.evals.statistics.stratified import stratified_spearman_statistic

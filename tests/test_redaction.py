@@ -22,11 +22,11 @@ from test_files import RUBRIC, venire
 from test_store import cluster
 
 from venire import Store, load_jury, load_rubric
-from venire.orchestration.analysis import flags, influence
-from venire.orchestration.export import verdicts
-from venire.orchestration.session import Session, hold
-from venire.orchestration.store.redaction import opened, seal
-from venire.orchestration.withholding import WordsWithheld
+from venire.orchestration.reading.export import verdicts
+from venire.orchestration.reading.terminal.analysis import flags, influence
+from venire.orchestration.record.redacted_errors import WordsWithheld
+from venire.orchestration.record.redaction import opened, seal
+from venire.orchestration.run_session import Session, hold
 
 __all__ = ["cluster"]
 

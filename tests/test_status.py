@@ -15,7 +15,7 @@ from test_files import RUBRIC, venire
 from test_run import CASES, write
 from test_store import cluster
 
-from venire.orchestration.changes import changes
+from venire.orchestration.record.changes import changes
 
 __all__ = ["cluster"]
 

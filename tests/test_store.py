@@ -17,9 +17,9 @@ from cluster import PASSWORD, Cluster, binaries
 
 from venire import Case, Rubric, Store, Transcript, VenireError
 from venire.agents.model import Message, Reply, Request, Sampling, Usage
-from venire.orchestration.manifest import arm_fingerprint, case_fingerprint, manifest
-from venire.orchestration.store import without_password
-from venire.orchestration.store.schema import CURRENT, MIGRATIONS
+from venire.orchestration.record import without_password
+from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint, manifest
+from venire.orchestration.record.schema import CURRENT, MIGRATIONS
 from venire.orchestration.transcript import Stop
 
 
@@ -205,8 +205,8 @@ def test_a_place_that_holds_something_else_is_left_alone(tmp_path: Path, cluster
     with pytest.raises(VenireError, match="not empty, and not a run"):
         Store.create(tmp_path)
 
-    from venire.orchestration.store.address import address
-    from venire.orchestration.store.connection import Session
+    from venire.orchestration.record.address import address
+    from venire.orchestration.record.connection import Session
 
     session = Session(address(cluster.url("theirs")))
     session.script("CREATE SCHEMA theirs; CREATE TABLE theirs.work (id int)")

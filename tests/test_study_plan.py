@@ -12,7 +12,7 @@ from studying import CASES, LABELS, server_models, study_file
 from test_files import venire
 
 from venire import VenireError, load_cases
-from venire.evals.studies import made_plan
+from venire.evals.pages.study_entry import made_plan
 from venire.evals.studies.errors import StudyCannotRun
 from venire.evals.studies.parts import Split
 from venire.evals.studies.plan import Plan, plan_study

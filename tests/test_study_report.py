@@ -15,7 +15,7 @@ from inspecting import Served
 from test_files import venire
 
 from venire import VenireError
-from venire.evals.studies import made_plan, made_report
+from venire.evals.pages.study_entry import made_plan, made_report
 
 EXAMPLE = ROOT / "examples/which-jury/study.yaml"
 

@@ -19,10 +19,10 @@ from rich.console import Console
 from studying import server_models, steady, study_file
 
 from venire import Store
-from venire.evals.studies import made_plan, made_report
+from venire.evals.pages.study_entry import made_plan, made_report
 from venire.evals.studies.plan import plan_study
 from venire.evals.studies.running import Ran, run_plan
-from venire.evals.studies.sitting import Sitting
+from venire.evals.studies.study_session import Sitting
 
 GROUPS = {
     "stances": ["high-scoring", "low-scoring", "middle-scoring"],

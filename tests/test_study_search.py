@@ -13,7 +13,7 @@ from rich.console import Console
 from studying import CASES, TRUTH, server_models, steady, study_file
 
 from venire import Store, load_cases
-from venire.evals.studies import made_plan, made_report
+from venire.evals.pages.study_entry import made_plan, made_report
 from venire.evals.studies.pruning import Score, beaten_by, front
 from venire.evals.studies.record import kept_trials
 from venire.evals.studies.running import Ran

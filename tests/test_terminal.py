@@ -11,7 +11,7 @@ from planted import JURORS, ORDERLY, SCRIPTS, case_of, planted_run, said
 from rich.console import Console
 from test_files import venire
 
-from venire.orchestration.reading import show_case, show_summary
+from venire.orchestration.reading.terminal import show_case, show_summary
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m \u202egnp.exe\u2066 [bold red]loud[/] [link=file:///etc/passwd]x[/link]"
 

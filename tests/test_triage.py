@@ -16,13 +16,13 @@ from planted import RUBRIC, SCRIPTS, case_of, jury, planted_run
 from test_files import venire
 
 from venire import Court, Store, VenireError
-from venire.evals.audits.marks import lay_marks
 from venire.evals.audits.review import TRIAGED, areas, by_score, errors, gains
 from venire.evals.audits.run_triage import run_triage
 from venire.evals.audits.severity import Severity
 from venire.evals.audits.triage import SIGNALS, Docket, triage
 from venire.evals.audits.triage_section import triage_section
-from venire.evals.evidence import Evidence
+from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.marks import lay_marks
 from venire.orchestration.deliberate import hear
 from venire.orchestration.runner import case_fingerprint
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from ..orchestration.analysis import (
+from ..orchestration.reading.analysis import (
     Agreement,
     Census,
     Flag,
@@ -19,9 +19,9 @@ from ..orchestration.analysis import (
     instant_agreements,
     interest,
 )
-from ..orchestration.analysis.census import Key
-from ..orchestration.analysis.movement import distance
-from ..orchestration.store import Arm, Finished, Location, Store
+from ..orchestration.reading.analysis.census import Key
+from ..orchestration.reading.analysis.movement import distance
+from ..orchestration.record import Arm, Finished, Location, Store
 from ..orchestration.verdict import Verdict
 from .library import Recounter
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..orchestration.analysis import conformity, influence, instant_agreements
-from ..orchestration.analysis.movement import UNDER_ORDERS, Step, paths
+from ..orchestration.reading.analysis import conformity, influence, instant_agreements
+from ..orchestration.reading.analysis.movement import UNDER_ORDERS, Step, paths
 from ..orchestration.verdict import Verdict
 from ..rubrics.rubric import Rubric
 from .markup import Html, element

@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.analysis import Flag, flagged
 from ..orchestration.counting import Count
 from ..orchestration.deliberate import recount
-from ..orchestration.export import learned
-from ..orchestration.store import Arm, Location, Store
+from ..orchestration.reading.analysis import Flag, flagged
+from ..orchestration.reading.export import learned
+from ..orchestration.record import Arm, Location, Store
 from ..orchestration.transcript import Transcript
 from ..orchestration.verdict import Verdict
 from ..rubrics.rubric import Rubric

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..orchestration.analysis.census import Flow, Share
+from ..orchestration.reading.analysis.census import Flow, Share
 from .markup import Html, element
 
 

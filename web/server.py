@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from ..orchestration.store import Location, Store
+from ..orchestration.record import Location, Store
 from .index import Index
 from .library import NotThere, Reader, run_name
 from .markup import Html, element, fragment

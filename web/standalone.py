@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 from typing import TextIO
 
-from ..orchestration.store import Location, Store
+from ..orchestration.record import Location, Store
 from ..rubrics.errors import VenireError
 from ..rubrics.files import nearest
 from .library import Reader, run_name

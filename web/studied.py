@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..orchestration.store import Location
+from ..orchestration.record import Location
 
 STUDY, REPORT, DOCUMENT = "study.json", "report", "report.json"
 """As `evals/studies` names them: what a study keeps, and the folder of its report."""

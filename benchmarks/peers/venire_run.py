@@ -7,7 +7,7 @@ from job import FOLDER, IN_FLIGHT, JOB, SEATS, URL, clocked
 from rich.console import Console
 
 from venire import Jury, load_rubric
-from venire.orchestration.session import Session, hold
+from venire.orchestration.run_session import Session, hold
 
 # venire imports a road's library when it is first used; nobody else's imports are timed either.
 import_module("venire.agents.clients.server" if JOB["road"] == "server" else "litellm")

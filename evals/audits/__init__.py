@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..evidence import Evidence
-from ..section import Section
+from ..figures.section import Section
+from ..ratings.evidence import Evidence
+from ..ratings.marks import lay_marks
 from .consistency_section import consistency_section
-from .marks import lay_marks
 from .preference_section import preference_section
 from .severe_section import severe_section
 from .severity import Severity

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from ..ratings.marks import Marks
 from ..statistics.bootstrap import Bootstrap, OfSums
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray, Matrix
 from ..statistics.multiplicity import holm
-from .marks import Marks
 
 PEOPLE = "people's median"
 CORRELATIONS = ["evaluator", "kind", "first", "second", "spearman", "n", "note"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..contrasts import LEVEL, p_words
-from ..reports.consistency import correlation_figure
-from ..section import Section
+from ..comparison.contrasts import LEVEL, p_words
+from ..figures.consistency import correlation_figure
+from ..figures.section import Section
+from ..ratings.marks import Marks
 from .consistency import correlations, halo
-from .marks import Marks
 
 TITLE = "Internal consistency: which attributes go together"
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..evidence import Evidence
-from ..sheet import OVERALL
+from ..ratings.evidence import Evidence
+from ..ratings.marks import pooled
+from ..ratings.sheet import OVERALL
 from ..statistics.crossed import MixedFit, mixed_model
 from ..statistics.multiplicity import holm
 from .families import family
-from .marks import pooled
 
 ALL = "all jurors"
 SAME = "same provider"

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..contrasts import LEVEL, p_words
-from ..evidence import Evidence
-from ..reports.preference import preference_figure
-from ..section import Section
+from ..comparison.contrasts import LEVEL, p_words
+from ..figures.preference import preference_figure
+from ..figures.section import Section
+from ..ratings.evidence import Evidence
 from .preference import ALL, self_preference
 
 TITLE = "Self-preference: do jurors favour their own provider?"

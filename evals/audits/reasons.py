@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ...rubrics.scale import Value
-from .marks import Marks, marked
+from ..ratings.marks import Marks, marked
 from .severity import HAIR, Severity
 
 ORDER = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..evidence import Evidence
+from ..ratings.evidence import Evidence
 from ..statistics.matrix import FloatArray
 
 RELIABLE = 0.9

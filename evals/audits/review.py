@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ..ratings.marks import Marks
 from ..statistics.bootstrap import Bootstrap, Statistic
 from ..statistics.correlation import spearman_statistic
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, Matrix
 from ..statistics.proportion import wilson
-from .marks import Marks
 from .severity import HAIR, Severity
 from .triage import SIGNALS, Docket
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...orchestration.store import Store
+from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
-from ..arms import ArmRatings, JurorRatings, arm_tables
-from ..evidence import Evidence, Question, gather
-from ..moments import ArmMoments
-from ..section import Section
-from .marks import lay_marks
+from ..figures.section import Section
+from ..ratings.evidence import Evidence, Question, gather
+from ..ratings.flag_table import ArmMoments
+from ..ratings.marks import lay_marks
+from ..ratings.run_tables import ArmRatings, JurorRatings, arm_tables
 from .review import errors
 from .severity import Severity
 from .triage import Docket, triage

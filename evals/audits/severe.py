@@ -7,11 +7,11 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from ..sheet import OVERALL
+from ..ratings.marks import Marks
+from ..ratings.sheet import OVERALL
 from ..statistics.beta_binomial import chance_lower, credible, paired_p
 from ..statistics.matrix import FloatArray
 from ..statistics.multiplicity import holm
-from .marks import Marks
 from .severity import HAIR, Severity
 
 RATES = ["evaluator", "kind", "attribute", "harmful", "severe", "rate", "low", "high", "note"]

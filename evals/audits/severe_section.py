@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..contrasts import LEVEL, p_words
-from ..reports.severe import severe_rates_figure
-from ..section import Section
-from ..sheet import OVERALL
-from .marks import SECOND, Marks
+from ..comparison.contrasts import LEVEL, p_words
+from ..figures.section import Section
+from ..figures.severe import severe_rates_figure
+from ..ratings.marks import SECOND, Marks
+from ..ratings.sheet import OVERALL
 from .severe import lower_rates, severe_rates
 from .severity import Severity
 from .together import failing_juries, failing_pairs

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from ..evidence import Evidence
-from ..sheet import OVERALL
+from ..ratings.evidence import Evidence
+from ..ratings.sheet import OVERALL
 from ..statistics.bootstrap import Bootstrap, OfSums
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray, Matrix

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom
 
-from ..sheet import OVERALL
+from ..ratings.marks import Marks
+from ..ratings.sheet import OVERALL
 from ..statistics.matrix import FloatArray
 from ..statistics.multiplicity import holm
-from .marks import Marks
 from .severe import failures
 from .severity import Severity
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from ..evidence import Evidence
-from .marks import KEYS, Marks, marked
+from ..ratings.evidence import Evidence
+from ..ratings.marks import KEYS, Marks, marked
 from .reasons import case_reasons
 from .severity import HAIR, Severity
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ...orchestration.store import Store
-from ...orchestration.store.rows import Arm
+from ...orchestration.record import Store
+from ...orchestration.record.rows import Arm
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
-from ..arms import ArmRatings, JurorRatings, arm_tables
+from ..ratings.run_tables import ArmRatings, JurorRatings, arm_tables
 from .calibrator import jury_means
 from .saved import SavedArm, SavedCalibration, saved_rubric, saved_seat
 

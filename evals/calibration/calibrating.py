@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...orchestration.store import Store
-from ...orchestration.store.rows import Arm
+from ...orchestration.record import Store
+from ...orchestration.record.rows import Arm
 from ...rubrics.errors import VenireError
-from ..evidence import Evidence, gather
-from ..ratings import load_ratings
-from ..section import Section
-from ..sheet import OVERALL
+from ..figures.section import Section
+from ..ratings.evidence import Evidence, gather
+from ..ratings.people import load_ratings
+from ..ratings.sheet import OVERALL
 from .applying import Applied, apply
+from .change_tables import changes_table
 from .crossing import FOLDS, Crossed, crossed
-from .reporting import calibration_section
 from .saved import Made, SavedCalibration, packages, ratings_hash, saved_arm
 from .scored import TooFewLabels, scored
-from .tables import changes_table
+from .section import calibration_section
 
 
 @dataclass(frozen=True)

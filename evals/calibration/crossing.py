@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from ..ratings.group_folds import group_folds
 from .calibrator import JuryCalibrator, jury_means
-from .folds import group_folds
 from .scored import LEAST, Scored, TooFewLabels, composites
 
 FOLDS = 5

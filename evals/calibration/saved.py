@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ...orchestration.manifest import fingerprint
-from ...orchestration.store.rows import Arm
+from ...orchestration.record.manifest import fingerprint
+from ...orchestration.record.rows import Arm
 from ...personas.jury import Seat
 from ...rubrics.errors import InvalidFile
 from ..statistics.matrix import FloatArray

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
-from ..evidence import Evidence
+from ..ratings.evidence import Evidence
 from .calibrator import Ends
 
 LEAST = 10

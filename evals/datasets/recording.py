@@ -12,7 +12,7 @@ import yaml
 
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
-from ..evidence import Question
+from ..ratings.evidence import Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from typing import Any
 
 from rich.console import Console
 
-from ...orchestration.export import case_json
-from ...orchestration.requirements import Requirement
-from ...orchestration.show import safe, show
+from ...orchestration.reading.export import case_json
+from ...orchestration.reading.requirements import Requirement
+from ...orchestration.reading.show import safe, show
 from ...orchestration.verdict import Outcome, Status, Verdict
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Value

@@ -20,8 +20,8 @@ from ...agents.meter import Budget, BudgetSpent
 from ...agents.prices import Price, load_prices
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import hear, ready, recount
-from ...orchestration.manifest import arm_fingerprint, case_fingerprint, fingerprint, manifest
-from ...orchestration.store import Arm, Location, Store
+from ...orchestration.record import Arm, Location, Store
+from ...orchestration.record.manifest import arm_fingerprint, case_fingerprint, fingerprint, manifest
 from ...personas.jury import Jury, load_jury
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from ...orchestration.export import case_json, verdicts
-from ...orchestration.store import Store
+from ...orchestration.reading.export import case_json, verdicts
+from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
 from ..plugins.sitting import Sitting
 from .asked import Refused, read_case

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from ...orchestration.store import Location, Store
+from ...orchestration.record import Location, Store
 from ...personas.jury import Jury
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric

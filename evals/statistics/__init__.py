@@ -1,0 +1,1 @@
+"""Numbers in, `Estimate` out: no cases, no runs, no files."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ...orchestration.store import Store
+from ...orchestration.record import Store
 from ..calibration.crossing import crossed
 from ..calibration.scored import TooFewLabels, scored
-from ..evidence import gather
+from ..ratings.evidence import gather
 from .parts import Calibration
 
 

@@ -21,13 +21,13 @@ from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from .arms import StudyArm
 from .axes import Axes
+from .cost_estimate import Toll, arm_toll, at_most, first_toll, together
 from .errors import Made, Wrongs
 from .parts import Unit
 from .rehearsal import Asked, Rehearsal
 from .space import Space
 from .splitting import Parts
 from .study import Study
-from .toll import Toll, arm_toll, at_most, first_toll, together
 
 
 @dataclass(frozen=True, slots=True)

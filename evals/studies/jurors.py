@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import pandas as pd
 
-from ...orchestration.store import Arm, Store
+from ...orchestration.record import Arm, Store
 from ...orchestration.transcript import Cast, Transcript
 from ...personas.jury import Seat
 from ...rubrics.scale import NOT_APPLICABLE

@@ -10,7 +10,7 @@ from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
-from ..evidence import Question, checked
+from ..ratings.evidence import Question, checked
 from .study import Study
 
 

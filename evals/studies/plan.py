@@ -15,9 +15,10 @@ from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import InvalidFile, MissingExtra, VenireError
 from ...rubrics.files import Written
 from ...rubrics.rubric import Rubric, load_rubric
-from ..ratings import load_ratings
+from ..ratings.people import load_ratings
 from .arms import StudyArm, named_twice, written_arms
 from .axes import Axes, axes_of
+from .cost_estimate import Toll
 from .errors import Wrongs, every_wrong
 from .estimate import Scope, close_to_budget, estimate, in_court, over_budget, unit_of
 from .grid import grid_arms
@@ -25,7 +26,6 @@ from .parts import Unit
 from .people import gaps, questions_of, strange_attributes
 from .splitting import Parts, parts_of
 from .study import Study, load_study
-from .toll import Toll
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from ...orchestration.record.whole_file import written_whole
 from ...rubrics.errors import InvalidFile, VenireError
-from ..ratings import load_ratings
-from ..writing import written_whole
+from ..ratings.people import load_ratings
 from .arms import StudyArm
 from .parts import Calibration, Unit
 from .plan import Plan

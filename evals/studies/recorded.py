@@ -9,13 +9,13 @@ from typing import Any
 
 from rich.console import Console
 
-from ...orchestration.store import Location
+from ...orchestration.record import Location
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import load_rubric
-from ..compositions import Composition, analyse
 from ..datasets import Recording, llmbar, load_judgements, pandalm
-from ..ratings import load_ratings
+from ..ratings.people import load_ratings
+from ..selection import Composition, analyse
 from .errors import Wrongs, every_wrong
 from .people import questions_of, strange_attributes
 from .running import Ran, default_folder, run_folder

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...orchestration.record import Location, Store
 from ...orchestration.runner import Ended
-from ...orchestration.store import Location, Store
 from ...rubrics.errors import VenireError
 from .plan import Plan
 from .record import keep
-from .sitting import Sitting, sit
+from .study_session import Sitting, sit
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 
 import pandas as pd
 
-from ...orchestration.export import verdicts
-from ...orchestration.store import Arm, Store
+from ...orchestration.reading.export import verdicts
+from ...orchestration.record import Arm, Store
 from ...orchestration.transcript import Transcript
-from ..arms import VALUES
-from ..compositions import arm_credits
-from ..evidence import Question, checked
+from ..ratings.evidence import Question, checked
+from ..ratings.run_tables import VALUES
+from ..selection import arm_credits
 from .arms import JURY, SINGLE
 from .calibrated import calibrated
 from .parts import Calibration, Unit

@@ -18,8 +18,8 @@ from ...rubrics.errors import VenireError
 from .arms import StudyArm
 from .parts import Search
 from .plan import Plan
-from .sitting import Sitting
 from .space import Space
+from .study_session import Sitting
 from .tryouts import Entered, Stopped, Trial, Tryouts
 
 

@@ -6,16 +6,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
+from ...orchestration.record import Store
+from ...orchestration.record.whole_file import written_whole
 from ...orchestration.runner import Ended
-from ...orchestration.store import Store
 from ...rubrics.case import Case
-from ..writing import written_whole
 from .arms import SINGLE, StudyArm
 from .plan import Plan
 from .pruning import Score, beaten_by, front, scores
 from .record import TRIALS, keep, kept_trials
 from .scores import credits
-from .sitting import Sitting, sit
+from .study_session import Sitting, sit
 
 
 @dataclass

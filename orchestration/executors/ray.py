@@ -13,12 +13,12 @@ from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ..bench import Court
+from ..record.redacted_errors import WordsWithheld
 from ..transcript import Transcript
-from ..withholding import WordsWithheld
-from .clerk import Clerk
-from .letters import Broken, Spent, Wrong
+from .coordinator import Clerk
+from .messages import Broken, Spent, Wrong
 from .ray_cluster import Cluster, connected
-from .ray_hand import Hand, Lost
+from .ray_worker import Hand, Lost
 from .worker import Terms
 
 GATHERING = 20.0

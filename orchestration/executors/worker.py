@@ -20,11 +20,11 @@ from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from ..bench import Court
 from ..deliberate import hear, ready
+from ..record.redacted_errors import tell_without_words
 from ..transcript import Transcript
-from ..withholding import tell_without_words
-from .far import FarBudget, FarCalls, FarPlaces
-from .letters import NOTE, Broken, Incoming, Noted, Outgoing, Spent, Wrong
-from .post import Post, unsolicited
+from .channel import Post, unsolicited
+from .messages import NOTE, Broken, Incoming, Noted, Outgoing, Spent, Wrong
+from .remote import FarBudget, FarCalls, FarPlaces
 
 
 @dataclass(frozen=True, slots=True)

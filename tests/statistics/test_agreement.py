@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, by_rater, long
 
-from venire.evals.coefficients import COEFFICIENTS, agreement
+from venire.evals.agreement.coefficients import COEFFICIENTS, agreement
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.matrix import InvalidRatings
 

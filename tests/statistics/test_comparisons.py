@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rating_tables import boot, long, shared
 
+from venire.evals.metrics.overlap import rouge_l, token_f1
 from venire.evals.statistics.bands import band
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.mixed import difference_effects, mean_difference_effects
 from venire.evals.statistics.outliers import rater_outliers
-from venire.evals.statistics.overlap import rouge_l, token_f1
 from venire.evals.statistics.signed_rank import differences, wilcoxon_signed_rank
 from venire.evals.statistics.substitution import as_extra_rater, as_substitute
 

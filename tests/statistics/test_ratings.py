@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from venire.evals.ratings import load_ratings
+from venire.evals.ratings.people import load_ratings
 from venire.rubrics.errors import InvalidFile
 
 LONG = "case,rater,attribute,value\nc1,ana,clear,4\nc1,ben,clear,5\nc1,ana,tone,warm\nc1,ben,tone,\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...orchestration.store import Arm
+from ...orchestration.record import Arm
 from ..markup import Child, Html, element, fragment, shortened
 from ..scales import shown
 from ..search import PAGE, SORTS, Row, Search

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...orchestration.analysis.movement import distance
+from ...orchestration.reading.analysis.movement import distance
 from ...orchestration.verdict import Outcome, Verdict
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric

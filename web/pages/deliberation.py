@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...orchestration.analysis import Flag
+from ...orchestration.reading.analysis import Flag
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric

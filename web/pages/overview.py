@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...orchestration.analysis import Census
-from ...orchestration.analysis.census import Share
-from ...orchestration.store import Arm
+from ...orchestration.reading.analysis import Census
+from ...orchestration.reading.analysis.census import Share
+from ...orchestration.record import Arm
 from ..markup import Child, Html, element, fragment, shortened
 from ..plots import bar, curve, flows, leanings
 from ..search import Row, Search

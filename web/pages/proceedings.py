@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...orchestration.analysis import convergence, influence, turning_points
-from ...orchestration.analysis.census import Flow
+from ...orchestration.reading.analysis import convergence, influence, turning_points
+from ...orchestration.reading.analysis.census import Flow
 from ...orchestration.transcript import Abstained, Cast, Decided, Entry, Ledger, Said
 from ...orchestration.verdict import Verdict
 from ...rubrics.rubric import Rubric

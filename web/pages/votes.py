@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...orchestration.analysis import Flag
-from ...orchestration.analysis.movement import Step, paths
+from ...orchestration.reading.analysis import Flag
+from ...orchestration.reading.analysis.movement import Step, paths
 from ...orchestration.verdict import Outcome, Verdict
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Value

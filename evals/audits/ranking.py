@@ -1,0 +1,138 @@
+"""Systems ranked by an arm and by people: the same order, and how sure is either?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from ..figures.ranks import ranks_figure
+from ..figures.section import Section
+from ..ratings.evidence import Evidence
+from ..statistics.ranks import FEW, SIDES, rank_agreement, ranking
+
+MEAN = "mean of attributes"
+
+
+def ranking_section(
+    evidence: Evidence, scores: Mapping[str, pd.DataFrame], *, seed: int, resamples: int
+) -> Section | None:
+    """Each arm's ranking of the systems that produced the outputs; None where fewer than two are named.
+
+    Args:
+        scores: By arm, `case`, `cluster`, `attribute`, `before`, `after`, `people`; composites are rows too.
+    """
+    systems = evidence.cases.dropna(subset=["system"]).drop_duplicates("case").set_index("case")["system"]
+    if systems.nunique() < 2:
+        return None
+    ranks, taus, notes = [], [], []
+    for arm, mine in scores.items():
+        for by, table in _qualities(evidence, arm, mine).items():
+            held = table.assign(system=table["case"].map(systems)).dropna(
+                subset=["system", "before", "people"]
+            )
+            if held["system"].nunique() < 2:
+                notes.append(f"{arm} and people scored {by!r} of fewer than two systems: not ranked")
+                continue
+            whole = ranking(held, seed=seed, resamples=resamples)
+            ranks.append(whole.assign(arm=arm, by=by))
+            taus.append(rank_agreement(held, seed=seed, resamples=resamples).assign(arm=arm, by=by))
+    if not ranks:
+        told = (
+            "The cases name systems, but no arm shares scores of two of them with people: nothing is ranked."
+        )
+        return Section("ranking", "Ranking of systems", (told,), notes=tuple(notes))
+    ranked, agreed = (pd.concat(each, ignore_index=True) for each in (ranks, taus))
+    few = ranked[ranked["n"] < FEW]
+    if len(few):
+        names = ", ".join(dict.fromkeys(few["system"]))
+        notes.append(f"fewer than {FEW} cases, so a rank without an interval: {names}")
+    first = ["arm", "by"]
+    return Section(
+        name="ranking",
+        title="Ranking of systems",
+        sentences=tuple(_sentences(ranked, agreed)),
+        tables={
+            "ranks": ranked[[*first, *(c for c in ranked if c not in first)]],
+            "agreement": agreed[[*first, *(c for c in agreed if c not in first)]],
+        },
+        figures={
+            "Rank of each system by people, by the arm as it is and calibrated, with the middle 95% of ranks over resamples; "
+            "hollow, too few cases to say.": ranks_figure(ranked)
+        },
+        methods=(
+            "Systems are ranked by the mean of each composite over their cases (where the rubric has none, of the mean of the "
+            "attributes that share a scale, good being high), on the cases that the arm and people scored. Tied means share the "
+            f"middle rank. Rank intervals are the middle 95% over {resamples} resamples of cases or their groups; a system absent from a "
+            "resample keeps its mean there. Kendall's tau-b is between the arm's and people's means of systems, with percentile "
+            "intervals; calibrated scores are out of fold.",
+        ),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _qualities(evidence: Evidence, arm: str, scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """What systems are ranked by: each composite, or the mean of the attributes that share a scale, high being good."""
+    rubric = evidence.rubrics.get(arm)
+    named = [name for name in (rubric.composites if rubric else ()) if name in set(scores["attribute"])]
+    if named:
+        return {name: scores[scores["attribute"] == name] for name in named}
+    asked = {
+        name: evidence.questions[name]
+        for name in dict.fromkeys(scores["attribute"])
+        if name in evidence.questions
+    }
+    ends = pd.Series({name: each.scale.ends for name, each in asked.items()}, dtype=object)
+    if ends.empty:
+        return {}
+    shared = ends[ends == ends.value_counts().index[0]].index
+    held = scores[scores["attribute"].isin(shared)].copy()
+    for name in shared:
+        if asked[name].better == "low":
+            low, high = map(float, asked[name].scale.ends)
+            held.loc[held["attribute"] == name, list(SIDES)] = (
+                low + high - held.loc[held["attribute"] == name, list(SIDES)]
+            )
+    whole = held.groupby("case")["attribute"].transform("nunique") == len(shared)
+    means = held[whole].groupby(["case", "cluster"], sort=False)[list(SIDES)].mean().reset_index()
+    return {MEAN if len(shared) > 1 else str(shared[0]): means}
+
+
+def _sentences(ranked: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
+    said = []
+    for (arm, by), mine in agreed.groupby(["arm", "by"], sort=False):
+        found = {str(row["side"]): row for row in mine.to_dict("records")}
+        held = ranked[(ranked["arm"] == arm) & (ranked["by"] == by)]
+        people = held[held["side"] == "people"]
+        sure = int((people["high"] - people["low"] <= 1).sum())
+        before, after = found["before"], found["after"]
+        calibrated = "" if pd.isna(after["tau"]) else f", {_told(after)} calibrated"
+        tied = int(held[held["side"] == "before"]["tied"].sum())
+        said.append(
+            f"{arm} ranks {before['systems']} systems by {by} with a Kendall's tau of {_told(before)} with people's ranking"
+            f"{calibrated}. {_top(held, str(arm))} By people's own scores {sure} of {len(people)} ranks are sure to within one place"
+            + (f"; {arm} ties {tied} of them." if tied else ".")
+            + (" So few systems allow few values of tau." if before["systems"] < 5 else "")
+        )
+    return said
+
+
+def _told(row: Mapping[Hashable, Any]) -> str:
+    if pd.isna(row["tau"]):
+        return f"(undefined: {row['note']})"
+    between = "" if pd.isna(row["low"]) else f" ({row['low']:.2f} to {row['high']:.2f})"
+    return f"{row['tau']:.2f}{between}"
+
+
+def _top(held: pd.DataFrame, arm: str) -> str:
+    best = {
+        side: [
+            system if n >= FEW else f"{system} ({n} case{'s' if n > 1 else ''})"
+            for system, n in mine[mine["rank"] == mine["rank"].min()][["system", "n"]].itertuples(index=False)
+        ]
+        for side, mine in held.groupby("side")
+    }
+    if best["before"] == best["people"]:
+        return f"Both put {' and '.join(best['people'])} first."
+    return f"People put {' and '.join(best['people'])} first, {arm} {' and '.join(best['before'])}."

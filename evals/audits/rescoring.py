@@ -1,0 +1,179 @@
+"""An arm beside a second panel of people: on cases that both scored, which comes nearer to the first panel?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..calibration.nearness import FLAT, MEASURES, grid, side
+from ..calibration.scored import composites
+from ..figures.section import Section
+from ..ratings.evidence import Evidence
+from ..ratings.sheet import OVERALL
+from ..statistics.bootstrap import Bootstrap, Coefficient, Statistic, over_cases
+from ..statistics.matrix import FloatArray
+
+Sign = Callable[[FloatArray], FloatArray]
+BETTER: Mapping[str, Sign] = {
+    "offset": lambda value: -np.abs(value),
+    "rmse": lambda value: -value,
+    "spearman": lambda value: value,
+    "kappa_quadratic": lambda value: value,
+}
+"""Each measure turned so that more is nearer to the first panel."""
+WORDS = {
+    "offset": "offset",
+    "rmse": "RMSE",
+    "spearman": "Spearman's rho",
+    "kappa_quadratic": "quadratic kappa",
+}
+COLUMNS = [
+    "arm",
+    "side",
+    "attribute",
+    "measure",
+    "of_arm",
+    "of_panel",
+    "advantage",
+    "low",
+    "high",
+    "p",
+    "win_rate",
+    "n",
+    "note",
+]
+
+
+def rescore_section(
+    evidence: Evidence, scores: Mapping[str, pd.DataFrame], *, seed: int, resamples: int
+) -> Section | None:
+    """Each arm against the second panel, before and after calibration; None where no second panel was named.
+
+    Args:
+        scores: By arm, `case`, `cluster`, `attribute`, `before`, `after`, `people`; composites are rows too.
+    """
+    if evidence.rescored.empty:
+        return None
+    names = sorted(set(evidence.rescored["rater"]))
+    title = "Against a panel that re-scored"
+    parts = [
+        against_panel(evidence, arm, mine, seed=seed, resamples=resamples) for arm, mine in scores.items()
+    ]
+    found = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+    silent = [arm for arm, part in zip(scores, parts, strict=True) if part.empty]
+    notes = [f"{arm} shares no case with people and the second panel: not compared" for arm in silent]
+    if found.empty:
+        told = f"The second panel ({', '.join(names)}) shares no scored case with an arm and the first: nothing is compared."
+        return Section("rescore", title, (told,), notes=tuple(notes))
+    return Section(
+        name="rescore",
+        title=title,
+        sentences=tuple(_sentence(str(arm), mine) for arm, mine in found.groupby("arm", sort=False)),
+        tables={"wins": found},
+        methods=(
+            f"The second panel is the median of {', '.join(names)}, who are not part of the reference. On the cases that it, the arm and "
+            "the first panel scored, arm and second panel are each held against the first; the win rate is the share of "
+            f"{resamples} resamples of cases or their groups in which the arm comes nearer (ties count half), the advantage is the arm's "
+            "measure minus the panel's, turned so that more is nearer (of offsets, their sizes). Calibrated scores are out of fold.",
+        ),
+        notes=tuple(notes),
+    )
+
+
+def against_panel(
+    evidence: Evidence, arm: str, scores: pd.DataFrame, *, seed: int, resamples: int
+) -> pd.DataFrame:
+    """One row for each side, attribute and measure: the arm's, the panel's, the advantage and the win rate."""
+    rows: list[dict[str, object]] = []
+    both = _with_panel(evidence, arm, scores)
+    for attribute, mine in _parts(evidence, both):
+        for who in ("before", "after"):
+            held = mine.dropna(subset=[who, "panel", "people"])
+            for measure in MEASURES if len(held) else ():
+                start = {"arm": arm, "side": who, "attribute": attribute, "measure": measure}
+                rows.append({**start, **_duel(held, who, measure, seed=seed, resamples=resamples)})
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _with_panel(evidence: Evidence, arm: str, scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores with the second panel's median beside them, of attributes and of composites."""
+    given = evidence.rescored.assign(panel=pd.to_numeric(evidence.rescored["value"], errors="coerce"))
+    panel = given.groupby(["case", "attribute"], sort=False)["panel"].median().reset_index().dropna()
+    wide = panel.assign(
+        cluster="", fold=0, before=panel["panel"], after=panel["panel"], people=panel["panel"]
+    )
+    derived = composites(wide.drop(columns="panel"), evidence.rubrics.get(arm)).rename(
+        columns={"people": "panel"}
+    )
+    columns = ["case", "attribute", "panel"]
+    return scores.merge(pd.concat([panel[columns], derived[columns]]), on=["case", "attribute"])
+
+
+def _parts(evidence: Evidence, both: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """All attributes that share the commonest scale, then each attribute and composite."""
+    if both.empty:
+        return []
+    ends = {
+        name: asked.scale.ends for name, asked in evidence.questions.items() if name in set(both["attribute"])
+    }
+    counted = pd.Series(list(ends.values()), dtype=object).value_counts()
+    shared = [name for name, each in ends.items() if each == counted.index[0]]
+    whole = [(OVERALL, both[both["attribute"].isin(shared)])]
+    return [*whole, *((str(name), mine) for name, mine in both.groupby("attribute", sort=False))]
+
+
+def _duel(held: pd.DataFrame, who: str, measure: str, *, seed: int, resamples: int) -> dict[str, object]:
+    rows, better = grid(held, (who, "panel")), BETTER[measure]
+
+    def of(number: int) -> Coefficient:
+        return lambda values: side(MEASURES[measure], values, number)
+
+    def advantage(values: FloatArray) -> Statistic:
+        arm, panel = of(0)(values), of(1)(values)
+        return lambda weights: better(arm(weights)) - better(panel(weights))
+
+    found, p = Bootstrap(np.random.default_rng(seed), resamples).tested(
+        advantage, rows, method=measure, otherwise=FLAT
+    )
+    statistic, frequency = over_cases(advantage, rows)
+    drawn = Bootstrap(np.random.default_rng(seed), resamples).draws(statistic, frequency)
+    usable = drawn[~np.isnan(drawn)]
+    wins = np.where(np.abs(usable) < 1e-12, 0.5, usable > 0)
+    whole = frequency[None, :].astype(float)
+    mine, theirs = (float(over_cases(of(number), rows)[0](whole)[0]) for number in (0, 1))
+    return {
+        "of_arm": mine,
+        "of_panel": theirs,
+        "advantage": found.value,
+        "low": found.low,
+        "high": found.high,
+        "p": p,
+        "win_rate": float(wins.mean()) if len(wins) and found.defined else np.nan,
+        "n": len(held),
+        "note": found.note,
+    }
+
+
+def _sentence(arm: str, found: pd.DataFrame) -> str:
+    whole = found[found["attribute"] == OVERALL]
+    rows = {(str(row["side"]), str(row["measure"])): row for row in whole.to_dict("records")}
+    cases = int(whole["n"].max())
+    told = []
+    for who, words in (("before", "as it is"), ("after", "calibrated")):
+        each = [_win(rows[who, measure], measure) for measure in MEASURES if (who, measure) in rows]
+        if each:
+            told.append(f"{words}, {', '.join(each)}")
+    return (
+        f"On the {cases} scores that {arm} and the second panel both gave, {arm} comes nearer to the first panel in this share of "
+        f"resamples: {'; '.join(told)}."
+    )
+
+
+def _win(row: Mapping[Hashable, Any], measure: str) -> str:
+    if pd.isna(row["win_rate"]):
+        return f"{WORDS[measure]} undefined"
+    clear = " (clearly)" if row["low"] > 0 else " (clearly not)" if row["high"] < 0 else ""
+    return f"{WORDS[measure]} {row['win_rate']:.0%}{clear}"

@@ -1,0 +1,95 @@
+"""What a calibration found, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from ..ratings.sheet import OVERALL
+from .crossing import Crossed
+from .learning import ENOUGH, enough
+
+
+def change_sentence(table: pd.DataFrame, arm: str) -> str:
+    """Offset and error of the arm before and after, and whether calibration helped."""
+    mine = table[(table["evaluator"] == arm) & (table["arm"] == arm) & (table["attribute"] == OVERALL)]
+    found = {str(row["measure"]): row for row in mine.to_dict("records")}
+    level, error = found["offset"], found["rmse"]
+    size = (
+        f"RMSE {error['before']:.2f} before and {error['after']:.2f} after (change {_between(error)}, "
+        f"n = {error['n']} scores)"
+    )
+    stands = f"{arm} stands {_apart(level['before'])} people before calibration and {_apart(level['after'])} them after"
+    if pd.isna(error["low"]):
+        return f"{stands}; {size}: too few cases to say whether that helped."
+    if error["high"] < 0:
+        return f"Calibration brings {arm} nearer to people: {size}. {stands}, out of fold."
+    if error["low"] > 0:
+        return (
+            f"Calibration takes {arm} further from people: {size}. Its scores were near theirs already, or the "
+            f"labels are too few; leave them as they are. {stands}, out of fold."
+        )
+    return f"Calibration does not change {arm}'s error demonstrably: {size}. {stands}, out of fold."
+
+
+def direct_sentence(arm: str, change: Mapping[Hashable, Any]) -> str:
+    """Whether it matters that the verdict, not each juror, is calibrated."""
+    told = f"RMSE {_between(change)}, n = {change['n']} scores"
+    if pd.isna(change["low"]):
+        return f"Whether {arm}'s verdict should be calibrated directly cannot be told: {change['note']}."
+    if change["high"] < 0:
+        return f"Calibrating {arm}'s verdict directly comes nearer than calibrating each juror: {told}."
+    if change["low"] > 0:
+        return f"Calibrating {arm}'s verdict directly comes less near than calibrating each juror: {told}."
+    return f"Calibrating {arm}'s verdict directly, not each juror, makes no demonstrable difference: {told}."
+
+
+def learning_sentence(arm: str, curve: pd.DataFrame) -> str:
+    """How many labelled cases are enough."""
+    few, most = enough(curve), int(curve["cases"].iloc[-1])
+    if len(curve) < 3:
+        return f"{most} labelled cases are too few to say how many would be enough for {arm}."
+    if few is None:
+        return f"{arm}'s error was still falling at {most} labelled cases, the most that a fold could learn from: label more."
+    return (
+        f"From {few} labelled cases on, {arm}'s calibrated error stays within {ENOUGH:.0%} of that with {most}, the most "
+        "that a fold could learn from."
+    )
+
+
+def methods(crossed: Mapping[str, Crossed], *, seed: int) -> tuple[str, ...]:
+    """The choices made, for the methods paragraph."""
+    if not crossed:
+        return ()
+    first = next(iter(crossed.values()))
+    folds = sorted({each.folds for each in crossed.values()})
+    return (
+        f"Scores were calibrated to the median of people by {first.calibrator.method} curves, one for each juror and attribute "
+        "(repeats of a judge share one), straight between training scores and clipped to the scale; the jury's calibrated score "
+        "is the mean of its calibrated jurors, where a verdict was reached. Composites follow from calibrated attributes.",
+        f"Figures are out of fold ({' or '.join(map(str, folds))} folds, seed {seed}); cases of one group share a fold, so that no "
+        "case is scored by curves that saw it or its group. 'Before' is the verdict as the jury counted it. Spearman's rho is of ranks "
+        "within folds, before and after: each fold has curves of its own, which would part equal scores. Kappa with quadratic "
+        "weights takes scores as they are, unrounded.",
+        "Intervals resample the out-of-fold scores, not the fitting; where scores are calibrated already, fitting adds "
+        "error, and the change in RMSE is a little above zero in truth.",
+    )
+
+
+def _between(row: Mapping[Hashable, Any]) -> str:
+    """A change with its interval, to a third place where the second would say nothing."""
+    places = 2 if abs(row["change"]) >= 0.1 else 3
+    change, low, high = (
+        f"{round(row[name], places) + 0.0:+.{places}f}" for name in ("change", "low", "high")
+    )
+    return f"{change}, 95% interval {low} to {high}"
+
+
+def _apart(offset: float) -> str:
+    if pd.isna(offset):
+        return "an unknown distance from"
+    if abs(offset) < 0.005:
+        return "level with"
+    return f"{abs(offset):.2f} {'above' if offset > 0 else 'below'}"

@@ -1,0 +1,1 @@
+"""Arms against people: contrasts, effects, methods."""

@@ -1,0 +1,303 @@
+"""Arms against people: who comes nearer, by how much, and whether the difference can be told from chance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ...orchestration.record import Store
+from ...rubrics.errors import VenireError
+from ..agreement.against_people import coefficients, nothing
+from ..agreement.coefficients import cells
+from ..audits import Severity
+from ..figures.section import Section
+from ..metrics.meaning import likeness
+from ..ratings.evidence import Evidence, gather
+from ..ratings.people import load_ratings
+from ..ratings.sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, pairs, snapped
+from ..statistics.bootstrap import Bootstrap
+from ..statistics.correlation import spearman
+from ..statistics.estimate import Estimate
+from ..statistics.kappa import cohen_kappa
+from ..statistics.signed_rank import differences, wilcoxon_signed_rank
+from .analyses import sections
+from .contrasts import contrasts, sentences
+from .effects import effects
+from .methods import methods
+from .panels import panels
+
+Found = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Each arm against the median of the people who rated the same cases, as tables."""
+
+    agreement: Found
+    """By arm, attribute (`overall` pools those that share a scale) and coefficient."""
+    kinds: Mapping[str, str]
+    """By arm: jury, single judge, person, floor or text overlap."""
+    signed_ranks: pd.DataFrame
+    """By arm and attribute: Wilcoxon's test, the median difference from people and its quartiles."""
+    differences: pd.DataFrame
+    """For each two arms, what `contrasts` finds."""
+    panels: pd.DataFrame
+    effects: pd.DataFrame
+    costs: pd.DataFrame
+    stops: pd.DataFrame
+    confusion: pd.DataFrame
+    """By arm and attribute: how often the arm gave `arm_value` where people gave `people_value`."""
+    gaps: pd.DataFrame
+    """By arm and attribute: how often the arm stood how far above people."""
+    pairs: pd.DataFrame
+    """Quadratic kappa of every two raters, on the attributes that `overall` pools."""
+    methods: tuple[str, ...]
+    """Every choice made, as sentences for a paper."""
+    notes: tuple[str, ...]
+    """What could not be done, and why."""
+    sections: tuple[Section, ...] = ()
+    """Severe errors, triage, and whatever else was looked into; each with sentences, tables and figures."""
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """`agreement` as one row for each arm, attribute and coefficient, with the band its value falls in."""
+        rows = [
+            {
+                "arm": arm,
+                "kind": self.kinds[arm],
+                "attribute": attribute,
+                "coefficient": name,
+                **cells(name, each),
+            }
+            for arm, attributes in self.agreement.items()
+            for attribute, found in attributes.items()
+            for name, each in found.items()
+        ]
+        return pd.DataFrame(rows)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Every table by name, as the CSV files hold them; those of a section start with its name."""
+        return self.main_tables | {
+            f"{section.name}_{name}": table
+            for section in self.sections
+            for name, table in section.tables.items()
+        }
+
+    @property
+    def main_tables(self) -> dict[str, pd.DataFrame]:
+        """The tables of the comparison itself, by name."""
+        return {
+            "agreement": self.table,
+            "differences": self.differences,
+            "signed_ranks": self.signed_ranks,
+            "panels": self.panels,
+            "effects": self.effects,
+            "costs": self.costs,
+            "stops": self.stops,
+            "confusion": self.confusion,
+            "gaps": self.gaps,
+            "pairs": self.pairs,
+        }
+
+    def sentences(self) -> list[str]:
+        """What the paired differences allow to be said, and what they do not."""
+        return sentences(self.differences)
+
+
+def compare(
+    run: Store | Path | str,
+    human: pd.DataFrame | Path | str,
+    *,
+    wide: bool = False,
+    seed: int = 0,
+    resamples: int = 1000,
+    severity: Severity | None = None,
+    families: Mapping[str, str] | None = None,
+    rescore: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """The arms of `run` against the ratings in `human`; resamples cases or their groups, never ratings.
+
+    Args:
+        severity: What counts as harmful, and by what margin it is called safe.
+        families: Names or patterns of models and systems with the provider of each, before those that are known.
+        rescore: Raters who are a second panel: held against the others, and no part of the reference.
+        progress: Told how many tokens of the cases' texts MiniLM has read, of how many.
+    """
+    ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human, wide=wide)
+    store = run if isinstance(run, Store) else Store.read(run)
+    try:
+        alike = partial(likeness, progress=progress)
+        evidence = gather(store, ratings, rescore=rescore, meaning=alike)
+    finally:
+        if store is not run:
+            store.release()
+    return compare_evidence(evidence, seed=seed, resamples=resamples, severity=severity, families=families)
+
+
+def compare_evidence(
+    evidence: Evidence,
+    *,
+    seed: int = 0,
+    resamples: int = 1000,
+    severity: Severity | None = None,
+    families: Mapping[str, str] | None = None,
+) -> Comparison:
+    """`compare`, of what was read from the run and the ratings."""
+    keys = ["case", "attribute"]
+    if evidence.arms[keys].astype(str).merge(evidence.people[keys].astype(str), on=keys).empty:
+        raise VenireError(
+            "the run and the ratings have no case and attribute in common",
+            remedy="check that the ratings use the run's case ids and the rubric's attribute names",
+        )
+    sheet = lay_out(evidence)
+    draws = {"seed": seed, "resamples": resamples}
+    seated, alone = panels(sheet, **draws)
+    moved, told = effects(sheet, evidence.cases)
+    parts = sections(evidence, severity=severity, families=families, **draws)
+    kinds = {
+        **{arm: evidence.kinds[arm] for arm in sheet.arms},
+        **(dict.fromkeys(sheet.people, "person") if len(sheet.people) > 1 else {}),
+        CONSTANT: "floor",
+        **dict.fromkeys(sheet.overlap.columns, "text overlap"),
+    }
+    return Comparison(
+        agreement={arm: _against_people(sheet, arm, kind, **draws) for arm, kind in kinds.items()},
+        kinds=kinds,
+        signed_ranks=_signed_ranks(sheet),
+        differences=contrasts(sheet, **draws),
+        panels=seated,
+        effects=moved,
+        costs=evidence.costs,
+        stops=evidence.stops,
+        confusion=_confusion(sheet),
+        gaps=_gaps(sheet),
+        pairs=_pairs(sheet),
+        methods=(*methods(sheet, **draws), *(sentence for part in parts for sentence in part.methods)),
+        notes=(*evidence.notes, *filter(None, [alone]), *dict.fromkeys(told)),
+        sections=parts,
+    )
+
+
+def _against_people(
+    sheet: Sheet, arm: str, kind: str, *, seed: int, resamples: int
+) -> dict[str, dict[str, Estimate]]:
+    found = {}
+    for attribute in (OVERALL, *sheet.questions):
+        rows, asked = sheet.of(attribute), sheet.scale_question(attribute)
+        if asked is None or rows.empty:
+            found[attribute] = nothing("nobody rated it")
+        elif kind == "text overlap":
+            found[attribute] = _by_overlap(sheet, arm, rows, attribute, seed=seed, resamples=resamples)
+        else:
+            people = sheet.reference(rows, without=arm if kind == "person" else None)
+            table = pairs(rows, rows[arm], people)
+            found[attribute] = coefficients(table, asked.scale, seed=seed, resamples=resamples)
+    return found
+
+
+def _by_overlap(
+    sheet: Sheet, arm: str, rows: pd.DataFrame, attribute: str, *, seed: int, resamples: int
+) -> dict[str, Estimate]:
+    """Overlap gives an order and no scores: of cases by an attribute, or by the mean of all, good being high."""
+    found = nothing("text overlap gives an order, not scores on the scale")
+    people = pd.to_numeric(sheet.reference(rows), errors="coerce")
+    if attribute == OVERALL:
+        asked = [sheet.questions[name] for name in rows["attribute"]]
+        turned = [sum(map(float, q.scale.ends)) if q.better == "low" else np.nan for q in asked]
+        people = people.where(np.isnan(turned), np.asarray(turned) - people)
+        mean = people.groupby(rows["case"]).mean()
+        rows = rows.drop_duplicates("case").set_index("case", drop=False)
+        people = mean.reindex(rows.index)
+    overlap = rows["case"].map(sheet.overlap[arm])
+    table = pairs(rows, overlap, people)
+    boot = Bootstrap(np.random.default_rng(seed), resamples, by="cluster")
+    if table.empty:
+        return nothing("no case has both a reference text and people's scores")
+    return found | {"spearman": spearman(table, bootstrap=boot, raters=(ARM, PEOPLE))}
+
+
+def _numeric(sheet: Sheet) -> list[tuple[str, str, pd.DataFrame]]:
+    """Each arm of the run with each attribute that holds numbers, and their pairs with people."""
+    found = []
+    for arm in (*sheet.arms, CONSTANT):
+        for attribute in (OVERALL, *sheet.questions):
+            rows, asked = sheet.of(attribute), sheet.scale_question(attribute)
+            if asked is not None and asked.scale.numeric:
+                table = pairs(rows, rows[arm], sheet.reference(rows))
+                found.append((arm, attribute, table.astype({"value": float})))
+    return found
+
+
+def _signed_ranks(sheet: Sheet) -> pd.DataFrame:
+    columns = ["arm", "attribute", "median", "q1", "q3", "statistic", "p", "n", "note"]
+    rows: list[tuple[object, ...]] = []
+    for arm, attribute, table in _numeric(sheet):
+        if table.empty:
+            rows.append(
+                (arm, attribute, *[np.nan] * 5, 0, "no case has both the arm's score and one of people")
+            )
+            continue
+        found = wilcoxon_signed_rank(table, raters=(ARM, PEOPLE))
+        tested = (found.median.value, *found.quartiles, found.statistic, found.p)
+        rows.append((arm, attribute, *tested, found.n, found.note))
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _gaps(sheet: Sheet) -> pd.DataFrame:
+    parts = [
+        differences(table, raters=(ARM, PEOPLE)).assign(arm=arm, attribute=attribute)
+        for arm, attribute, table in _numeric(sheet)
+        if len(table)
+    ]
+    columns = ["arm", "attribute", "difference", "count", "share"]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+
+
+def _confusion(sheet: Sheet) -> pd.DataFrame:
+    """Counts of legal values; a score between two values counts as the nearest."""
+    parts = []
+    for arm, attribute, table in _numeric(sheet):
+        asked = sheet.scale_question(attribute)
+        if asked is None or not asked.scale.values or table.empty:
+            continue
+        legal = [float(value) for value in asked.scale.values]
+        half = len(table) // 2
+        values = snapped(table["value"].to_numpy(float), legal)
+        met = Counter(zip(values[:half].tolist(), values[half:].tolist(), strict=True))
+        parts += [(arm, attribute, mine, theirs, met[mine, theirs]) for mine in legal for theirs in legal]
+    columns = ["arm", "attribute", "arm_value", "people_value", "count"]
+    return pd.DataFrame(parts, columns=columns)
+
+
+def _pairs(sheet: Sheet) -> pd.DataFrame:
+    rows = sheet.of(OVERALL)
+    found = []
+    for first, second in combinations((*sheet.people, *sheet.arms), 2):
+        table = pairs(
+            rows, pd.to_numeric(rows[first], errors="coerce"), pd.to_numeric(rows[second], errors="coerce")
+        )
+        boot = Bootstrap(np.random.default_rng(0), 1, by="cluster")
+        kappa = (
+            cohen_kappa(table, weighting="quadratic", bootstrap=boot, raters=(ARM, PEOPLE))
+            if len(table)
+            else None
+        )
+        found.append(
+            {
+                "first": first,
+                "second": second,
+                "kappa_quadratic": kappa.value if kappa else np.nan,
+                "n": len(table) // 2,
+                "note": kappa.note if kappa and not kappa.defined else "" if kappa else "no score in common",
+            }
+        )
+    return pd.DataFrame(found, columns=["first", "second", "kappa_quadratic", "n", "note"])

@@ -1,0 +1,54 @@
+"""The forest plot: every arm's agreement with people, attribute by attribute, with its interval."""
+
+from __future__ import annotations
+
+import math
+
+from ..comparison.comparison import Comparison
+from ..pages.frame import told
+from .drawing import COLOURS, Axis, Block, clipped, line, short, stacked, text, whisker, wide
+
+ROW = 20
+
+
+def forest(comparison: Comparison, coefficient: str = "icc3k", title: str = "ICC(3,k) with people") -> str:
+    """Attributes as blocks, arms as rows; an arm without a value is named and left blank.
+
+    The axis stands above and below, for a figure that goes on over several pages.
+    """
+    arms = [arm for arm, kind in comparison.kinds.items() if kind != "text overlap"]
+    attributes = list(comparison.agreement[arms[0]])
+    found = {(a, b): comparison.agreement[b][a][coefficient] for a in attributes for b in arms}
+    lows = [e.low if not math.isnan(e.low) else e.value for e in found.values() if e.defined]
+    left = wide(map(clipped, arms)) + 12
+    low = max(-1.0, math.floor(min([0.0, *lows]) * 4) / 4)
+    axis = Axis(low, 1.0, left, left + 520)
+    blocks = []
+    for place, attribute in enumerate(attributes):
+        y = 60.0 if place == 0 else 14.0
+        height = y + len(arms) * ROW + 14
+        parts = [text(8, y, attribute, bold=True)]
+        for tick in axis.ticks(8):
+            parts.append(line(axis.at(tick), y - 14, axis.at(tick), height, faint=tick != 0))
+        if place == 0:
+            parts += [text(axis.start, 16, title, bold=True), *_numbers(axis, 38)]
+        for number, arm in enumerate(arms):
+            y += ROW
+            each = found[attribute, arm]
+            parts.append(text(left - 12, y + 4, clipped(arm), anchor="end", soft=not each.defined))
+            if each.defined:
+                colour = COLOURS[number % len(COLOURS)]
+                parts += whisker(axis, y, each.value, each.low, each.high, colour)
+                ends = "" if math.isnan(each.low) else f" [{told(each.low, 2)}, {told(each.high, 2)}]"
+                parts.append(text(axis.end + 14, y + 4, told(each.value, 2) + ends, soft=True))
+            else:
+                parts.append(text(axis.end + 14, y + 4, "undefined", soft=True))
+        if attribute == attributes[-1]:
+            parts += _numbers(axis, height + 16)
+            height += 24
+        blocks.append(Block(height, parts))
+    return stacked(axis.end + 150, title, blocks)
+
+
+def _numbers(axis: Axis, y: float) -> list[str]:
+    return [text(axis.at(tick), y, short(tick), anchor="middle", soft=True) for tick in axis.ticks(8)]

@@ -1,0 +1,46 @@
+"""A study of compositions on disk and as JSON, and the figures it has something to draw for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..figures.contributions import contributions
+from ..figures.growth import growth
+from ..figures.pareto import pareto
+from ..selection import Composition
+from .composition_page import composition_page
+from .folder import write_folder
+from .tables import records
+
+__all__ = ["composition_json", "composition_page", "figures", "write_composition"]
+
+
+def figures(composition: Composition) -> dict[str, str]:
+    """Every figure that there is something to draw for, as SVG."""
+    drawn = {"frontier": pareto(composition)}
+    if len(composition.jurors):
+        drawn["contributions"] = contributions(composition)
+    if len(composition.growth):
+        drawn["growth"] = growth(composition)
+    return drawn
+
+
+def composition_json(composition: Composition) -> dict[str, Any]:
+    """What other programs read; NaN is null."""
+    return {
+        "recommended": composition.recommended,
+        "advice": composition.sentences(),
+        "measure": composition.measure,
+        "unit": composition.unit,
+        "tables": {name: records(table) for name, table in composition.tables.items()},
+        "methods": list(composition.methods),
+        "notes": list(composition.notes),
+    }
+
+
+def write_composition(composition: Composition, folder: Path) -> Path:
+    """Write `report.html`, `report.json`, `tables/*.csv` and `figures/*.svg`; the page's path."""
+    drawn = figures(composition)
+    page = composition_page(composition, drawn)
+    return write_folder(folder, page, composition_json(composition), composition.tables, drawn)

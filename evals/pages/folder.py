@@ -1,0 +1,42 @@
+"""A report on disk: the page, its figures, its tables and the JSON, in one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ...orchestration.record.whole_file import written_whole
+from .png import png
+
+
+def write_folder(
+    folder: Path,
+    page: str,
+    document: Mapping[str, Any],
+    tables: Mapping[str, pd.DataFrame],
+    figures: Mapping[str, str],
+    *,
+    name: str = "report",
+    pictures: bool = False,
+) -> Path:
+    """Write `report.html`, the document as `NAME.json`, `tables/*.csv` and `figures/*.svg`; the page's path.
+
+    With `pictures`, also `figures/*.png`.
+    """
+    listed, drawn = folder / "tables", folder / "figures"
+    for part in (listed, drawn):
+        part.mkdir(parents=True, exist_ok=True)
+    for title, table in tables.items():
+        table.to_csv(listed / f"{title}.csv", index=False)
+    for title, svg in figures.items():
+        written_whole(drawn / f"{title}.svg", svg)
+        if pictures:
+            (drawn / f"{title}.png").write_bytes(png(svg))
+    written_whole(folder / f"{name}.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
+    written = folder / "report.html"
+    written_whole(written, page)
+    return written

@@ -1,0 +1,45 @@
+"""Human ratings as one long table."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from ...rubrics.ratings import read_ratings
+
+BLANK = "blank"
+"""The key of `DataFrame.attrs` under which blank values are counted."""
+
+
+def load_ratings(path: str | Path, *, wide: bool = False) -> pd.DataFrame:
+    """The ratings in `path`: columns `case`, `rater`, `attribute`, `value` and, where given, `round`, `rationale`.
+
+    `value` holds numbers for an attribute whose every value is one, otherwise text. Ratings without a value
+    are left out and counted in `attrs["blank"]`.
+
+    Raises:
+        InvalidFile: Whatever is wrong with the file, with the line where it is wrong.
+    """
+    ratings = list(read_ratings(Path(path), wide=wide))
+    kept = [rating for rating in ratings if rating.value is not None]
+    table = pd.DataFrame(
+        {
+            name: [getattr(rating, name) for rating in kept]
+            for name in ("case", "rater", "attribute", "value")
+        },
+        dtype=object,
+    )
+    words = {rating.attribute for rating in kept if isinstance(rating.value, str)}
+    if words:
+        table["value"] = [_word(r.value) if r.attribute in words else r.value for r in kept]
+    else:
+        table["value"] = table["value"].astype(float)
+    for name in ("round", "rationale"):
+        given = [getattr(rating, name) for rating in kept]
+        if any(value is not None for value in given):
+            table[name] = pd.Series(given, dtype=object)
+    table.attrs[BLANK] = len(ratings) - len(kept)
+    return table
+
+
+def _word(value: float | str | None) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

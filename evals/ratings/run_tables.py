@@ -1,0 +1,113 @@
+"""A run as tables: what each arm gave each attribute of each case, what that cost, and why it stopped."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pandas as pd
+
+from ...orchestration.reading.export import verdicts
+from ...orchestration.record import Arm, Store
+from ...orchestration.verdict import Verdict
+from ...rubrics.scale import NOT_APPLICABLE
+
+VALUES = ("case", "rater", "attribute", "value")
+_COSTS = ("cases", "calls", "tokens", "usd", "seconds", "abstentions", "hung", "not_applicable")
+
+
+class Collector(Protocol):
+    """Takes from each deliberation what one table needs of it, and keeps no transcript."""
+
+    def add(self, arm: Arm, verdict: Verdict) -> None: ...
+
+    def table(self) -> pd.DataFrame: ...
+
+
+def arm_tables(store: Store, *collectors: Collector) -> list[pd.DataFrame]:
+    """The table of each collector. Every deliberation is read once, and counted once, for all of them."""
+    for arm, verdict in verdicts(store):
+        for collector in collectors:
+            collector.add(arm, verdict)
+    return [collector.table() for collector in collectors]
+
+
+class ArmRatings:
+    """One row for each outcome that was reached, the arm's name as the rater. What is hung has no row."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[object, ...]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        self._rows += [
+            (verdict.case, arm.name, name, outcome.value)
+            for name, outcome in verdict.outcomes.items()
+            if outcome.status == "reached"
+        ]
+
+    def table(self) -> pd.DataFrame:
+        return pd.DataFrame(self._rows, columns=list(VALUES))
+
+
+class JurorRatings:
+    """One row for each vote that stands when an arm is counted: a judge's repeats are jurors of their own.
+
+    Columns: `arm`, `case`, `juror`, `seat` (whose vote or repeat it is), `model`, `attribute`, `value`.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[object, ...]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        models = {seat.name: seat.model or "" for seat in arm.jury.seats}
+        for attribute, votes in verdict.transcript.standing().items():
+            for juror, held in votes.items():
+                if held.vote.value == NOT_APPLICABLE:
+                    continue
+                seat = juror if juror in models else juror.rsplit("#", 1)[0]
+                who = (arm.name, verdict.case, juror, seat, models.get(seat, ""))
+                self._rows.append((*who, attribute, held.vote.value))
+
+    def table(self) -> pd.DataFrame:
+        columns = ["arm", "case", "juror", "seat", "model", "attribute", "value"]
+        return pd.DataFrame(self._rows, columns=columns)
+
+
+class ArmCosts:
+    """One row for each arm: cases, calls, tokens, dollars (NaN where a price is unknown), seconds, failures."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, float]] = {}
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        transcript = verdict.transcript
+        row = self._rows.setdefault(arm.name, dict.fromkeys(_COSTS, 0))
+        row["cases"] += 1
+        row["calls"] += transcript.calls
+        row["tokens"] += transcript.usage.total
+        row["usd"] += float("nan") if transcript.usd is None else transcript.usd
+        row["seconds"] += transcript.seconds
+        row["abstentions"] += len(transcript.abstentions)
+        for outcome in verdict.outcomes.values():
+            if outcome.status != "reached":
+                row[outcome.status] += 1
+
+    def table(self) -> pd.DataFrame:
+        rows = [{"arm": arm, **row} for arm, row in self._rows.items()]
+        found = pd.DataFrame(rows, columns=["arm", *_COSTS])
+        return found.assign(
+            usd_per_case=found["usd"] / found["cases"], seconds_per_case=found["seconds"] / found["cases"]
+        )
+
+
+class ArmStops:
+    """How often each arm stopped for which reason: `arm`, `reason`, `limit`, `cases`."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, str, str]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        self._rows.append((arm.name, verdict.stop.reason, verdict.stop.limit or ""))
+
+    def table(self) -> pd.DataFrame:
+        found = pd.DataFrame(self._rows, columns=["arm", "reason", "limit"])
+        return found.groupby(["arm", "reason", "limit"], sort=False).size().rename("cases").reset_index()

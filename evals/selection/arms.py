@@ -1,0 +1,138 @@
+"""Arms that really sat: which to use, by the same rules as for juries made of recorded jurors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pandas as pd
+
+from ...rubrics.errors import VenireError
+from ..ratings.folds import Fold, held_rows, split, widening
+from ..ratings.reference import KEYS, need
+from ..statistics.bootstrap import Bootstrap
+from ..statistics.matrix import IntArray
+from .advice import Grounds, advice, recommended
+from .contest import Contest, Entrant, answers, chosen, frontier, noise, tiers_of
+from .counts import mean_credit
+from .found import Composition
+from .methods import arm_methods
+from .pool import PRICED, clusters_of
+from .power import pairs_power, typical
+
+JURY, SINGLE = "jury", "single judge"
+UNPRICED = "(no cost was given: a single judge counts 1, a jury 2)"
+
+
+def weigh(
+    arms: pd.DataFrame,
+    *,
+    test: Collection[str] | None = None,
+    folds: int = 5,
+    rounds: int = 3,
+    seed: int = 0,
+    resamples: int = 1000,
+    unit: str | None = None,
+) -> Composition:
+    """Which arm to use.
+
+    Args:
+        arms: One row for each arm, case and attribute: `arm`, `kind` (jury or single judge), `case`, `attribute`,
+            `credit` (0 to 1; NaN is left out), and as far as known `cost` (and its `unit`) and
+            `seconds` of a case, `group`, `answered`.
+        test: The cases to score on; the others choose. Without it each case is held out in turn.
+        unit: What `cost` counts, where the table has no column `unit`.
+    """
+    need(arms, ("arm", "kind", "case", "attribute", "credit"), "the arms")
+    given = arms.astype({"arm": str, "case": str, "attribute": str})
+    wide = given.pivot(index=KEYS, columns="arm", values="credit")[list(dict.fromkeys(given["arm"]))]
+    if wide.notna().sum().min() == 0:
+        idle = [str(name) for name in wide.columns[wide.notna().sum() == 0]]
+        raise VenireError(
+            f"nothing that {idle[0]} answered was rated by people",
+            remedy="leave the arm out, or rate its cases",
+        )
+    cases = wide.index.to_frame(index=False)["case"]
+    cluster = clusters_of(cases, given)
+    parts = split(cases, cluster, test, number=folds, rounds=rounds, rng=np.random.default_rng(seed))
+    facts = given.drop_duplicates("arm").set_index("arm")
+    cost, counted = _costs(facts, unit)
+    contest = _contest(wide, given, facts, cost, parts, cluster)
+
+    def boot() -> Bootstrap:
+        return Bootstrap(np.random.default_rng(seed), resamples)
+
+    table = frontier(contest, boot())
+    against = noise(contest, boot())
+    said = answers(contest, boot())
+    best = str(table.sort_values("score", ascending=False)["arm"].iloc[0])
+    earned = {arm.name: arm.credits for arm in contest.entrants}
+    pairs = {} if contest.jury is None or contest.single is None else {("the best jury", "the best single judge"): contest.jury - contest.single}  # fmt: skip
+    others = {(best, name): earned[best] - credits for name, credits in earned.items() if name != best}
+    power = pd.concat(
+        [
+            pairs_power(pairs, contest.cluster, widening=contest.widening),
+            pairs_power(others, contest.cluster),
+        ],
+        ignore_index=True,
+    )
+    usual = typical(np.column_stack(list(earned.values())), contest.cluster)
+    empty = pd.DataFrame()
+    return Composition(
+        advice=advice(Grounds(said, table, against, power, counted, empty, empty, empty, empty)),
+        recommended=recommended(against),
+        answers=said,
+        frontier=table,
+        noise=against,
+        power=power,
+        unit=counted,
+        methods=arm_methods(wide.shape, parts, cluster, test is not None, seed, resamples, usual),
+    )
+
+
+def _costs(facts: pd.DataFrame, unit: str | None) -> tuple[pd.Series, str]:
+    if "cost" in facts and facts["cost"].notna().all():
+        told = str(facts["unit"].iloc[0]) if "unit" in facts else PRICED
+        return facts["cost"].astype(float), unit or told
+    return pd.Series(np.where(facts["kind"] == JURY, 2.0, 1.0), facts.index), UNPRICED
+
+
+def _contest(
+    wide: pd.DataFrame,
+    given: pd.DataFrame,
+    facts: pd.DataFrame,
+    cost: pd.Series,
+    parts: Sequence[Fold],
+    cluster: IntArray,
+) -> Contest:
+    credits = wide.to_numpy(float)
+    rows = held_rows(parts)
+    kinds = np.array([facts.loc[name, "kind"] for name in wide.columns])
+    answered = given.groupby("arm")["answered"].mean() if "answered" in given else wide.notna().mean()
+    seconds = facts["seconds"] if "seconds" in facts else pd.Series(np.nan, facts.index)
+    entrants = tuple(
+        Entrant(
+            name=str(name),
+            kind=str(kind),
+            credits=credits[rows, at],
+            cost=float(cost[name]),
+            seconds=float(seconds[name]),
+            answered=float(answered[name]),
+        )
+        for at, (name, kind) in enumerate(zip(wide.columns, kinds, strict=True))
+    )
+    chosen_on = np.unique(np.concatenate([fold.chosen_on for fold in parts]))
+    naive = mean_credit(credits[chosen_on].T)
+    return Contest(
+        entrants=entrants,
+        cluster=cluster[rows],
+        tiers=tuple(
+            tiers_of([arm.name for arm in entrants], cost[wide.columns].to_numpy(float), credits, parts)
+        ),
+        best=chosen(credits, parts),
+        jury=chosen(credits[:, kinds == JURY], parts) if (kinds == JURY).any() else None,
+        single=chosen(credits[:, kinds == SINGLE], parts) if (kinds == SINGLE).any() else None,
+        chosen_on=len(chosen_on),
+        widening=widening(parts),
+        naive={str(kind): float(np.nanmax(naive[kinds == kind])) for kind in set(kinds)},
+    )

@@ -1,0 +1,201 @@
+"""Arms side by side on the same held-out questions: what they earn, what they cost, and which differ from the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..ratings.folds import Fold, gathered
+from ..statistics.bootstrap import Bootstrap
+from ..statistics.estimate import Estimate
+from ..statistics.matrix import FloatArray, IntArray
+from .counts import mean_credit
+from .paired import mean_of, tested_mean, widened
+
+LEVEL = 0.05
+"""Below this p a difference is taken for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """An arm that could be used."""
+
+    name: str
+    kind: str
+    """jury or single judge."""
+    credits: FloatArray
+    """On held-out questions; NaN where it gave no answer and that is left out."""
+    cost: float
+    """Of one case."""
+    seconds: float = np.nan
+    size: int = 1
+    jurors: str = ""
+    answered: float = np.nan
+    chosen: bool = False
+    """Whether its members were chosen on other cases, fold by fold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """Arms of one price: the one that agrees best, and what choosing it on other cases earned on these."""
+
+    arm: str
+    arms: int
+    cost: float
+    credits: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """The arms, and what choosing among them on other cases earned on these."""
+
+    entrants: tuple[Entrant, ...]
+    tiers: tuple[Tier, ...]
+    """Cheapest first."""
+    cluster: IntArray
+    best: FloatArray
+    """Credits of whichever arm the other cases preferred."""
+    jury: FloatArray | None
+    """Of the jury that they preferred; None where no jury entered."""
+    single: FloatArray | None
+    naive: dict[str, float]
+    """By kind: what the best of it earns on the very cases that it was chosen on."""
+    chosen_on: int
+    """How many questions those have."""
+    widening: float
+    """How much wider intervals are made for what was chosen in folds."""
+
+    def mean(self, credits: FloatArray, bootstrap: Bootstrap, *, method: str) -> tuple[Estimate, float]:
+        """The mean of what was chosen, or of a difference from it, with its p."""
+        return widened(*tested_mean(credits, self.cluster, bootstrap, method=method), self.widening)
+
+
+def frontier(contest: Contest, bootstrap: Bootstrap) -> pd.DataFrame:
+    """One row an arm, cheapest first; on the `front` are those that no other arm beats in both score and cost."""
+    rows = []
+    for arm in contest.entrants:
+        found = (
+            contest.mean(arm.credits, bootstrap, method="agreement")[0]
+            if arm.chosen
+            else mean_of(arm.credits, contest.cluster, bootstrap, method="agreement")
+        )
+        rows.append(
+            {
+                "arm": arm.name,
+                "kind": arm.kind,
+                "size": arm.size,
+                "score": found.value,
+                "low": found.low,
+                "high": found.high,
+                "answered": arm.answered,
+                "cost": arm.cost,
+                "seconds": arm.seconds,
+                "jurors": arm.jurors,
+                "n": found.n,
+            }
+        )
+    table = pd.DataFrame(rows)
+    table.insert(2, "front", pareto(table["score"].to_numpy(float), table["cost"].to_numpy(float)))
+    return table.sort_values(["cost", "score"], ascending=[True, False], ignore_index=True)
+
+
+def pareto(score: FloatArray, *costs: FloatArray) -> npt.NDArray[np.bool_]:
+    """Whether nobody is as good in everything and better in something; without a score or a cost, no place on it."""
+    goods = np.column_stack([score, *(-cost for cost in costs)])
+    known = np.asarray(~np.isnan(goods).any(axis=1))
+    at_least = (goods[:, None, :] >= goods[None, :, :]).all(axis=2)
+    above = (goods[:, None, :] > goods[None, :, :]).any(axis=2)
+    return np.asarray(known & ~(at_least & above & known[:, None]).any(axis=0), dtype=bool)
+
+
+def noise(contest: Contest, bootstrap: Bootstrap) -> pd.DataFrame:
+    """The best of all minus the best of each price, both chosen on other cases; cheapest first.
+
+    `within` says that the best is not demonstrably better. Read from the top and stopped at the first arm within
+    noise, the p-values need no correction: an arm as good as the best is passed over at most once in twenty.
+    """
+    rows = []
+    for tier in contest.tiers:
+        found, p = contest.mean(contest.best - tier.credits, bootstrap, method="best minus arm, paired")
+        worse = found.value > 0 and p < LEVEL
+        rows.append(
+            {
+                "arm": tier.arm,
+                "arms": tier.arms,
+                "cost": tier.cost,
+                **cells(found),
+                "p": p,
+                "within": not worse,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def tiers_of(
+    names: Sequence[str], cost: FloatArray, credits: FloatArray, parts: Sequence[Fold]
+) -> list[Tier]:
+    """One tier for each price, cheapest first; `credits` has one column an arm, one row a question."""
+    found = []
+    for price in np.unique(cost):
+        among = cost == price
+        overall = mean_credit(credits[:, among].T)
+        best = np.flatnonzero(among)[np.nanargmax(overall)]
+        found.append(Tier(names[best], int(among.sum()), float(price), chosen(credits[:, among], parts)))
+    return found
+
+
+def chosen(credits: FloatArray, parts: Sequence[Fold]) -> FloatArray:
+    """On held-out questions, the credits of the column that agreed best on the others."""
+    best = [np.nanargmax(mean_credit(credits[fold.chosen_on].T)) for fold in parts]
+    return gathered(parts, [credits[fold.held_out, at] for fold, at in zip(parts, best, strict=True)])
+
+
+def answers(contest: Contest, bootstrap: Bootstrap) -> pd.DataFrame:
+    """The headline figures: held out, their difference, naive, and how far the naive ones flatter."""
+    rows: list[dict[str, object]] = []
+    for kind, credits in (("jury", contest.jury), ("single judge", contest.single)):
+        if credits is None:
+            continue
+        held, _ = contest.mean(credits, bootstrap, method="cases that it was not chosen on")
+        naive = contest.naive[kind]
+        rows.append({"what": f"best {kind}, held out", **cells(held), "method": held.method})
+        rows.append(
+            {
+                "what": f"best {kind}, naive",
+                "value": naive,
+                "n": contest.chosen_on,
+                "method": "the cases that chose it",
+            }
+        )
+        rows.append(
+            {
+                "what": f"optimism of the {kind}'s naive figure",
+                "value": naive - held.value,
+                "n": contest.chosen_on,
+            }
+        )
+    if contest.jury is not None and contest.single is not None:
+        found, p = contest.mean(contest.jury - contest.single, bootstrap, method="paired, both held out")
+        rows.append({"what": DIFFERENCE, **cells(found), "p": p, "method": found.method, "note": found.note})
+    blank = {
+        "what": "",
+        "value": np.nan,
+        "low": np.nan,
+        "high": np.nan,
+        "n": 0,
+        "p": np.nan,
+        "method": "",
+        "note": "",
+    }
+    return pd.DataFrame([{**blank, **row} for row in rows], columns=list(blank))
+
+
+DIFFERENCE = "jury minus single judge, held out"
+
+
+def cells(found: Estimate) -> dict[str, object]:
+    return {"value": found.value, "low": found.low, "high": found.high, "n": found.n}

@@ -1,0 +1,91 @@
+"""Every choice behind the numbers of a study, as sentences for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ratings.folds import Fold, held_rows
+from ..statistics.matrix import IntArray
+from .contributions import Shares
+from .nested import INNER
+from .pool import Pool
+from .power import EFFECTS
+from .search import EVERY
+
+CREDIT = (
+    "Agreement is the mean credit of an answer: on nominal and binary scales 1 for the people's answer and 0 for any other or for none; on scales "
+    "of numbers 1 less the distance from the people's value as a share of the scale's width, questions without an answer left out "
+    "(percent agreement with linear weights). The people's value is the median of numbers, the commonest of words and of two values; where those tie, the question is left out."
+)  # fmt: skip
+
+
+def pool_methods(
+    pool: Pool, parts: Sequence[Fold], counting: str, shares: Shares, *, largest: int, tested: bool, seed: int, resamples: int,
+    usual: tuple[float, float],
+) -> tuple[str, ...]:  # fmt: skip
+    """For juries made of recorded jurors."""
+    sampled = (
+        f"sampled over {shares.orders} orders of arrival, half of them reverses of the others; the standard error is that of the sampling"
+        if shares.orders
+        else "over every coalition"
+    )
+    return (
+        f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. Juries were counted by {counting}, by the "
+        "rules of a panel with a quorum of one: on a binary scale a tie has no answer, which is a miss; an abstention is no vote.",
+        CREDIT,
+        f"For each size up to {largest} the jury that agrees best was searched: all juries where there are up to {EVERY}, otherwise forward "
+        "steps with exchanges of single members. " + _split(parts, pool.cluster, tested)
+        + f" Within what chooses, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is that of the best "
+        "jury on the cases that chose it. Costs are those of the jury chosen on all of them; seconds are those of its slowest member.",
+        f"A juror's share is the Shapley value of mean credit, {sampled}; with no juror at all the best constant answer to each attribute is given.",
+        "Errors are wrong answers (or none) on nominal and binary scales, signed distances on others. The effective number of jurors is "
+        "n / (1 + (n - 1) r), r the mean correlation of errors; participation is the squared sum of the eigenvalues of their correlations "
+        "over the sum of squares.",
+        _intervals(pool.cluster, seed, resamples),
+        _power(usual),
+    )  # fmt: skip
+
+
+def arm_methods(
+    shape: tuple[int, int], parts: Sequence[Fold], cluster: IntArray, tested: bool, seed: int, resamples: int, usual: tuple[float, float]
+) -> tuple[str, ...]:  # fmt: skip
+    """For arms that sat."""
+    return (
+        f"{shape[1]} arms answered {shape[0]} questions.",
+        CREDIT,
+        "The best arm, the best jury and the best single judge were each chosen on some cases and scored on others. "
+        + _split(parts, cluster, tested),
+        _intervals(cluster, seed, resamples),
+        _power(usual),
+    )
+
+
+def _split(parts: Sequence[Fold], cluster: IntArray, tested: bool) -> str:
+    held = len(np.unique(cluster[held_rows(parts)]))
+    if tested:
+        return f"One test set of {held} cases or groups was held out."
+    rounds = sum(len(fold.held_out) for fold in parts) // len(cluster)
+    again = f", {rounds} times in different folds; its credit is the mean over them" if rounds > 1 else ""
+    return f"Each case was held out in one of {len(parts) // rounds} folds that keep cases of one group together{again}."
+
+
+def _intervals(cluster: IntArray, seed: int, resamples: int) -> str:
+    return (
+        f"Intervals are 95%, expanded BCa (Efron 1987; Hesterberg 2015) from {resamples} resamples of {len(np.unique(cluster))} cases or groups, seed {seed}; "
+        "differences are paired. Intervals of what was chosen in folds are widened, for folds share cases (Nadeau and Bengio 2003)."
+    )  # fmt: skip
+
+
+def _power(usual: tuple[float, float]) -> str:
+    effects = " and ".join(map(str, EFFECTS))
+    mean = (
+        f" Over all pairs of arms, {usual[0]:.3f} ± {usual[1]:.3f} can be detected."
+        if not np.isnan(usual[0])
+        else ""
+    )
+    return (
+        "Detectable differences have 80% power at 5% (two-sided), from the standard deviation of the paired difference by case: "
+        f"(1.96 + 0.84) s / sqrt(n) (Bedi et al. 2025, Appendix E); cases are given for {effects}.{mean}"
+    )  # fmt: skip

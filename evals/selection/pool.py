@@ -1,0 +1,174 @@
+"""The pool from whom juries are drawn: every juror's votes on every question, side by side with people's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ...rubrics.errors import VenireError
+from ...rubrics.scale import Scale
+from ..ratings.evidence import Question
+from ..ratings.reference import KEYS, coded, need, reference
+from ..statistics.matrix import FloatArray, IntArray, InvalidRatings
+
+COUNTINGS = ("median", "mean", "mode")
+BINARY, WORDS = "median, hung where tied", "mode of words"
+ENOUGH = 0.5
+"""The share of the questions that a juror must have answered to be in the pool."""
+PRICED, VOTES = "cost a case", "votes a case"
+"""What cost counts: what the judgements say, or, where that is not known of all, votes."""
+UNIT = [*KEYS, "repeat"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One row for each question: an attribute of a case, and which repeat or order of it."""
+
+    jurors: tuple[str, ...]
+    questions: pd.DataFrame
+    """Columns `case`, `attribute`, `repeat`."""
+    votes: FloatArray
+    """By question and juror; NaN is an abstention."""
+    truth: FloatArray
+    cluster: IntArray
+    """The number of the case, or of the group of cases, that is drawn as a whole."""
+    counting: npt.NDArray[np.str_]
+    """By question, how votes on it are counted."""
+    exact: npt.NDArray[np.bool_]
+    """By question: whether only the same answer agrees, and none at all counts as a miss."""
+    width: FloatArray
+    """By question: the scale's highest value less its lowest."""
+    cost: FloatArray
+    """By juror, for one case."""
+    seconds: FloatArray
+    unit: str
+    notes: tuple[str, ...] = ()
+
+    def at(self, rows: npt.NDArray[np.integer]) -> Pool:
+        """The pool of some of the questions."""
+        return replace(
+            self,
+            questions=self.questions.iloc[rows],
+            **{name: getattr(self, name)[rows] for name in ("votes", "truth", "cluster", "counting", "exact", "width")},
+        )  # fmt: skip
+
+    @property
+    def clusters(self) -> int:
+        return len(np.unique(self.cluster))
+
+
+def pool_of(
+    judgements: pd.DataFrame, people: pd.DataFrame, questions: Mapping[str, Question], counting: str
+) -> Pool:
+    """The pool of the jurors in `judgements`, on the questions that people answered too.
+
+    Raises:
+        InvalidRatings: A column is missing, a value is not on its scale, a juror judged a question twice.
+        VenireError: Nothing is left to compare.
+    """
+    if counting not in COUNTINGS:
+        raise VenireError(f"juries cannot be counted by {counting!r} here", remedy=f"use one of {COUNTINGS}")
+    need(judgements, ("case", "juror", "attribute", "value"), "the judgements")
+    given = judgements.astype({"case": str, "juror": str, "attribute": str})
+    given["repeat"] = given["repeat"].fillna(0).astype(int) if "repeat" in given else 0
+    truth = reference(people, questions)
+    met = given.merge(truth[KEYS], on=KEYS)
+    if met.empty:
+        raise VenireError(
+            "the judgements and the people's ratings have no case and attribute in common",
+            remedy="check that both use the same case ids, and the attribute names of the rubric",
+        )
+    twice = met.duplicated([*UNIT, "juror"])
+    if twice.any():
+        row = met[twice].iloc[0]
+        raise InvalidRatings(
+            f"{row['juror']} judged {row['attribute']!r} of case {row['case']!r} more than once",
+            remedy="tell the judgements apart in a column 'repeat'",
+        )
+    codes = [
+        coded(part, questions[str(name)].scale, str(name)) for name, part in met.groupby("attribute")["value"]
+    ]
+    wide = met.assign(value=pd.concat(codes)).pivot(index=UNIT, columns="juror", values="value")
+    wide = wide[list(dict.fromkeys(met["juror"]))]
+    answered = wide.notna().mean()
+    seldom = answered[answered < ENOUGH]
+    kept = [str(name) for name in answered.index[answered >= ENOUGH]]
+    if not kept:
+        raise VenireError(
+            "no juror answered half of the questions", remedy="give judgements of the cases that people rated"
+        )
+    return _laid_out(given, wide[kept], truth, questions, counting, _notes(given, met, seldom))
+
+
+def _laid_out(
+    given: pd.DataFrame,
+    wide: pd.DataFrame,
+    truth: pd.DataFrame,
+    questions: Mapping[str, Question],
+    counting: str,
+    notes: tuple[str, ...],
+) -> Pool:
+    rows = wide.index.to_frame(index=False)
+    scales = [questions[name].scale for name in rows["attribute"]]
+    ends = [(min(s.values), max(s.values)) if s.values and s.numeric else (0, 1) if s.values else s.ends for s in scales]  # fmt: skip
+    costs, unit = _spent(given, "cost", wide.columns)
+    return Pool(
+        jurors=tuple(map(str, wide.columns)),
+        questions=rows,
+        votes=wide.to_numpy(float),
+        truth=rows.merge(truth, on=KEYS, how="left")["value"].to_numpy(float),
+        cluster=clusters_of(rows["case"], given),
+        counting=np.array([_rule(scale, counting) for scale in scales]),
+        exact=np.array([s.level in ("nominal", "binary") for s in scales]),
+        width=np.array([float(high) - float(low) for low, high in ends]),
+        cost=costs,
+        seconds=_spent(given, "seconds", wide.columns)[0] if "seconds" in given else np.full(wide.shape[1], np.nan),
+        unit=unit,
+        notes=notes,
+    )  # fmt: skip
+
+
+def _rule(scale: Scale, counting: str) -> str:
+    """How the rule named `counting` counts answers on this scale."""
+    if scale.level == "binary" and counting == "median":
+        return BINARY
+    if not scale.ordered:
+        return "mode" if scale.numeric else WORDS
+    return counting
+
+
+def clusters_of(cases: pd.Series, given: pd.DataFrame) -> IntArray:
+    """For each case its number; cases of one `group` share one."""
+    if "group" not in given:
+        return pd.factorize(cases)[0].astype(np.int64)
+    groups = given.dropna(subset=["group"]).drop_duplicates("case").set_index("case")["group"].astype(str)
+    known = cases.map(groups)
+    named = ("group " + known).where(known.notna(), "case " + cases)
+    return pd.factorize(named)[0].astype(np.int64)
+
+
+def _spent(given: pd.DataFrame, column: str, jurors: pd.Index) -> tuple[FloatArray, str]:
+    """What one case takes of each juror; where a cost is not known of all, each counts one vote."""
+    if column in given:
+        rows = given.assign(spent=pd.to_numeric(given[column], errors="coerce"))
+        by_case = rows.groupby(["juror", "case"])["spent"].sum(min_count=1)
+        mean = by_case.groupby("juror").mean().reindex(jurors).to_numpy(float)
+        if column != "cost" or np.isfinite(mean).all():
+            return mean, PRICED
+    return np.ones(len(jurors)), VOTES
+
+
+def _notes(given: pd.DataFrame, met: pd.DataFrame, seldom: pd.Series) -> tuple[str, ...]:
+    notes = []
+    if lost := given["case"].nunique() - met["case"].nunique():
+        notes.append(f"{lost} cases that jurors judged have no rating of people and were left out.")
+    if len(seldom):
+        some = ", ".join(map(str, seldom.index[:5])) + (" and others" if len(seldom) > 5 else "")
+        notes.append(f"{len(seldom)} jurors answered less than half of the questions and were left out: {some}.")  # fmt: skip
+    if "cost" in given and pd.to_numeric(given["cost"], errors="coerce").isna().any():
+        notes.append("Some judgements have no cost.")
+    return tuple(notes)

@@ -1,0 +1,207 @@
+"""A run as a whole: who persuades, who conforms, what splits juries, who is harsh or lenient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ....personas.jury import Jury
+from ....rubrics.rubric import Rubric
+from ....rubrics.scale import Value
+from ...stopping import settled
+from ...verdict import Verdict
+from .conformity import chances, conformity
+from .convergence import convergence
+from .flags import Flag
+from .influence import influence
+from .movement import moves, paths
+
+Key = tuple[str, str, str]
+"""A topic, and what it is counted for."""
+
+
+class Share(NamedTuple):
+    """A mean over `n`; the value is None where `n` is 0."""
+
+    name: str
+    value: float | None
+    n: int
+
+
+class Flow(NamedTuple):
+    """How much of the movement of one juror went towards another."""
+
+    source: str
+    mover: str
+    credit: float
+
+
+class Census:
+    """Sums over an arm's deliberations, from which the run's analyses are read.
+
+    Only sums are kept, so they can be added up over any number of cases, stored, and added to later. Distances are
+    shares of the scale's length: 0.25 is one step of five.
+    """
+
+    def __init__(self, sums: dict[Key, tuple[int, float]] | None = None) -> None:
+        self.sums: dict[Key, tuple[int, float]] = sums or {}
+
+    def add(self, verdict: Verdict, rubric: Rubric, jury: Jury, found: tuple[Flag, ...]) -> None:
+        """Count one deliberation and its flags."""
+        transcript = verdict.transcript
+        self._count("cases")
+        self._count("stop", verdict.stop.reason)
+        for attribute, outcome in verdict.outcomes.items():
+            self._count("outcome", outcome.status)
+            self._count("decided", attribute, total=float(outcome.method == "decision"))
+        for kind in {flag.kind for flag in found}:
+            self._count("flagged", kind)
+        for spent, number in _spent(verdict):
+            self._count("spent", spent, total=number)
+        if transcript.usd is None:
+            self._count("unpriced")
+        self._first_votes(verdict, rubric, jury)
+        for attribute, points in convergence(transcript).items():
+            for point in points:
+                votes = list(point.values.values())
+                if attribute in rubric.by_name and len(votes) >= 2:
+                    apart = _apart(votes, rubric, attribute)
+                    self._count("round", attribute, str(point.round), total=apart)
+        for move in moves(transcript):
+            if not move.under_orders:
+                self._count("moved", move.juror)
+        drawn_moves = influence(transcript)
+        for drawn in drawn_moves:
+            self._count("drawn", drawn.source, drawn.move.juror, total=drawn.credit)
+        for drawn in conformity(transcript, drawn_moves):
+            self._count("conformed", drawn.move.juror)
+        for juror, number in chances(transcript).items():
+            self._count("outnumbered", juror, times=number)
+
+    def merge(self, other: Census) -> None:
+        for (topic, one, two), (times, total) in other.sums.items():
+            self._count(topic, one, two, times=times, total=total)
+
+    def number(self, topic: str, of: str = "") -> int:
+        return self.sums.get((topic, of, ""), (0, 0.0))[0]
+
+    def total(self, topic: str, of: str = "") -> float:
+        return self.sums.get((topic, of, ""), (0, 0.0))[1]
+
+    def counts(self, topic: str) -> list[tuple[str, int]]:
+        """Each thing counted under a topic and how often, the commonest first."""
+        found = [(one, times) for (name, one, _), (times, _) in self.sums.items() if name == topic]
+        return sorted(found, key=lambda item: (-item[1], item[0]))
+
+    def means(self, topic: str) -> list[Share]:
+        """Each thing counted under a topic with its mean, the greatest first."""
+        found = [
+            Share(one, total / times if times else None, times)
+            for (name, one, _), (times, total) in self.sums.items()
+            if name == topic
+        ]
+        return sorted(found, key=lambda share: (-(share.value or 0.0), share.name))
+
+    def splits(self) -> list[Share]:
+        """How far apart the first votes on each attribute lay, on average, the most split first."""
+        return self.means("apart")
+
+    def leanings(self, of: str) -> list[Share]:
+        """How far above the other jurors each `juror`, `persona` or `model` first scored; the most lenient first."""
+        return self.means(f"leaning {of}")
+
+    def persuaders(self) -> list[Share]:
+        """Each juror's credit for the others' moves; `n` is how many moves it had a share in."""
+        drawn: dict[str, tuple[int, float]] = {}
+        for (topic, source, _), (times, credit) in self.sums.items():
+            if topic == "drawn":
+                n, total = drawn.get(source, (0, 0.0))
+                drawn[source] = (n + times, total + credit)
+        shares = [Share(name, total, times) for name, (times, total) in drawn.items()]
+        return sorted(shares, key=lambda share: (-(share.value or 0.0), share.name))
+
+    def conformers(self) -> list[Share]:
+        """How often each juror went over to a majority with nothing new, of the times it stood against one."""
+        shares = [
+            Share(juror, self.number("conformed", juror) / times if times else None, times)
+            for juror, times in self.counts("outnumbered")
+        ]
+        return sorted(shares, key=lambda share: (-(share.value or 0.0), share.name))
+
+    def flows(self) -> list[Flow]:
+        """Who moved towards whom, by how many moves' worth."""
+        return [
+            Flow(source, mover, credit)
+            for (topic, source, mover), (_, credit) in self.sums.items()
+            if topic == "drawn"
+        ]
+
+    def curve(self, attribute: str) -> list[tuple[int, Share]]:
+        """The mean distance between the lowest vote and the highest after each round."""
+        points = [
+            (int(number), Share(attribute, total / times, times))
+            for (topic, name, number), (times, total) in self.sums.items()
+            if topic == "round" and name == attribute
+        ]
+        return sorted(points)
+
+    def _count(self, topic: str, one: str = "", two: str = "", *, times: int = 1, total: float = 0.0) -> None:
+        before = self.sums.get((topic, one, two), (0, 0.0))
+        self.sums[topic, one, two] = (before[0] + times, before[1] + total)
+
+    def _first_votes(self, verdict: Verdict, rubric: Rubric, jury: Jury) -> None:
+        seats = {seat.name: seat for seat in jury.seats}
+        for attribute, by_juror in paths(verdict.transcript).items():
+            first = {juror: steps[0].vote.value for juror, steps in by_juror.items()}
+            if attribute not in rubric.by_name or len(first) < 2:
+                continue
+            self._count("apart", attribute, total=_apart(list(first.values()), rubric, attribute))
+            self._count("agreed", attribute, total=float(settled(list(first.values()), jury.tolerance)))
+            for juror, leaning in _leanings(first, rubric, attribute):
+                self._count("leaning juror", juror, total=leaning)
+                seat = seats.get(juror.partition("#")[0])
+                if seat is not None:
+                    self._count("leaning model", seat.model or "unnamed", total=leaning)
+                    self._count(
+                        "leaning persona", seat.persona.name if seat.persona else "none", total=leaning
+                    )
+
+
+def _spent(verdict: Verdict) -> Iterator[tuple[str, float]]:
+    transcript = verdict.transcript
+    yield "calls", transcript.calls
+    yield "tokens", transcript.usage.total
+    yield "usd", transcript.usd or 0.0
+    yield "seconds", transcript.seconds
+    yield "abstentions", len(transcript.abstentions)
+    yield "rounds", transcript.rounds
+
+
+def _length(rubric: Rubric, attribute: str) -> float:
+    scale = rubric.scale_of(attribute)
+    if not scale.ordered:
+        return 1.0
+    low, high = scale.ends
+    return float(high) - float(low)
+
+
+def _apart(values: list[Value], rubric: Rubric, attribute: str) -> float:
+    """The distance between the votes as a share of the scale; among words, the share outside the commonest."""
+    numbers = [float(value) for value in values if not isinstance(value, str)]
+    if len(numbers) == len(values) and rubric.scale_of(attribute).ordered:
+        return (max(numbers) - min(numbers)) / _length(rubric, attribute)
+    return 1 - max(values.count(value) for value in values) / len(values)
+
+
+def _leanings(first: dict[str, Value], rubric: Rubric, attribute: str) -> Iterator[tuple[str, float]]:
+    """Each juror's distance above the mean of the others, in the direction that is better."""
+    if not rubric.scale_of(attribute).ordered:
+        return
+    numbers = {juror: float(value) for juror, value in first.items() if not isinstance(value, str)}
+    if len(numbers) < 2:
+        return
+    better = 1 if rubric.by_name[attribute].better == "high" else -1
+    total = sum(numbers.values())
+    for juror, value in numbers.items():
+        others = (total - value) / (len(numbers) - 1)
+        yield juror, better * (value - others) / _length(rubric, attribute)

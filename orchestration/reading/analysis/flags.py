@@ -1,0 +1,162 @@
+"""Flags: the moments of a deliberation that a reader should look at, each with its reason in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from ....rubrics.rubric import Rubric
+from ...verdict import Verdict
+from .conformity import conformity
+from .consensus import Agreement, instant_agreements
+from .dissent import overruled
+from .influence import influence
+from .unsupported import unsupported
+
+Kind = Literal[
+    "contradicted",
+    "premature-consensus",
+    "unsupported-evidence",
+    "conformity",
+    "overruled",
+    "instruction",
+    "hung",
+    "persuasion",
+    "abstention",
+]
+
+_SHORT = 120
+
+
+class Flag(NamedTuple):
+    """One moment, and why it deserves a look."""
+
+    kind: Kind
+    weight: int
+    """From 1, worth knowing, to 4, look here first."""
+    attribute: str
+    """Empty where the whole case is meant."""
+    jurors: tuple[str, ...]
+    entries: tuple[str, ...]
+    """The ids of the transcript's entries it can be seen in."""
+    round: int
+    text: str
+
+
+def flags(verdict: Verdict, rubric: Rubric) -> tuple[Flag, ...]:
+    """The deliberation's flags, the weightiest first. None where nothing out of the ordinary happened."""
+    found = [
+        *_premature(verdict, rubric),
+        *_unsupported(verdict),
+        *_moved(verdict),
+        *_overruled(verdict),
+        *_unfinished(verdict),
+    ]
+    return tuple(sorted(found, key=lambda flag: -flag.weight))
+
+
+def interest(weights: Iterable[int]) -> float:
+    """One number to order cases by: their weightiest flag first, then the sum of the weights."""
+    found = list(weights)
+    return max(found) + min(sum(found), 99) / 100 if found else 0.0
+
+
+def _premature(verdict: Verdict, rubric: Rubric) -> Iterator[Flag]:
+    for agreement in instant_agreements(verdict.transcript, rubric):
+        if agreement.premature:
+            weight = {"unchallenged": 3, "brushed aside": 3}.get(agreement.test, 2)
+            yield Flag(
+                "premature-consensus",
+                weight,
+                agreement.attribute,
+                agreement.jurors,
+                agreement.entries,
+                1,
+                _agreed(agreement),
+            )
+
+
+def _agreed(agreement: Agreement) -> str:
+    tested = {
+        "unchallenged": "nobody argued against it",
+        "empty challenge": "the challenge showed nothing in the case against it",
+        "brushed aside": "evidence against it was answered with none",
+    }[agreement.test]
+    number = len(agreement.jurors)
+    everyone = "both" if number == 2 else f"all {number}"
+    rests = (
+        "no words of the case were quoted for it"
+        if not agreement.quoted
+        else f"{agreement.quoted} of {number} quoted the case for it"
+    )
+    wrong = f"; {agreement.misquoted} quoted words that are not in it" if agreement.misquoted else ""
+    return f"{everyone} jurors gave {agreement.value:g} at once; {tested}; {rests}{wrong}"
+
+
+def _unsupported(verdict: Verdict) -> Iterator[Flag]:
+    for quote in unsupported(verdict.transcript):
+        words = quote.quote if len(quote.quote) <= _SHORT else f"{quote.quote[:_SHORT]}…"
+        yield Flag(
+            "unsupported-evidence",
+            3 if quote.stands else 2,
+            quote.attribute,
+            (quote.juror,),
+            (quote.entry,),
+            quote.round,
+            f"{quote.juror} quotes words that stand in no text of the case: “{words}”",
+        )
+
+
+def _moved(verdict: Verdict) -> Iterator[Flag]:
+    transcript = verdict.transcript
+    drawn_moves = influence(transcript)
+    conformed = {(d.move.entry, d.move.attribute) for d in conformity(transcript, drawn_moves)}
+    told: dict[tuple[str, str], list[str]] = {}
+    for drawn in drawn_moves:
+        told.setdefault((drawn.move.entry, drawn.move.attribute), []).append(drawn.source)
+    for drawn in drawn_moves:
+        move = drawn.move
+        sources = told.pop((move.entry, move.attribute), None)
+        if sources is None:
+            continue
+        change = f"{move.juror} went from {move.before} to {move.after}"
+        where = (move.attribute, (move.juror, *sources), (move.entry, move.prior), move.round)
+        if (move.entry, move.attribute) in conformed:
+            yield Flag("conformity", 2, *where, f"{change}, where most already stood, with no new evidence")
+        else:
+            by = "after new evidence" if drawn.grounds else "with no new evidence"
+            towards = " and ".join(sources)
+            yield Flag("persuasion", 1, *where, f"{change}, towards {towards}, {by}")
+
+
+def _overruled(verdict: Verdict) -> Iterator[Flag]:
+    for over in overruled(verdict):
+        weight = 3 if over.against_majority else 2 if over.unheard else 1
+        who = "the majority" if over.against_majority else " and ".join(over.jurors)
+        unheard = f"; {' and '.join(over.unheard)} not weighed" if over.unheard else ""
+        yield Flag(
+            "overruled",
+            weight,
+            over.attribute,
+            over.jurors,
+            (over.entry,),
+            verdict.transcript.rounds,
+            f"decided {over.decided} against {who}{unheard}",
+        )
+
+
+def _unfinished(verdict: Verdict) -> Iterator[Flag]:
+    for passage in verdict.transcript.flags:
+        yield Flag(
+            "instruction", 3, "", (), (), 0, f"the case seems to instruct the jury: {passage[:_SHORT]}"
+        )
+    for attribute, outcome in verdict.outcomes.items():
+        if outcome.status == "hung":
+            jurors = tuple(dissent.juror for dissent in outcome.dissent)
+            yield Flag(
+                "hung", 2, attribute, jurors, (), verdict.transcript.rounds, f"no verdict: {outcome.why}"
+            )
+    for entry in verdict.transcript.abstentions:
+        if entry.abstention.reason != "limit":
+            text = f"{entry.speaker} abstained: {entry.abstention.reason}"
+            yield Flag("abstention", 1, "", (entry.speaker,), (entry.id,), entry.round, text)

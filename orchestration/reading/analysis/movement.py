@@ -1,0 +1,108 @@
+"""Movement: who changed which score, when, and what lay before them when they did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+from ....rubrics.ballot import Vote
+from ....rubrics.scale import Value
+from ...transcript import Purpose, Transcript
+
+UNDER_ORDERS = ("challenge", "argument")
+"""The purposes for which a juror is told which way to argue."""
+_AFRESH = ("blind", "repeat")
+"""The purposes for which it is asked as if it had not been asked before: another score is then no change of mind."""
+
+
+class Step(NamedTuple):
+    """One vote in a juror's path on an attribute."""
+
+    entry: str
+    at: int
+    """The transcript's serial step."""
+    round: int
+    purpose: Purpose
+    vote: Vote
+    saw: tuple[str, ...]
+
+
+class Move(NamedTuple):
+    """A juror's change of one score, between two of its ballots."""
+
+    juror: str
+    attribute: str
+    before: Value
+    after: Value
+    at: int
+    """The transcript's serial step."""
+    round: int
+    entry: str
+    """The ballot that gave the new score."""
+    prior: str
+    """The ballot that gave the old one."""
+    saw: tuple[str, ...]
+    under_orders: bool
+    """Whether the juror had been told which way to argue; such a move is nobody's influence."""
+
+
+Paths = Mapping[str, Mapping[str, tuple[Step, ...]]]
+"""Each attribute's votes by juror, in the order they were cast."""
+
+
+def paths(transcript: Transcript) -> Paths:
+    """The jurors' paths through the deliberation."""
+    found: dict[str, dict[str, list[Step]]] = {}
+    for entry in transcript.ballots:
+        juror = entry.speaker
+        for vote in entry.ballot.votes:
+            step = Step(entry.id, entry.step, entry.round, entry.purpose, vote, entry.ballot.saw)
+            found.setdefault(vote.attribute, {}).setdefault(juror, []).append(step)
+    return {a: {juror: tuple(steps) for juror, steps in by.items()} for a, by in found.items()}
+
+
+def moves(transcript: Transcript) -> tuple[Move, ...]:
+    """Every change of a score, in the order they were made."""
+    made = [
+        Move(
+            juror,
+            attribute,
+            before.vote.value,
+            after.vote.value,
+            after.at,
+            after.round,
+            after.entry,
+            before.entry,
+            after.saw,
+            after.purpose in UNDER_ORDERS,
+        )
+        for attribute, by_juror in paths(transcript).items()
+        for juror, steps in by_juror.items()
+        for before, after in pairwise(steps)
+        if before.vote.value != after.vote.value and after.purpose not in _AFRESH
+    ]
+    return tuple(sorted(made, key=lambda move: move.at))
+
+
+def distance(one: Value, other: Value) -> float:
+    """How far apart two scores are; between words, or a word and a number, 0 or 1."""
+    if isinstance(one, str) or isinstance(other, str):
+        return float(one != other)
+    return abs(float(one) - float(other))
+
+
+def standing_before(by_juror: Mapping[str, tuple[Step, ...]], at: int) -> dict[str, Value]:
+    """The last score that each juror had given when the serial step `at` began."""
+    held: dict[str, Value] = {}
+    for juror, steps in by_juror.items():
+        for step in steps:
+            if step.at < at:
+                held[juror] = step.vote.value
+    return held
+
+
+def majority(values: Iterable[Value]) -> Value | None:
+    """The score that more than half of the votes gave, if there is one."""
+    votes = list(values)
+    return next((value for value in votes if 2 * votes.count(value) > len(votes)), None)

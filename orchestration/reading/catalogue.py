@@ -1,0 +1,94 @@
+"""What there is to choose from: rubrics, personas, juries and protocols, listed, shown and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from ...personas import jury as juries
+from ...personas import persona as personas
+from ...personas.jury import Jury, load_jury
+from ...personas.persona import Persona, load_persona
+from ...rubrics import rubric as rubrics
+from ...rubrics.plugins import library
+from ...rubrics.rubric import Rubric, load_rubric
+from ..protocols import Protocol, protocol, protocols
+
+_LOADERS: dict[str, Any] = {
+    "rubrics": (rubrics.GROUP, load_rubric),
+    "personas": (personas.GROUP, load_persona),
+    "juries": (juries.GROUP, load_jury),
+}
+
+
+def catalogue(plural: str) -> Table:
+    """The library's entries, one line each."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    if plural == "protocols":
+        for name, way in protocols().items():
+            table.add_row(name, way.summary)
+        return table
+    group, load = _LOADERS[plural]
+    for name, path in sorted(library(group).items()):
+        table.add_row(name, _gist(load(path)))
+    return table
+
+
+def described(plural: str, name: str) -> str:
+    """One entry, whole: a file as it stands in the library, a protocol as it goes."""
+    if plural == "protocols":
+        return _way(name, protocol(name))
+    group, load = _LOADERS[plural]
+    load(name)
+    path = Path(name)
+    return (
+        (path if path.suffix in (".yaml", ".yml") else library(group)[name])
+        .read_text(encoding="utf-8")
+        .rstrip()
+    )
+
+
+def checked(plural: str, file: Path) -> str:
+    """One line that says what the file holds; an error where it cannot be used."""
+    _, load = _LOADERS[plural]
+    found = load(file if file.suffix in (".yaml", ".yml") or file.exists() else Path(f"{file}"))
+    return f"{file}: {found.name}: {_gist(found)}"
+
+
+def _gist(found: Rubric | Persona | Jury) -> str:
+    match found:
+        case Rubric():
+            return f"v{found.version}, {len(found.attributes)} attributes: {', '.join(found.names)}"
+        case Persona():
+            return found.attends_to
+        case Jury():
+            return f"{found.protocol}: {', '.join(found.seat_names)}" + (
+                f". {found.description}" if found.description else ""
+            )
+
+
+def _way(name: str, way: Protocol) -> str:
+    """The protocol drawn step by step, and what N jurors and R rounds of it cost."""
+    rows = {
+        "speaks": way.speaks,
+        "sees": way.sees,
+        "ends": way.ends,
+        "counts by": way.count,
+        "calls": way.calls,
+        "serial steps": way.steps,
+    }
+    if way.most is not None:
+        calls, steps = way.most(3, 2)
+        rows["N=3, R=2"] = f"at most {_many(calls, 'call')} in {_many(steps, 'serial step')}"
+    width = max(map(len, rows))
+    drawn = [f"  {line}" for line in way.drawing.strip("\n").splitlines()]
+    told = [f"  {label:<{width}}  {text}" for label, text in rows.items()]
+    return "\n".join(filter(None, [f"{name}: {way.summary}", "\n".join(drawn), "\n".join(told)]))
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

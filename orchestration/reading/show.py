@@ -1,0 +1,194 @@
+"""One deliberation in the terminal: round by round, what each juror gave and why, and how it ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ...rubrics.ballot import Vote
+from ...rubrics.scale import Value
+from ..transcript import Abstained, Cast, Decided, Entry, Ledger, Said
+from ..verdict import Outcome, Verdict
+from .analysis import Flag
+
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_LONGEST = 2000
+
+
+def safe(text: str) -> str:
+    """Words of a model or a file, unable to move the cursor, turn the line or flood the screen."""
+    shown = _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\t", " "))
+    return (
+        shown
+        if len(shown) <= _LONGEST
+        else f"{shown[:_LONGEST]} [... {len(shown) - _LONGEST} more characters]"
+    )
+
+
+def show(verdict: Verdict, console: Console, found: Sequence[Flag] = ()) -> None:
+    """Print the whole deliberation, and before it what was `found` to deserve a look."""
+    transcript = verdict.transcript
+    console.print(
+        Text.assemble(
+            ("case ", "dim"), (safe(verdict.case), "bold"), ("  jury ", "dim"), (verdict.arm, "bold"),
+            ("  protocol ", "dim"), (transcript.protocol, "bold"),
+        )
+    )  # fmt: skip
+    for flag in found:
+        console.print(_flag(flag))
+    teller = Teller()
+    for entry in transcript.entries:
+        console.print(teller.told(entry))
+    console.print()
+    console.print(Text.assemble(("stopped: ", "dim"), (safe(str(verdict.stop)), "bold")))
+    console.print(outcome_table(verdict))
+    for name, outcome in verdict.outcomes.items():
+        for part in _reasons(name, outcome):
+            console.print(part)
+    usage, usd = transcript.usage, transcript.usd
+    price = "price unknown" if usd is None else f"${usd:.4f}"
+    console.print(
+        Text(
+            f"{transcript.rounds} rounds, {transcript.turns} turns, {transcript.calls} calls, {transcript.steps} serial "
+            f"steps, {usage.prompt}+{usage.completion} tokens, {price}, {transcript.seconds:.1f} s",
+            "dim",
+        )
+    )
+
+
+WEIGHTS = {1: "cyan", 2: "yellow", 3: "bold red", 4: "bold white on red"}
+"""How loudly a flag is told."""
+
+
+def _flag(flag: Flag) -> Text:
+    where = f" {flag.attribute}" if flag.attribute else ""
+    return Text.assemble(
+        ("! ", WEIGHTS[flag.weight]),
+        (flag.kind, WEIGHTS[flag.weight]),
+        (where, "bold"),
+        f": {safe(flag.text)}",
+    )
+
+
+class Teller:
+    """Tells entries one after the other, remembering each juror's last vote so that changes can be marked."""
+
+    def __init__(self) -> None:
+        self._round = 0
+        self._held: dict[tuple[str, str], Value] = {}
+
+    def told(self, entry: Entry) -> RenderableType:
+        parts: list[RenderableType] = []
+        if entry.round != self._round:
+            self._round = entry.round
+            parts.append(Text(f"\nround {entry.round}", "bold underline"))
+        parts.extend(self._entry(entry))
+        return Group(*parts)
+
+    def _entry(self, entry: Entry) -> Iterator[RenderableType]:
+        match entry:
+            case Cast():
+                purpose = {"challenge": " argues against the agreement", "revision": " answers"}.get(
+                    entry.purpose, ""
+                )
+                yield Text.assemble((f"{entry.speaker}", "bold cyan"), (purpose, "cyan"))
+                yield Padding(self._votes(entry), (0, 0, 0, 2))
+                if entry.ballot.silent_on:
+                    yield Text(f"  no opinion on {', '.join(entry.ballot.silent_on)}", "dim")
+            case Abstained():
+                told = entry.abstention
+                yield Text.assemble(
+                    (f"{entry.speaker} ", "bold cyan"),
+                    ("abstains ", "bold red"),
+                    (f"{told.reason}: {safe(told.detail)}", "red"),
+                )
+            case Ledger():
+                again = " (asks anew)" if entry.replan else ""
+                yield Text.assemble(
+                    ("orchestrator", "bold magenta"), (f" names what is disputed{again}", "magenta")
+                )
+                if entry.note:
+                    yield Text(f"  {safe(entry.note)}", "red")
+                if entry.declared:
+                    yield Text(f"  declares consensus on {', '.join(entry.declared)}", "green")
+                for dispute in entry.disputes:
+                    to = ", ".join(dispute.to)
+                    yield Text(f"  {dispute.attribute}: {safe(dispute.dispute)}")
+                    yield Text(f"    to {to}: {safe(dispute.question)}", "italic")
+            case Decided():
+                yield Text("\norchestrator decides", "bold magenta")
+                for finding in entry.findings:
+                    weighed = ", ".join(finding.weighed)
+                    yield Text.assemble(
+                        f"  {finding.attribute}: ",
+                        (str(finding.value), "bold"),
+                        (f"  (weighed {weighed})", "dim"),
+                    )
+                    yield Padding(Text(safe(finding.rationale)), (0, 0, 0, 4))
+            case Said():
+                yield Text.assemble(
+                    (f"{entry.who} ", "bold magenta"), (f"{entry.about}: ", "magenta"), safe(entry.text)
+                )
+
+    def _votes(self, entry: Cast) -> Table:
+        table = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for vote in entry.ballot.votes:
+            key = (entry.speaker, vote.attribute)
+            before = self._held.get(key)
+            self._held[key] = vote.value
+            moved = before is not None and before != vote.value
+            score = Text(
+                f"{before} -> {vote.value}" if moved else str(vote.value), "bold yellow" if moved else "bold"
+            )
+            table.add_row(vote.attribute, score, _words(vote))
+        return table
+
+
+def _words(vote: Vote) -> Text:
+    told = Text(safe(vote.rationale))
+    for quote in vote.evidence:
+        where = f"[{quote.exhibit}]" if quote.found else "[not found in any exhibit]"
+        told.append(
+            f"\n\N{LEFT DOUBLE QUOTATION MARK}{safe(quote.text)}\N{RIGHT DOUBLE QUOTATION MARK} ", "italic"
+        )
+        told.append(where, "green" if quote.found else "red")
+    if vote.moved_by:
+        told.append(f"\nmoved by: {safe(vote.moved_by)}", "yellow")
+    return told
+
+
+def outcome_table(verdict: Verdict) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("attribute", "verdict", "support", "spread", "by"):
+        table.add_column(column, no_wrap=True)
+    for name, outcome in verdict.outcomes.items():
+        style = {"reached": "bold green", "hung": "bold red"}.get(outcome.status, "bold")
+        value = f"{outcome.value:g}" if isinstance(outcome.value, int | float) else str(outcome.value)
+        table.add_row(
+            name,
+            Text(value if outcome.status == "reached" else outcome.status, style),
+            "" if outcome.support is None else f"{outcome.support:.0%} of {outcome.votes}",
+            "" if outcome.spread is None else f"{outcome.spread:g}",
+            outcome.method,
+        )
+    for name, score in verdict.derived.items():
+        table.add_row(Text(name, "italic"), Text(f"{score:g}", "green"), "", "", "derived")
+    return table
+
+
+def _reasons(name: str, outcome: Outcome) -> Iterator[Text]:
+    if outcome.status == "hung":
+        yield Text(f"{name} is hung: {safe(outcome.why)}", "red")
+    for dissent in outcome.dissent:
+        if outcome.status == "reached" and outcome.method in ("decision", "consensus", "median", "mode"):
+            yield Text(
+                f"{name}, dissent: {dissent.juror} gave {dissent.value}. {safe(dissent.reason)}", "yellow"
+            )

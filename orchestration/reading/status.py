@@ -1,0 +1,152 @@
+"""How a run stands, seen from outside while it goes on. Reads the record, and never waits for who writes it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..record import Advance, Location, Store, Toll
+
+WINDOW = 60.0
+"""Seconds over which the pace is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A run at one moment."""
+
+    run: str
+    writing: bool
+    redacted: bool
+    arms: tuple[Advance, ...]
+    spent: Toll
+    recent: Toll
+    """What was spent within the window."""
+    now: float
+
+    @property
+    def last_activity(self) -> float | None:
+        """When the record last grew, in seconds since the epoch; None for a record that does not say."""
+        moments = [self.spent.last, *(arm.last for arm in self.arms), *(arm.started for arm in self.arms)]
+        return max((moment for moment in moments if moment), default=None)
+
+    def window(self, arm: Advance) -> float:
+        """How many seconds the arm's pace is taken over: no longer than it has been sitting."""
+        return max(1e-3, min(WINDOW, self.now - arm.started))
+
+    def pace(self, arm: Advance) -> float | None:
+        """Deliberations a second; None when nothing is being written."""
+        return arm.recent / self.window(arm) if self.writing else None
+
+    def eta(self, arm: Advance) -> float | None:
+        """Seconds until the arm is done at its present pace; None when that cannot be said."""
+        pace = self.pace(arm)
+        if arm.cases is None or not pace:
+            return None
+        return max(0, arm.cases - arm.done) / pace
+
+    @property
+    def usd(self) -> float | None:
+        """Dollars; None when the price of any call is not known."""
+        return self.spent.usd if self.spent.priced == self.spent.calls else None
+
+    @property
+    def calls_per_second(self) -> float | None:
+        if not self.writing:
+            return None
+        return self.recent.calls / max((self.window(arm) for arm in self.arms), default=WINDOW)
+
+
+def status(run: Location) -> Status:
+    """How the run at `run` stands now."""
+    store = Store.read(run)
+    try:
+        now = time.time()
+        started = [advance.started for advance in store.advances(since=now)]
+        since = max(now - WINDOW, max(started, default=0.0))
+        return Status(
+            run=store.name,
+            writing=store.writing(),
+            redacted=store.redacted,
+            arms=tuple(store.advances(since=since)),
+            spent=store.toll(),
+            recent=store.toll(since=since),
+            now=now,
+        )
+    finally:
+        store.release()
+
+
+def status_json(found: Status) -> dict[str, Any]:
+    """The status in the shape that `status --json` promises; what is not known is null."""
+    spent, last = found.spent, found.last_activity
+    return {
+        "run": found.run,
+        "writing": found.writing,
+        "redacted": found.redacted,
+        "arms": [
+            {
+                "arm": arm.arm,
+                "done": arm.done,
+                "total": arm.cases,
+                "per_second": found.pace(arm),
+                "eta_seconds": found.eta(arm),
+            }
+            for arm in found.arms
+        ],
+        "calls": spent.calls,
+        "tokens": {"prompt": spent.prompt, "completion": spent.completion, "cached": spent.cached},
+        "usd": found.usd,
+        "known_usd": spent.usd,
+        "calls_per_second": found.calls_per_second,
+        "last_activity": None if last is None else datetime.fromtimestamp(last, UTC).isoformat(),
+        "seconds_since_activity": None if last is None else max(0.0, found.now - last),
+    }
+
+
+def show_status(found: Status, console: Console) -> None:
+    """The status as a few lines."""
+    last = found.last_activity
+    since = "" if last is None else f", last activity {_span(max(0.0, found.now - last))} ago"
+    told = "a process is writing now" if found.writing else "nobody is writing now"
+    console.print(Text.assemble((found.run, "bold"), f": {told}{since}"), soft_wrap=True)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("arm", "done", "a minute", "left"):
+        table.add_column(column)
+    for arm in found.arms:
+        pace, eta = found.pace(arm), found.eta(arm)
+        table.add_row(
+            arm.arm,
+            f"{arm.done}/{'?' if arm.cases is None else arm.cases}",
+            "" if pace is None else f"{60 * pace:.1f}",
+            "" if eta is None else _span(eta),
+        )
+    console.print(table)
+    spent = found.spent
+    console.print(
+        f"{spent.calls} calls, {spent.prompt + spent.completion} tokens ({spent.cached} cached), {_cost(found)}"
+    )
+    if found.redacted:
+        console.print("redacted: words are not kept")
+
+
+def _cost(found: Status) -> str:
+    if found.usd is not None:
+        return f"${found.usd:.4f}"
+    known = f", ${found.spent.usd:.4f} of it known" if found.spent.priced else ""
+    return f"cost unknown{known}"
+
+
+def _span(seconds: float) -> str:
+    """A length of time as people say it."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,155 @@
+"""Reading a run back: one case, a summary, an export. Never a model call."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...rubrics.errors import VenireError
+from ...rubrics.files import nearest
+from ..counting import counting_rule
+from ..record import Location, Store
+from ..verdict import Verdict
+from .analysis import flagged
+from .export import export, verdicts, write_json
+from .show import safe, show
+from .summary import summarise
+
+
+def show_case(folder: Location, case: str, arm: str | None, console: Console | None, out: TextIO) -> None:
+    """Every arm's deliberation on one case; as JSON where there is no console."""
+    store = Store.read(folder)
+    try:
+        _known_arm(store, arm)
+        if console is None:
+            write_json(store, out, case=case, arm=arm)
+            return
+        every = list(verdicts(store, case=case))
+        found = [(of, verdict) for of, verdict in every if arm in (None, of.name)]
+        if not found:
+            raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
+        if store.redacted:
+            console.print("this run was made with --redact: words were not kept, only marks of them")
+        for number, (of, verdict) in enumerate(found):
+            if number:
+                console.rule()
+            others = [other for _, other in every if other is not verdict]
+            show(verdict, console, flagged(verdict, of.rubric, others))
+    finally:
+        store.release()
+
+
+def show_summary(folder: Location, console: Console) -> None:
+    """What the run as a whole shows: flags, who persuades, who conforms, what splits juries."""
+    store = Store.read(folder)
+    try:
+        summarise(store, console)
+    finally:
+        store.release()
+
+
+def export_run(
+    folder: Location,
+    to: str,
+    output: Path | None,
+    out: TextIO,
+    count: str | None,
+    case: str | None = None,
+    arm: str | None = None,
+) -> int:
+    """Write the run in the format `to`, or one case or arm of it, recounted by `count` if one is named."""
+    if count is not None:
+        counting_rule(count)
+    store = Store.read(folder)
+    try:
+        _known_arm(store, arm)
+        if case is not None and store.case(case) is None:
+            raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
+        return export(store, to, output, out, count, case=case, arm=arm)
+    finally:
+        store.release()
+
+
+@dataclass(slots=True)
+class _ArmTotals:
+    cases: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    stops: Counter[str] = field(default_factory=Counter)
+    abstentions: int = 0
+    calls: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
+    seconds: float = 0.0
+
+    def add(self, verdict: Verdict) -> None:
+        transcript = verdict.transcript
+        self.cases += 1
+        self.outcomes.update(outcome.status for outcome in verdict.outcomes.values())
+        self.stops[verdict.stop.reason] += 1
+        self.abstentions += len(transcript.abstentions)
+        self.calls += transcript.calls
+        self.tokens += transcript.usage.total
+        self.usd = None if self.usd is None or transcript.usd is None else self.usd + transcript.usd
+        self.seconds += transcript.seconds
+
+
+def report(folder: Location, console: Console | None, out: TextIO) -> None:
+    """What became of a run, arm by arm; as JSON, case by case, where there is no console."""
+    store = Store.read(folder)
+    try:
+        if console is None:
+            write_json(store, out)
+            return
+        totals: dict[str, _ArmTotals] = {}
+        for arm, verdict in verdicts(store):
+            totals.setdefault(arm.name, _ArmTotals()).add(verdict)
+        console.print(_summary(totals))
+        case = next((verdict.case for _, verdict in verdicts(store)), None)
+        if case is not None:
+            console.print(Text(f"read one: venire show {store.name} {safe(case)}", "dim"))
+    finally:
+        store.release()
+
+
+def _summary(totals: dict[str, _ArmTotals]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in (
+        "arm",
+        "cases",
+        "reached",
+        "hung",
+        "n/a",
+        "abstentions",
+        "stopped by",
+        "calls",
+        "tokens",
+        "cost",
+    ):
+        table.add_column(column)
+    for name, arm in totals.items():
+        stops = ", ".join(f"{reason} {number}" for reason, number in arm.stops.most_common())
+        cost = "unknown" if arm.usd is None else f"${arm.usd:.4f}"
+        outcomes = [str(arm.outcomes[status]) for status in ("reached", "hung", "not_applicable")]
+        table.add_row(
+            name,
+            str(arm.cases),
+            *outcomes,
+            str(arm.abstentions),
+            stops,
+            str(arm.calls),
+            str(arm.tokens),
+            cost,
+        )
+    return table
+
+
+def _known_arm(store: Store, arm: str | None) -> None:
+    names = [found.name for found in store.arms()]
+    if arm is not None and arm not in names:
+        raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, names))

@@ -1,0 +1,76 @@
+"""The manifest of an arm: everything that decides what it will ask, and what it was made with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from ...agents.model import digest
+from ...agents.prices import Price
+from ...agents.prompting import prompts_hash
+from ...personas.jury import Jury
+from ...rubrics.case import Case
+from ...rubrics.rubric import Rubric
+from ..protocols.examples import worked_examples
+from . import without_password
+
+_PACKAGES = ("httptools", "litellm", "pydantic", "autogen-agentchat")
+
+
+def manifest(
+    rubric: Rubric, jury: Jury, *, seed: int, scored: frozenset[str], prices: Mapping[str, Price]
+) -> dict[str, Any]:
+    """What the arm is. A key in a seat's address is not part of it."""
+    asked = rubric.model_dump(mode="json")
+    return {
+        "venire": version("venire"),
+        "rubric": asked,
+        "jury": _without_keys(jury.model_dump(mode="json")),
+        "prompts": prompts_hash(),
+        "examples": digest(worked_examples(jury.shots, rubric, scored)) if jury.shots else "",
+        "seed": seed,
+        "made_with": _made_with(),
+        "prices": {model: price.model_dump() for model, price in prices.items()},
+        "rubric_hash": fingerprint(asked),
+    }
+
+
+def arm_fingerprint(manifest: dict[str, Any]) -> str:
+    """A hash of what can change an answer: prices and the versions of other packages are told, and are not in it."""
+    told = ("made_with", "prices")
+    return fingerprint({part: value for part, value in manifest.items() if part not in told})
+
+
+def case_fingerprint(case: Case) -> str:
+    """A hash of what the jurors could have read; a changed label does not make a new case."""
+    return fingerprint(case.model_dump(mode="json", exclude={"metadata", "group", "system"}))
+
+
+def fingerprint(value: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _without_keys(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {
+            name: without_password(value) if name == "base_url" and value else _without_keys(value)
+            for name, value in node.items()
+        }
+    return [_without_keys(item) for item in node] if isinstance(node, list) else node
+
+
+@cache
+def _made_with() -> dict[str, str]:
+    """The versions that calls and prices come from."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

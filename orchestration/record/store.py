@@ -1,0 +1,200 @@
+"""The record of a run: append-only, every answer committed before it is used."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from typing import Any
+
+from ...agents.model import Reply, Request
+from ...rubrics.case import Case
+from ..transcript import Transcript
+from . import redaction
+from .batches import Batches
+from .calls import CALL, SEALED_CALL, reply_of, texts_of, writes_of
+from .database import Database, Row, Values, Write
+from .key_filter import ANYTHING, Kept
+from .location import Location
+from .opening import IS_REDACTED, begin_redacted, opened
+from .reader import Reader
+from .rows import Heard
+from .schema import CURRENT, check, upgrade
+
+_TEXTS = 1024
+
+
+class Store(Reader):
+    """A run. One process writes at a time; any number may read."""
+
+    def __init__(self, database: Database, *, write: bool) -> None:
+        super().__init__(database)
+        self._writer = Batches(self._commit, name="venire-record") if write else None
+        self._asker = (
+            Batches(database.rows_of_each, name="venire-look-up") if write and database.distant else None
+        )
+        self.redacted = bool(database.rows(IS_REDACTED))
+        """Whether words are kept out of it."""
+        self._texts: dict[str, None] = {}
+        self._kept = Kept(since_empty=write and not database.rows(ANYTHING))
+
+    @classmethod
+    def create(cls, run: Location, *, redact: bool = False) -> Store:
+        """The run at `run`, made if it does not exist, for writing. A run that was begun redacted stays so."""
+        database = opened(run, write=True)
+        try:
+            upgrade(database)
+            if redact:
+                begin_redacted(database)
+            return cls(database, write=True)
+        except BaseException:
+            database.close()
+            raise
+
+    @classmethod
+    def read(cls, run: Location) -> Store:
+        """The run at `run`, for reading; one that an older venire made is upgraded first."""
+        database = opened(run, write=False)
+        try:
+            if check(database) < CURRENT:
+                database.lock()
+                upgrade(database)
+                database.close()
+                database = opened(run, write=False)
+            return cls(database, write=False)
+        except BaseException:
+            database.close()
+            raise
+
+    async def close(self) -> None:
+        """Commit what is waiting, and let the run go."""
+        for thread in (self._writer, self._asker):
+            if thread is not None:
+                await asyncio.to_thread(thread.stop)
+        self.release()
+
+    def shut(self) -> None:
+        """`close`, for code outside an event loop."""
+        for thread in (self._writer, self._asker):
+            if thread is not None:
+                thread.stop()
+        self.release()
+
+    # Calls
+
+    async def get(self, key: str) -> Reply | None:
+        """The recorded reply to the request with this key."""
+        if not self._kept.perhaps(key):
+            return None
+        if not self.redacted:
+            rows = await self._found(CALL, (key,))
+            return reply_of(rows[0]) if rows else None
+        rows = await self._found(SEALED_CALL, (redaction.address_of(key),))
+        return reply_of(rows[0], sealed_with=key) if rows else None
+
+    async def put(self, key: str, request: Request, reply: Reply) -> None:
+        """Commit the reply. Once this returns, it survives the process."""
+        self._kept.note(key)
+        texts = {} if self.redacted else texts_of(request)
+        fresh = {name: text for name, text in texts.items() if name not in self._texts}
+        await self._write(*writes_of(key, request, reply, fresh, redacted=self.redacted))
+        # Only what is committed is known; and only the latest, so that memory does not grow with the cases.
+        self._texts.update(dict.fromkeys(fresh))
+        while len(self._texts) > _TEXTS:
+            del self._texts[next(iter(self._texts))]
+
+    def forgo(self, key: str) -> None:
+        """Nothing was promised for the call with this key."""
+
+    # Arms, cases, transcripts
+
+    async def add_arm(
+        self, name: str, fingerprint: str, manifest: dict[str, Any], *, cases: int | None = None
+    ) -> int:
+        """The arm's number, after noting that it sits now, to hear so many cases."""
+        await self._write(
+            (
+                "INSERT INTO arms (name, fingerprint, manifest) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (name, fingerprint, json.dumps(manifest)),
+            )
+        )
+        sql = "SELECT id FROM arms WHERE name = ? AND fingerprint = ?"
+        ((number,),) = await self._found(sql, (name, fingerprint))
+        await self._write(
+            (
+                "INSERT INTO sittings (key, arm, cases, started_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (uuid.uuid4().hex, number, cases, time.time()),
+            )
+        )
+        return number
+
+    async def heard(self, arm: int, case: str) -> Heard | None:
+        """When `arm` last heard the case with this id, and as what; None if it never did."""
+        if not self._kept.perhaps((arm, case)):
+            return None
+        sql = "SELECT id, case_fingerprint FROM transcripts WHERE arm = ? AND case_id = ? ORDER BY id DESC LIMIT 1"
+        rows = await self._found(sql, (arm, case))
+        return Heard(*rows[0]) if rows else None
+
+    async def add(
+        self,
+        arm: int,
+        case: Case,
+        case_fingerprint: str,
+        transcript: Transcript,
+        *,
+        position: int,
+        follows: int = 0,
+    ) -> None:
+        """Keep a finished deliberation.
+
+        `position` is the case's place in its file; `follows` the number of the deliberation that this one
+        replaces because the case was changed.
+        """
+        self._kept.note((arm, case.id))
+        if self.redacted:
+            transcript = redaction.withheld(transcript, case)
+        await self._write(
+            (
+                "INSERT INTO cases (id, fingerprint, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (case.id, case_fingerprint, self.kept(case).model_dump_json()),
+            ),
+            (
+                "INSERT INTO transcripts (arm, case_id, case_fingerprint, position, follows, finished_at, content) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (
+                    arm,
+                    case.id,
+                    case_fingerprint,
+                    position,
+                    follows,
+                    time.time(),
+                    transcript.model_dump_json(),
+                ),
+            ),
+        )
+
+    async def complete(self) -> None:
+        """Everything was heard: sealed replies are no longer needed, and go."""
+        if self.redacted:
+            await self._write(("DELETE FROM sealed", ()))
+
+    def kept(self, case: Case) -> Case:
+        """The case as this record holds it."""
+        return redaction.withheld_case(case) if self.redacted else case
+
+    async def _found(self, sql: str, values: Values) -> list[Row]:
+        """The rows of a quick query: at once where the database is near, off the event loop where it is not."""
+        if self._asker is None:
+            return self._database.rows(sql, values)
+        return await self._asker.done((sql, values))
+
+    async def _write(self, *writes: Write) -> None:
+        assert self._writer is not None, "opened for reading"
+        await self._writer.done(writes)
+
+    def _commit(self, jobs: list[tuple[Write, ...]]) -> list[None]:
+        """The writes of many in one transaction: the work of the writing thread."""
+        self._database.commit([write for job in jobs for write in job])
+        return [None] * len(jobs)

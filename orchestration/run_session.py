@@ -1,0 +1,220 @@
+"""One sitting of a run: check everything, then hear what is left to hear, with progress, until done or told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from ..agents.clients.roads import Providers
+from ..agents.meter import Budget
+from ..agents.prices import Price
+from ..agents.tracing import tracing_to
+from ..personas.jury import Jury
+from ..rubrics.case import Case, load_cases
+from ..rubrics.errors import VenireError
+from ..rubrics.rubric import Rubric
+from .bench import Court, Listener
+from .deliberate import ready, refuse_unreadable
+from .executors import Executor, Local
+from .gc_tuning import swept_seldom
+from .progress import RunProgress
+from .protocols.examples import worked_examples
+from .record import Location, Store
+from .record.redacted_errors import tell_without_words, words_withheld
+from .runner import Ended, run_study
+
+if TYPE_CHECKING:
+    from .executors.ray_cluster import Cluster
+
+_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What to run, where to keep it, and how much it may spend."""
+
+    cases: Path | Sequence[Case]
+    """A file, which is read anew whenever it is gone through, or cases that are held already."""
+    rubric: Rubric
+    juries: Sequence[Jury]
+    folder: Location
+    """The run's directory, or the address of its database."""
+    max_usd: float | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    max_calls: int | None = None
+    in_flight: int = 32
+    """Calls at a time, for each provider."""
+    rpm: int | None = None
+    """Requests a minute, for each provider."""
+    tpm: int | None = None
+    """Tokens a minute, for each provider."""
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """By model string; for a model that is not here, what its client knows."""
+    trace: Path | None = None
+    """Where to write spans."""
+    at_once: int | None = None
+    """Deliberations at a time; four times as many as calls, unless it is said: some wait for their slowest juror."""
+    seed: int = 0
+    scored: frozenset[str] | None = None
+    """The cases that may not serve as worked examples; those of the session, unless it is said."""
+    redact: bool = False
+    """Keep the words of cases and jurors out of the record."""
+    cluster: Cluster | None = None
+    """Where the cases are heard; in this process, unless it is said."""
+    retry: bool = False
+    """Hear again the cases for which a model could not be reached."""
+
+
+def hold(session: Session, console: Console, *, quiet: bool, listener: Listener | None = None) -> Ended:
+    """Run it to its end. Everything a user can get wrong is found before anything is written."""
+    with words_withheld(session.redact):
+        return _checked_and_held(session, console, quiet, listener)
+
+
+def _checked_and_held(session: Session, console: Console, quiet: bool, listener: Listener | None) -> Ended:
+    total = sum(1 for _ in _cases(session))
+    names = [jury.name for jury in session.juries]
+    for name in names:
+        if names.count(name) > 1:
+            raise VenireError(f"two arms are named {name!r}", remedy="give every jury its own name")
+    court = Court(
+        budget=Budget(session.max_tokens, session.max_usd, session.max_seconds, session.max_calls),
+        seed=session.seed,
+        scored=_ids(session),
+        listener=listener,
+        providers=_providers(session, console),
+    )
+    for jury in session.juries:
+        ready(jury, court)
+        worked_examples(jury.shots, session.rubric, court.scored)
+        refuse_unreadable(_cases(session), session.rubric, jury, court)
+    try:
+        with swept_seldom():
+            return asyncio.run(_hold(session, court, total, console, quiet))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def _providers(session: Session, console: Console) -> Providers:
+    return Providers(
+        session.in_flight,
+        rpm=session.rpm,
+        tpm=session.tpm,
+        prices=session.prices,
+        tracing=tracing_to(session.trace) if session.trace else None,
+        say=lambda line: console.print(line, markup=False, soft_wrap=True),
+    )
+
+
+def _cases(session: Session) -> Iterable[Case]:
+    return load_cases(session.cases) if isinstance(session.cases, Path) else session.cases
+
+
+def _ids(session: Session) -> frozenset[str]:
+    """The cases that may not serve as worked examples; not collected where no jury wants any."""
+    if session.scored is not None:
+        return session.scored
+    if not any(jury.shots for jury in session.juries):
+        return frozenset()
+    return frozenset(case.id for case in _cases(session))
+
+
+async def _hold(session: Session, court: Court, total: int, console: Console, quiet: bool) -> Ended:
+    executor = await _executor(session, court, console)
+    try:
+        store = Store.create(session.folder, redact=session.redact)
+    except BaseException:
+        await executor.close()
+        raise
+    if store.redacted and not session.redact:
+        console.print("this run was begun with --redact: it stays redacted")
+    if store.redacted:
+        asyncio.get_running_loop().set_exception_handler(tell_without_words)
+    executor.keep(store, redacted=store.redacted)
+    _stop_gently(court, executor, console)
+    progress = RunProgress(total * len(session.juries), console, quiet=quiet)
+    try:
+        with progress, words_withheld(store.redacted):
+            ended = await run_study(
+                _cases(session),
+                session.rubric,
+                session.juries,
+                store,
+                court,
+                at_once=session.at_once or _AT_ONCE * session.in_flight,
+                seed=session.seed,
+                progress=progress,
+                total=total,
+                say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
+                executor=executor,
+                retry=session.retry,
+            )
+    finally:
+        await executor.close()
+        await store.close()
+    if progress.nobody_answered:
+        console.print(
+            "no juror ever answered: see the reasons with venire show, and check models, addresses and keys",
+            style="red",
+        )
+    if progress.unreached:
+        console.print(
+            f"{progress.unreached} deliberation(s) lack a model that could not be reached: the same command with --retry "
+            "hears them again",
+            soft_wrap=True,
+        )
+    return ended
+
+
+async def _executor(session: Session, court: Court, console: Console) -> Executor:
+    if session.cluster is None:
+        return Local(session.rubric, court)
+    if session.trace is not None:
+        raise VenireError(
+            "spans of workers on a cluster are not gathered into one file",
+            remedy="leave out --trace, or give the nodes' processes a tracer provider of their own",
+        )
+    from .executors.ray import RayExecutor
+    from .executors.worker import Terms
+
+    terms = Terms(
+        rubric=session.rubric,
+        juries=tuple(session.juries),
+        scored=court.scored,
+        seed=session.seed,
+        prices=session.prices,
+        in_flight=session.in_flight,
+        folder=str(Path.cwd()),
+        listening=court.listener is not None,
+    )
+    return await RayExecutor.opened(
+        session.cluster,
+        court,
+        terms,
+        at_once=session.at_once or _AT_ONCE * session.in_flight,
+        say=lambda line: console.print(line, markup=False, soft_wrap=True),
+    )
+
+
+def _stop_gently(court: Court, executor: Executor, console: Console) -> None:
+    """Ctrl-C once: finish what is in flight and keep it. Twice: stop at once."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    if court.budget.max_seconds is not None:
+        loop.call_later(court.budget.max_seconds, executor.let_go)
+
+    def interrupt() -> None:
+        if court.budget.interrupted and task is not None:
+            task.cancel()
+        court.budget.interrupted = True
+        executor.let_go()
+        console.print("finishing what is in flight; press Ctrl-C again to stop at once")
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)
