@@ -24,7 +24,6 @@ from venire.evals.agreement.against_people import MEASURES
 from venire.evals.comparison.comparison import Comparison, compare, compare_evidence
 from venire.evals.figures.drawing import rect, svg
 from venire.evals.metrics import embeddings
-from venire.evals.metrics.meaning import Likeness
 from venire.evals.pages.comparison_files import write_report
 from venire.evals.pages.png import check, png
 from venire.evals.pages.tables import comparison_json
@@ -380,7 +379,14 @@ def test_meaning_is_weighed_only_where_it_is_asked_for(run: Path, people: pd.Dat
     store = Store.read(run)
     try:
         without = gather(store, people)
-        asked = gather(store, people, meaning=lambda pairs: [Likeness(0.5, 0.25)] * len(pairs))
+        asked = gather(
+            store,
+            people,
+            baselines=lambda pairs: (
+                pd.DataFrame({"token_f1": [0.5] * len(pairs), "cosine": [0.25] * len(pairs)}),
+                [],
+            ),
+        )
     finally:
         store.release()
 

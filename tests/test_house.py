@@ -8,10 +8,34 @@ import sys
 import tomllib
 from pathlib import Path
 
+import networkx as nx
 import pytest
 from benches import ROOT
 
 ORDER = ["rubrics", "personas", "agents", "orchestration", "evals", "web", "commands"]
+ROOMS = [
+    "statistics",
+    "figures",
+    "ratings",
+    "datasets",
+    "metrics",
+    "agreement",
+    "claims",
+    "calibration",
+    "inference",
+    "audits",
+    "comparison",
+    "selection",
+    "studies",
+    "transcripts",
+    "suites",
+    "optimising",
+    "training",
+    "pages",
+    "plugins",
+    "service",
+]
+"""The rooms of `evals/` from the ground up: each may use those before it."""
 HOMES = {
     "litellm": ["agents/clients/"],
     "httptools": ["agents/clients/endpoint.py"],
@@ -63,6 +87,59 @@ def test_imports_go_one_way(path: Path) -> None:
             assert ORDER.index(top) <= room, f"{inside} reaches up to {top}"
         if level == 0 and top in HOMES:
             assert str(inside).startswith(tuple(HOMES[top])), f"{top} is not at home in {inside}"
+
+
+def uses(path: Path) -> set[Path]:
+    """The modules of ours that a module imports, as paths of what is there."""
+    here = path.relative_to(ROOT).parent.parts
+    there: set[Path] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        parts = (*here[: len(here) - node.level + 1], *(node.module or "").split("."))
+        target = ROOT.joinpath(*filter(None, parts))
+        for alias in node.names:
+            found = [target / f"{alias.name}.py", target / alias.name, target.with_suffix(".py"), target]
+            there.add(next(place for place in found if place.exists()))
+    return there
+
+
+def test_every_room_of_evals_has_its_place_in_the_order() -> None:
+    rooms = {path.parent.name for path in (ROOT / "evals").glob("*/__init__.py")}
+
+    assert not rooms - set(ROOMS)
+    assert [path.name for path in (ROOT / "evals").glob("*.py")] == ["__init__.py"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "evals").glob("*/**/*.py")), ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_a_room_of_evals_uses_only_those_before_it(path: Path) -> None:
+    room = path.relative_to(ROOT / "evals").parts[0]
+    for target in uses(path):
+        inside = target.relative_to(ROOT).parts
+        if inside[0] == "evals" and len(inside) > 1:
+            assert ROOMS.index(inside[1]) <= ROOMS.index(room), f"{path} reaches down to {'/'.join(inside)}"
+
+
+@pytest.mark.parametrize(
+    "folder",
+    sorted({ROOT, *(p.parent for p in sources())}),
+    ids=lambda folder: str(folder.relative_to(ROOT)),
+)
+def test_no_circle_within_a_folder(folder: Path) -> None:
+    """Files and folders that stand side by side, each folder taken as one, never import each other in a circle."""
+    graph = nx.DiGraph()
+    for path in sources():
+        if path.is_relative_to(folder) and path.name != "__init__.py":
+            mine = path.relative_to(folder).parts[0]
+            for target in uses(path):
+                if target.is_relative_to(folder) and target != folder:
+                    theirs = target.relative_to(folder).parts[0]
+                    if mine != theirs:
+                        graph.add_edge(mine, theirs)
+
+    assert not [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
 
 
 def test_every_package_is_listed() -> None:

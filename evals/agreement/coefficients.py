@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from ..ratings.people import last_round
 from ..ratings.pooling import pooled
 from ..statistics.alpha import LEVELS, Level, krippendorff_alpha
 from ..statistics.bands import band
@@ -107,22 +108,6 @@ def agreement(
         pd.concat(outliers, ignore_index=True) if outliers else pd.DataFrame(columns=["attribute", "rater"])
     )
     return Agreement(attributes, _overall(parts, attributes, declared, scales, seed, resamples), raters)
-
-
-def last_round(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Each rater's final word: of several rounds, only the last in which an attribute was rated."""
-    absent = [name for name in ("case", "rater", "attribute", "value") if name not in ratings.columns]
-    if absent:
-        raise InvalidRatings(
-            f"the ratings have no column {absent[0]!r}",
-            remedy="give the columns case, rater, attribute, value",
-        )
-    given = ratings[ratings["value"].notna()]
-    if "round" not in given.columns:
-        return given
-    number = pd.to_numeric(given["round"], errors="coerce").fillna(0)
-    latest = number.groupby([given["case"], given["rater"], given["attribute"]]).transform("max")
-    return given[number == latest]
 
 
 def _overall(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..comparison.contrasts import LEVEL, p_words
 from ..figures.consistency import correlation_figure
 from ..figures.section import Section
 from ..ratings.marks import Marks
+from ..statistics.significance import LEVEL, p_words
 from .consistency import correlations, halo
 
 TITLE = "Internal consistency: which attributes go together"

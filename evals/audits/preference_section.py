@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..comparison.contrasts import LEVEL, p_words
 from ..figures.preference import preference_figure
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
+from ..statistics.significance import LEVEL, p_words
 from .preference import ALL, self_preference
 
 TITLE = "Self-preference: do jurors favour their own provider?"

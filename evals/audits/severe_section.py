@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..comparison.contrasts import LEVEL, p_words
 from ..figures.section import Section
 from ..figures.severe import severe_rates_figure
 from ..ratings.marks import SECOND, Marks
 from ..ratings.sheet import OVERALL
+from ..statistics.significance import LEVEL, p_words
 from .severe import lower_rates, severe_rates
 from .severity import Severity
 from .together import failing_juries, failing_pairs

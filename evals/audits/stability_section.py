@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..comparison.contrasts import LEVEL, p_words
 from ..figures.section import Section
 from ..figures.stability import convergence_figure
 from ..ratings.evidence import Evidence
 from ..ratings.marks import Marks, pooled
 from ..ratings.sheet import OVERALL
+from ..statistics.significance import LEVEL, p_words
 from .repeats import RELIABLE, convergence, enough_repeats
 from .stability import PEOPLE, judges_scatter, scatter, steadier
 

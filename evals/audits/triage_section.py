@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from ..comparison.contrasts import LEVEL, p_words
 from ..figures.section import Section
 from ..figures.triage import triage_figure
 from ..ratings.evidence import Evidence
 from ..ratings.marks import Marks
+from ..statistics.significance import LEVEL, p_words
 from .review import TRIAGED, areas, by_score, errors, gains, score_and_error
 from .severity import Severity
 from .triage import RULE, triage

@@ -18,7 +18,6 @@ from ..agreement.against_people import coefficients, nothing
 from ..agreement.coefficients import cells
 from ..audits import Severity
 from ..figures.section import Section
-from ..metrics.meaning import likeness
 from ..ratings.evidence import Evidence, gather
 from ..ratings.people import load_ratings
 from ..ratings.sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, pairs, snapped
@@ -32,6 +31,7 @@ from .contrasts import contrasts, sentences
 from .effects import effects
 from .methods import methods
 from .panels import panels
+from .text_baselines import text_baselines
 
 Found = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
 
@@ -135,8 +135,8 @@ def compare(
     ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human, wide=wide)
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        alike = partial(likeness, progress=progress)
-        evidence = gather(store, ratings, rescore=rescore, meaning=alike)
+        baselines = partial(text_baselines, progress=progress)
+        evidence = gather(store, ratings, rescore=rescore, baselines=baselines)
     finally:
         if store is not run:
             store.release()

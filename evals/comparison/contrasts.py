@@ -15,9 +15,8 @@ from ..statistics.estimate import Estimate, undefined
 from ..statistics.icc import icc_coefficient
 from ..statistics.matrix import FloatArray, Matrix
 from ..statistics.multiplicity import holm
+from ..statistics.significance import LEVEL, p_words
 
-LEVEL = 0.05
-"""Below this corrected p a difference is stated as one."""
 WORDS = {"absolute error": "mean absolute error", "icc3k": "ICC(3,k)"}
 
 
@@ -117,8 +116,3 @@ def _sentence(row: Mapping[Hashable, Any]) -> str:
     nearer = (value < 0) == (measure == "absolute error")
     verb = "agrees better" if nearer else "agrees worse"
     return f"{first} {verb} with people than {second}: {size}."
-
-
-def p_words(p: float) -> str:
-    """A p-value as it is printed."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -9,8 +9,7 @@ import pandas as pd
 
 from ...rubrics.case import Case
 from ...rubrics.errors import InvalidFile
-from ..selection.position import GIVEN, SWAPPED
-from .recording import Recording, both_texts, choice
+from .recording import GIVEN, SWAPPED, Recording, both_texts, choice
 
 COLUMNS = ("dataset", "item", "label", "model", "strategy", "winner_noswap", "winner_swap")
 

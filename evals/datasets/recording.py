@@ -14,6 +14,9 @@ from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..ratings.evidence import Question
 
+GIVEN, SWAPPED = "given", "swapped"
+"""The values of a column `order`; the answers are those of the given order in both."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recording:

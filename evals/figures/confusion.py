@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from ..comparison.comparison import Comparison
-from ..ratings.sheet import CONSTANT, OVERALL
+import pandas as pd
+
 from .drawing import COLOURS, clipped, rect, short, svg, text
 
 CELL = 44
 
 
-def confusion(comparison: Comparison) -> str:
-    """One matrix an arm, on the attributes that `overall` pools; a cell's shade is its share of people's column."""
-    counts = comparison.confusion
-    counts = counts[(counts["attribute"] == OVERALL) & (counts["arm"] != CONSTANT)]
+def confusion(counts: pd.DataFrame) -> str:
+    """One matrix an arm; a cell's shade is its share of people's column.
+
+    Args:
+        counts: Columns `arm`, `arm_value`, `people_value`, `count`.
+    """
     arms = list(dict.fromkeys(counts["arm"]))
     legal = sorted(set(counts["people_value"]))
     side = len(legal) * CELL

@@ -6,7 +6,6 @@ import math
 
 import pandas as pd
 
-from ..selection import Composition
 from .drawing import COLOURS, Axis, circle, clipped, line, rect, short, svg, text, wide
 
 MOST = 30
@@ -14,9 +13,12 @@ MOST = 30
 ROW = 18
 
 
-def contributions(composition: Composition) -> str:
-    """Bars of Shapley values with intervals, a dot for leaving the juror out of everybody; seated jurors in bold."""
-    table = composition.jurors
+def contributions(table: pd.DataFrame) -> str:
+    """Bars of Shapley values with intervals, a dot for leaving the juror out of everybody; seated jurors in bold.
+
+    Args:
+        table: One row a juror: `juror`, `shapley`, `shapley_low`, `shapley_high`, `leave_one_out`, `in_jury`.
+    """
     rows, left_out = _drawn(table)
     ends = ["shapley", "shapley_low", "shapley_high", "leave_one_out"]
     values = rows[ends].to_numpy(float).ravel()

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
-from ..comparison.comparison import Comparison
-from ..ratings.sheet import OVERALL
+import pandas as pd
+
+from ..statistics.estimate import Estimate
 from .drawing import COLOURS, Axis, circle, clipped, line, short, svg, text, wide
 
 UNITS = {"usd": "US dollars a case", "tokens": "tokens a case", "calls": "model calls a case"}
 
 
-def cost(comparison: Comparison) -> str:
-    """Along the axis dollars, or tokens where no price is known or nothing was charged, or calls without tokens."""
-    costs = comparison.costs
+def cost(costs: pd.DataFrame, agreement: Mapping[str, Estimate], people: Sequence[float]) -> str:
+    """Along the axis dollars, or tokens where no price is known or nothing was charged, or calls without tokens.
+
+    Args:
+        costs: One row an arm: `arm`, `cases`, `usd`, `tokens`, `calls`.
+        agreement: By arm.
+        people: The same of each person against the rest.
+    """
     unit = next((name for name in UNITS if costs[name].notna().all() and (costs[name] > 0).any()), "calls")
     spent = dict(zip(costs["arm"], costs[unit] / costs["cases"], strict=True))
-    found = {arm: comparison.agreement[arm][OVERALL]["icc3k"] for arm in spent}
-    shown = {arm: each for arm, each in found.items() if each.defined}
+    shown = {arm: agreement[arm] for arm in spent if agreement[arm].defined}
     lows = [e.low if not math.isnan(e.low) else e.value for e in shown.values()]
     most = max([*spent.values(), 1e-9]) * 1.15
     right = wide(map(clipped, shown))
@@ -29,11 +35,6 @@ def cost(comparison: Comparison) -> str:
         parts.append(text(x.start - 8, y.at(tick) + 4, short(round(tick, 4)), anchor="end", soft=True))
     for tick in x.ticks(5):
         parts.append(text(x.at(tick), 318, short(tick), anchor="middle", soft=True))
-    people = [
-        comparison.agreement[arm][OVERALL]["icc3k"].value
-        for arm, kind in comparison.kinds.items()
-        if kind == "person"
-    ]
     for value in (value for value in people if not math.isnan(value)):
         parts.append(line(x.start, y.at(value), x.end, y.at(value), dashed=True, colour=COLOURS[-1]))
     for number, (arm, each) in enumerate(shown.items()):

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 COLOURS = ("#2a7f8e", "#c8682c", "#7b68a8", "#5f9150", "#b5527a", "#9a8430", "#4d79c7", "#a05a4a")
 """For arms in their order; of a middle tone, to stand on white and on black."""
@@ -140,3 +140,16 @@ def short(number: float) -> str:
 
 def clipped(words: str, most: int = 28) -> str:
     return words if len(words) <= most else words[: most - 1] + "…"
+
+
+def decimal(value: Any, places: int = 3) -> str:
+    """A number as it is printed: whole ones whole, others to so many places, and no negative zero."""
+    if not isinstance(value, float):
+        return str(value)
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else f"{'-' if value < 0 else ''}∞"
+    if value == round(value) and abs(value) >= 10:
+        return f"{value:.0f}"
+    if places > 2 and 1e-9 < abs(value) < 0.001:
+        return f"{value:.2g}"
+    return f"{round(value, places) + 0.0:.{places}f}"

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from ..comparison.comparison import Comparison
-from ..pages.frame import told
-from .drawing import COLOURS, Axis, Block, clipped, line, short, stacked, text, whisker, wide
+from ..statistics.estimate import Estimate
+from .drawing import COLOURS, Axis, Block, clipped, decimal, line, short, stacked, text, whisker, wide
 
 ROW = 20
 
 
-def forest(comparison: Comparison, coefficient: str = "icc3k", title: str = "ICC(3,k) with people") -> str:
+def forest(found: Mapping[str, Mapping[str, Estimate]], title: str) -> str:
     """Attributes as blocks, arms as rows; an arm without a value is named and left blank.
 
     The axis stands above and below, for a figure that goes on over several pages.
+
+    Args:
+        found: By arm, then by attribute.
     """
-    arms = [arm for arm, kind in comparison.kinds.items() if kind != "text overlap"]
-    attributes = list(comparison.agreement[arms[0]])
-    found = {(a, b): comparison.agreement[b][a][coefficient] for a in attributes for b in arms}
-    lows = [e.low if not math.isnan(e.low) else e.value for e in found.values() if e.defined]
+    arms, attributes = list(found), list(next(iter(found.values())))
+    each_of = [each for of_arm in found.values() for each in of_arm.values()]
+    lows = [e.low if not math.isnan(e.low) else e.value for e in each_of if e.defined]
     left = wide(map(clipped, arms)) + 12
     low = max(-1.0, math.floor(min([0.0, *lows]) * 4) / 4)
     axis = Axis(low, 1.0, left, left + 520)
@@ -34,13 +36,13 @@ def forest(comparison: Comparison, coefficient: str = "icc3k", title: str = "ICC
             parts += [text(axis.start, 16, title, bold=True), *_numbers(axis, 38)]
         for number, arm in enumerate(arms):
             y += ROW
-            each = found[attribute, arm]
+            each = found[arm][attribute]
             parts.append(text(left - 12, y + 4, clipped(arm), anchor="end", soft=not each.defined))
             if each.defined:
                 colour = COLOURS[number % len(COLOURS)]
                 parts += whisker(axis, y, each.value, each.low, each.high, colour)
-                ends = "" if math.isnan(each.low) else f" [{told(each.low, 2)}, {told(each.high, 2)}]"
-                parts.append(text(axis.end + 14, y + 4, told(each.value, 2) + ends, soft=True))
+                ends = "" if math.isnan(each.low) else f" [{decimal(each.low, 2)}, {decimal(each.high, 2)}]"
+                parts.append(text(axis.end + 14, y + 4, decimal(each.value, 2) + ends, soft=True))
             else:
                 parts.append(text(axis.end + 14, y + 4, "undefined", soft=True))
         if attribute == attributes[-1]:

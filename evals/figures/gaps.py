@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..comparison.comparison import Comparison
-from ..ratings.sheet import CONSTANT
 from .drawing import COLOURS, Axis, clipped, line, outline, rect, short, svg, text, wide
 
 FEW = 17
@@ -14,9 +12,12 @@ FEW = 17
 HEIGHT, WIDTH = 64, 210
 
 
-def gaps(comparison: Comparison) -> str:
-    """Attributes down, arms across; right of zero, the arm scored higher than people."""
-    table = comparison.gaps[comparison.gaps["arm"] != CONSTANT]
+def gaps(table: pd.DataFrame) -> str:
+    """Attributes down, arms across; right of zero, the arm scored higher than people.
+
+    Args:
+        table: Columns `arm`, `attribute`, `difference`, `count`, `share`.
+    """
     arms, attributes = list(dict.fromkeys(table["arm"])), list(dict.fromkeys(table["attribute"]))
     left = wide(attributes)
     reach = max(float(table["difference"].abs().max()), 1.0) if len(table) else 1.0

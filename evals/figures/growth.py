@@ -6,15 +6,18 @@ from itertools import pairwise
 
 import pandas as pd
 
-from ..selection import Composition
 from .drawing import COLOURS, Axis, circle, line, outline, short, svg, text
 
 WAYS = {"chosen": COLOURS[0], "random": COLOURS[1]}
 
 
-def growth(composition: Composition) -> str:
-    """A line for each way, its interval as a band; thin lines for the weakest and strongest of random juries."""
-    table = composition.growth
+def growth(table: pd.DataFrame, measure: str) -> str:
+    """A line for each way, its interval as a band; thin lines for the weakest and strongest of random juries.
+
+    Args:
+        table: Columns `how` (chosen or random), `size`, `score`, `low`, `high`, `weakest`, `strongest`.
+        measure: What `score` is, in words.
+    """
     sizes = sorted(set(table["size"]))
     edges = ["score", "low", "high", "weakest", "strongest"]
     values = table[edges].to_numpy(float).ravel()
@@ -50,7 +53,7 @@ def growth(composition: Composition) -> str:
             text(92 + number * 180, 396, named[way], soft=True),
         ]
     parts.append(text((x.start + x.end) / 2, 370, "jurors", anchor="middle", soft=True))
-    parts.append(text(16, 177, composition.measure, anchor="middle", soft=True, turned=-90))
+    parts.append(text(16, 177, measure, anchor="middle", soft=True, turned=-90))
     return svg(x.end + 20, 406, "Agreement and the size of the jury", parts)
 
 

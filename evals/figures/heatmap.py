@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 
-from ..comparison.comparison import Comparison
+import pandas as pd
+
 from .drawing import COLOURS, clipped, rect, svg, text, wide
 
 CELL = 52
 
 
-def heatmap(comparison: Comparison) -> str:
-    """A triangle of cells; below zero the shade is of another colour."""
-    table = comparison.pairs
+def heatmap(table: pd.DataFrame) -> str:
+    """A triangle of cells; below zero the shade is of another colour.
+
+    Args:
+        table: Columns `first`, `second`, `kappa_quadratic`; one row for every two raters.
+    """
     raters = list(dict.fromkeys([*table["first"], *table["second"]]))
     kappa = {
         (first, second): float(value)

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import pandas as pd
 
-from ..selection import Composition
 from .drawing import COLOURS, Axis, circle, clipped, line, short, svg, text, wide
 
 KINDS = {"single judge": COLOURS[1], "jury": COLOURS[0]}
@@ -18,10 +17,15 @@ FAR = 30.0
 """From this ratio of costs on, the axis is logarithmic."""
 
 
-def pareto(composition: Composition) -> str:
-    """Cost along, agreement up; names and intervals of the front, of the arm advised and of few arms, the rest as dots."""
-    table = composition.frontier.dropna(subset=["score", "cost"])
-    named = table[table["front"] | (table["arm"] == composition.recommended) | _few(table)]
+def pareto(arms: pd.DataFrame, *, recommended: str, unit: str, measure: str) -> str:
+    """Cost along, agreement up; names and intervals of the front, of the arm advised and of few arms, the rest as dots.
+
+    Args:
+        arms: Columns `arm`, `kind`, `cost`, `score`, `low`, `high`, `front`.
+        unit: What `cost` counts, and `measure` what `score` is, in words.
+    """
+    table = arms.dropna(subset=["score", "cost"])
+    named = table[table["front"] | (table["arm"] == recommended) | _few(table)]
     costs = table["cost"].tolist()
     log = min(costs) > 0 and max(costs) / min(costs) > FAR
     place: Callable[[float], float] = math.log10 if log else float
@@ -54,8 +58,8 @@ def pareto(composition: Composition) -> str:
     parts += _names(named, x, y, place)
     for number, (kind, colour) in enumerate(KINDS.items()):
         parts += [circle(80 + number * 110, 392, 5, colour), text(92 + number * 110, 396, kind, soft=True)]
-    parts.append(text((x.start + x.end) / 2, 370, composition.unit, anchor="middle", soft=True))
-    parts.append(text(16, 177, composition.measure, anchor="middle", soft=True, turned=-90))
+    parts.append(text((x.start + x.end) / 2, 370, unit, anchor="middle", soft=True))
+    parts.append(text(16, 177, measure, anchor="middle", soft=True, turned=-90))
     return svg(x.end + wide(map(clipped, named["arm"])), 406, "Cost against agreement", parts)
 
 

@@ -10,6 +10,7 @@ from ..figures.cost import cost
 from ..figures.forest import forest
 from ..figures.gaps import gaps
 from ..figures.heatmap import heatmap
+from ..ratings.sheet import CONSTANT, OVERALL
 from .comparison_page import comparison_page
 from .folder import write_folder
 from .png import check
@@ -19,11 +20,23 @@ from .tables import comparison_json
 
 def figures(comparison: Comparison) -> dict[str, str]:
     """Every figure that the comparison has something to draw for, as SVG."""
-    drawn = {"forest": forest(comparison), "gaps": gaps(comparison), "confusion": confusion(comparison)}
+    found = {
+        arm: {attribute: each["icc3k"] for attribute, each in attributes.items()}
+        for arm, attributes in comparison.agreement.items()
+        if comparison.kinds[arm] != "text overlap"
+    }
+    counts, apart = comparison.confusion, comparison.gaps
+    drawn = {
+        "forest": forest(found, "ICC(3,k) with people"),
+        "gaps": gaps(apart[apart["arm"] != CONSTANT]),
+        "confusion": confusion(counts[(counts["attribute"] == OVERALL) & (counts["arm"] != CONSTANT)]),
+    }
     if len(comparison.pairs):
-        drawn["heatmap"] = heatmap(comparison)
+        drawn["heatmap"] = heatmap(comparison.pairs)
     if len(comparison.costs):
-        drawn["cost"] = cost(comparison)
+        overall = {arm: attributes[OVERALL] for arm, attributes in found.items()}
+        people = [each.value for arm, each in overall.items() if comparison.kinds[arm] == "person"]
+        drawn["cost"] = cost(comparison.costs, overall, people)
     return drawn | section_figures(comparison.sections)
 
 

@@ -18,11 +18,18 @@ __all__ = ["composition_json", "composition_page", "figures", "write_composition
 
 def figures(composition: Composition) -> dict[str, str]:
     """Every figure that there is something to draw for, as SVG."""
-    drawn = {"frontier": pareto(composition)}
+    drawn = {
+        "frontier": pareto(
+            composition.frontier,
+            recommended=composition.recommended,
+            unit=composition.unit,
+            measure=composition.measure,
+        )
+    }
     if len(composition.jurors):
-        drawn["contributions"] = contributions(composition)
+        drawn["contributions"] = contributions(composition.jurors)
     if len(composition.growth):
-        drawn["growth"] = growth(composition)
+        drawn["growth"] = growth(composition.growth, composition.measure)
     return drawn
 
 

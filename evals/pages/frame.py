@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..figures.drawing import apart
+from ..figures.drawing import apart, decimal
 
 CHANCES = ("p", "p_holm")
 """The columns that hold p-values."""
@@ -55,21 +55,8 @@ def figure(drawn: str, caption: str) -> str:
 def number(value: Any, places: int = 3) -> str:
     """A number as a reader sees it, its exact value beside it in the markup; a dash for what is undefined."""
     if isinstance(value, float) and not math.isfinite(value):
-        return told(value)
-    return f'<data value="{value!r}">{told(value, places)}</data>'
-
-
-def told(value: Any, places: int = 3) -> str:
-    """A number as it is printed: whole ones whole, others to so many places, and no negative zero."""
-    if not isinstance(value, float):
-        return str(value)
-    if not math.isfinite(value):
-        return "–" if math.isnan(value) else f"{'-' if value < 0 else ''}∞"
-    if value == round(value) and abs(value) >= 10:
-        return f"{value:.0f}"
-    if places > 2 and 1e-9 < abs(value) < 0.001:
-        return f"{value:.2g}"
-    return f"{round(value, places) + 0.0:.{places}f}"
+        return decimal(value)
+    return f'<data value="{value!r}">{decimal(value, places)}</data>'
 
 
 def bounds(value: float, low: float, high: float) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ..figures.drawing import decimal
 from .composition_page import HEADS
-from .frame import figure, items, page, paragraph, section, table, told
+from .frame import figure, items, page, paragraph, section, table
 
 if TYPE_CHECKING:
     from ..selection import Composition
@@ -107,9 +108,9 @@ def _worth(jurors: Composition) -> list[str]:
     row = whole[0]
     return [
         paragraph(
-            f"The errors of two of these {row['jurors']} seats correlate by {told(float(row['correlation']), 2)} on average: "
-            f"together they are worth {told(float(row['effective']), 1)} independent jurors "
-            f"(95% interval {told(float(row['low']), 1)} to {told(float(row['high']), 1)})."
+            f"The errors of two of these {row['jurors']} seats correlate by {decimal(float(row['correlation']), 2)} on average: "
+            f"together they are worth {decimal(float(row['effective']), 1)} independent jurors "
+            f"(95% interval {decimal(float(row['low']), 1)} to {decimal(float(row['high']), 1)})."
         )
     ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -10,18 +9,15 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from ...orchestration.record import Store
-from ...rubrics.errors import MissingExtra
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Scale
-from ..agreement.coefficients import last_round
-from ..metrics.meaning import Likeness
-from ..metrics.overlap import rouge_l
 from ..statistics.matrix import InvalidRatings
 from .flag_table import COLUMNS, ArmMoments
+from .people import last_round
 from .run_tables import ArmCosts, ArmRatings, ArmStops, JurorRatings, arm_tables
 
-Meaning = Callable[[Sequence[tuple[str, str]]], list[Likeness]]
-"""Sets outputs beside their references."""
+TextBaselines = Callable[[Sequence[tuple[str, str]]], tuple[pd.DataFrame, list[str]]]
+"""Sets outputs beside their references: one row a pair, one column a measure; and what could not be measured."""
 
 
 class Question(NamedTuple):
@@ -39,8 +35,8 @@ class Evidence:
     people: pd.DataFrame
     questions: Mapping[str, Question]
     cases: pd.DataFrame
-    """One row a case: `case`, `group`, `system`, `source_length`, `output_length` (words), and likeness to the
-    case's reference: `overlap` (ROUGE-L) and, where it was asked for, `token_f1` and `cosine` (MiniLM's)."""
+    """One row a case: `case`, `group`, `system`, `source_length`, `output_length` (words), and, where text
+    baselines were asked for, a column for each: `overlap` (ROUGE-L), `token_f1` and `cosine` (MiniLM's)."""
     costs: pd.DataFrame
     stops: pd.DataFrame
     kinds: Mapping[str, str]
@@ -57,11 +53,11 @@ class Evidence:
 
 
 def gather(
-    store: Store, human: pd.DataFrame, *, rescore: Sequence[str] = (), meaning: Meaning | None = None
+    store: Store, human: pd.DataFrame, *, rescore: Sequence[str] = (), baselines: TextBaselines | None = None
 ) -> Evidence:
     """The run in `store` beside the ratings in `human`; the raters in `rescore` are a second panel.
 
-    Without `meaning`, which takes its time over long texts, no case's text is set beside its reference by meaning.
+    Without `baselines`, which take their time over long texts, no case's text is set beside its reference.
     """
     arms = store.arms()
     questions = {
@@ -76,7 +72,7 @@ def gather(
     ratings, ballots, costs, stops, moments = arm_tables(
         store, ArmRatings(), JurorRatings(), ArmCosts(), ArmStops(), ArmMoments()
     )
-    cases, untold = _cases(store, meaning)
+    cases, untold = _cases(store, baselines)
     return Evidence(
         arms=ratings,
         people=people,
@@ -165,7 +161,7 @@ def _legal(part: pd.DataFrame, name: str, scale: Scale) -> pd.DataFrame:
     return words
 
 
-def _cases(store: Store, meaning: Meaning | None) -> tuple[pd.DataFrame, list[str]]:
+def _cases(store: Store, baselines: TextBaselines | None) -> tuple[pd.DataFrame, list[str]]:
     """What each case is like, and what of it could not be told."""
     rows, texts = [], {}
     for name in store.case_ids():
@@ -182,18 +178,10 @@ def _cases(store: Store, meaning: Meaning | None) -> tuple[pd.DataFrame, list[st
                 "system": case.system,
                 "source_length": sum(len(note.split()) for note in case.source) if worded else None,
                 "output_length": len(case.output.split()) if worded else None,
-                "overlap": rouge_l(case.output, case.reference or "") if worded else None,
             }
         )
-    columns = ["case", "group", "system", "source_length", "output_length", "overlap"]
-    cases = pd.DataFrame(rows, columns=columns).astype({"overlap": float})
-    if meaning is None:
+    cases = pd.DataFrame(rows, columns=["case", "group", "system", "source_length", "output_length"])
+    if baselines is None:
         return cases, []
-    try:
-        alike = dict(zip(texts, meaning(list(texts.values())), strict=True))
-    except MissingExtra as absent:
-        return cases, [f"text overlap by MiniLM is left out: {absent.problem} ({absent.remedy})"]
-    return cases.assign(
-        token_f1=[alike[case].token_f1 if case in alike else math.nan for case in cases["case"]],
-        cosine=[alike[case].cosine if case in alike else math.nan for case in cases["case"]],
-    ), []
+    measured, notes = baselines(list(texts.values()))
+    return cases.join(measured.set_axis(list(texts), axis="index"), on="case"), notes

@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...rubrics.ratings import read_ratings
+from ..statistics.matrix import InvalidRatings
 
 BLANK = "blank"
 """The key of `DataFrame.attrs` under which blank values are counted."""
@@ -39,6 +40,22 @@ def load_ratings(path: str | Path, *, wide: bool = False) -> pd.DataFrame:
             table[name] = pd.Series(given, dtype=object)
     table.attrs[BLANK] = len(ratings) - len(kept)
     return table
+
+
+def last_round(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Each rater's final word: of several rounds, only the last in which an attribute was rated."""
+    absent = [name for name in ("case", "rater", "attribute", "value") if name not in ratings.columns]
+    if absent:
+        raise InvalidRatings(
+            f"the ratings have no column {absent[0]!r}",
+            remedy="give the columns case, rater, attribute, value",
+        )
+    given = ratings[ratings["value"].notna()]
+    if "round" not in given.columns:
+        return given
+    number = pd.to_numeric(given["round"], errors="coerce").fillna(0)
+    latest = number.groupby([given["case"], given["rater"], given["attribute"]]).transform("max")
+    return given[number == latest]
 
 
 def _word(value: float | str | None) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ..datasets.recording import GIVEN, SWAPPED
 from ..statistics.bootstrap import Bootstrap
 from .paired import mean_of
-
-GIVEN, SWAPPED = "given", "swapped"
-"""The values of a column `order`; the answers are those of the given order in both."""
 
 
 def position_bias(judgements: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
