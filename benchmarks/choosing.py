@@ -14,11 +14,11 @@ from threadpoolctl import threadpool_limits
 
 from venire.evals.ratings.evidence import Question
 from venire.evals.ratings.folds import split, widening
-from venire.evals.selection.counts import Urn
-from venire.evals.selection.nested import held_out
-from venire.evals.selection.paired import tested_mean, widened
-from venire.evals.selection.pool import Pool, pool_of
-from venire.evals.selection.search import sizes_of
+from venire.evals.selection.juror_pool import Pool, pool_of
+from venire.evals.selection.jury_counts import Urn
+from venire.evals.selection.jury_search import sizes_of
+from venire.evals.selection.nested_validation import held_out
+from venire.evals.selection.paired_means import tested_mean, widened
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.rubrics.scale import Scale
 

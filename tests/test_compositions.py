@@ -18,16 +18,16 @@ from venire.evals.pages.composition_files import composition_page, figures, writ
 from venire.evals.ratings.evidence import Question
 from venire.evals.ratings.folds import folds, gathered
 from venire.evals.selection import Composition, analyse, arm_credits, weigh
-from venire.evals.selection import search as searching
-from venire.evals.selection.contest import DIFFERENCE, pareto
+from venire.evals.selection import jury_search as searching
+from venire.evals.selection.candidates import DIFFERENCE, pareto
 from venire.evals.selection.contributions import exact_shapley, sampled_shapley
-from venire.evals.selection.counts import Urn
 from venire.evals.selection.dependence import effective_number, errors
-from venire.evals.selection.paired import by_cluster
-from venire.evals.selection.pool import Pool, pool_of
-from venire.evals.selection.position import position_bias
+from venire.evals.selection.juror_pool import Pool, pool_of
+from venire.evals.selection.jury_counts import Urn
+from venire.evals.selection.jury_search import best_juries, sizes_of
+from venire.evals.selection.paired_means import by_cluster
+from venire.evals.selection.position_bias import position_bias
 from venire.evals.selection.power import cases_for, detectable, pairs_power, typical
-from venire.evals.selection.search import best_juries, sizes_of
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.orchestration.counting import Tally, counting_rule
 from venire.rubrics.scale import Scale

@@ -20,9 +20,9 @@ from worlds import GOOD, planted, tables
 from venire import VenireError
 from venire.evals import Recording, analyse, llmbar, load_judgements, pandalm
 from venire.evals.datasets.recording import choice
-from venire.evals.selection.counts import Urn
-from venire.evals.selection.pool import pool_of
-from venire.evals.selection.position import position_bias
+from venire.evals.selection.juror_pool import pool_of
+from venire.evals.selection.jury_counts import Urn
+from venire.evals.selection.position_bias import position_bias
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.rubrics.case import Case
 

@@ -13,10 +13,10 @@ from test_files import venire
 
 from venire import VenireError, load_cases
 from venire.evals.pages.study_entry import made_plan
+from venire.evals.studies.case_split import parts_of
 from venire.evals.studies.errors import StudyCannotRun
-from venire.evals.studies.parts import Split
 from venire.evals.studies.plan import Plan, plan_study
-from venire.evals.studies.splitting import parts_of
+from venire.evals.studies.schema import Split
 from venire.evals.studies.study import load_study
 from venire.rubrics.case import Case
 

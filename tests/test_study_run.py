@@ -21,7 +21,7 @@ from studying import server_models, steady, study_file
 from venire import Store
 from venire.evals.pages.study_entry import made_plan, made_report
 from venire.evals.studies.plan import plan_study
-from venire.evals.studies.running import Ran, run_plan
+from venire.evals.studies.study_run import Ran, run_plan
 from venire.evals.studies.study_session import Sitting
 
 GROUPS = {

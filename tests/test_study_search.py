@@ -15,8 +15,8 @@ from studying import CASES, TRUTH, server_models, steady, study_file
 from venire import Store, load_cases
 from venire.evals.pages.study_entry import made_plan, made_report
 from venire.evals.studies.pruning import Score, beaten_by, front
-from venire.evals.studies.record import kept_trials
-from venire.evals.studies.running import Ran
+from venire.evals.studies.study_record import kept_trials
+from venire.evals.studies.study_run import Ran
 from venire.rubrics.errors import MissingExtra
 
 WORDS = {case.output[:80]: case.id for case in load_cases(CASES)}

@@ -11,11 +11,11 @@ from rich.console import Console
 from ...orchestration.record import Location
 from ...rubrics.errors import VenireError
 from ..studies.plan import Plan, plan_study
-from ..studies.plan_wording import plan_json, show_plan
-from ..studies.recorded import RecordedStudy, recorded_study
-from ..studies.running import Ran, default_folder, run_folder, run_plan
+from ..studies.recorded_study import RecordedStudy, recorded_study
 from ..studies.study import load_study
+from ..studies.study_run import Ran, default_folder, run_folder, run_plan
 from ..studies.study_session import Sitting
+from .study_plan import plan_json, show_plan
 from .study_report import StudyReport, report_recorded, report_run
 
 

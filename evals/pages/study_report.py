@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from ..selection import Composition
+from ..studies.credit_table import UNITS
 from ..studies.findings import Report, report_on
-from ..studies.record import REPORT
-from ..studies.recorded import RecordedStudy
-from ..studies.scores import UNITS
+from ..studies.recorded_study import RecordedStudy
+from ..studies.study_record import REPORT
 from .composition_files import composition_json, figures, write_composition
 from .folder import write_folder
 from .study_page import CAPTIONS, study_page

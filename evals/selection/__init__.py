@@ -14,9 +14,9 @@ column `rater` where there are several. `questions` gives each attribute's `Ques
 `Composition.tables`, `.sentences()`, `.notes`, `.methods`; `evals/reports/composition_files.py` draws and writes it.
 """
 
-from .arms import weigh
-from .composition import analyse
+from .composition import Composition
 from .credits import arm_credits
-from .found import Composition
+from .deliberated_arms import weigh
+from .recorded_jurors import analyse
 
 __all__ = ["Composition", "analyse", "arm_credits", "weigh"]

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .contest import DIFFERENCE, LEVEL
-from .pool import PRICED, VOTES
+from .candidates import DIFFERENCE, LEVEL
+from .juror_pool import PRICED, VOTES
 
 Row = Mapping[Hashable, Any]
 TOGETHER = 0.3

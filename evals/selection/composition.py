@@ -1,162 +1,59 @@
-"""Juries made of recorded jurors: the best of them, what each juror adds, and whether a jury is worth its price."""
+"""What a study of compositions finds: tables, and what they allow to be said."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
-
-from ...rubrics.errors import VenireError
-from ..ratings.evidence import Question
-from ..ratings.folds import Fold, split, widening
-from ..statistics.bootstrap import Bootstrap
-from .advice import Grounds, advice, recommended
-from .arms import JURY, SINGLE
-from .contest import Contest, Entrant, Tier, answers, frontier, noise, tiers_of
-from .contributions import shapley
-from .counts import Members, Urn
-from .dependence import correlations, independence
-from .found import Composition
-from .growth import growth
-from .jurors import jurors_table
-from .methods import pool_methods
-from .nested import HeldOut, held_out, named
-from .pool import Pool, pool_of
-from .position import position_bias
-from .power import pairs_power, typical
-from .search import sizes_of
-
-LARGEST = 7
-"""The largest jury searched for, unless told otherwise."""
 
 
-def analyse(
-    judgements: pd.DataFrame,
-    people: pd.DataFrame,
-    *,
-    questions: Mapping[str, Question],
-    counting: str = "median",
-    test: Collection[str] | None = None,
-    largest: int = LARGEST,
-    folds: int = 5,
-    rounds: int = 3,
-    orders: int = 200,
-    seed: int = 0,
-    resamples: int = 1000,
-) -> Composition:
-    """Which of the jurors in `judgements` to seat, judged on cases that did not choose them.
+@dataclass(frozen=True)
+class Composition:
+    """Every table of a study; those that its evidence has nothing for are empty."""
 
-    Args:
-        judgements: `case`, `juror`, `attribute`, `value` (blank where the juror abstained); optional `repeat`,
-            `order` (given or swapped), `cost`, `seconds`, `group`.
-        people: `case`, `attribute`, `value`, one row a rating.
-        counting: How a jury's votes become its answer: median, mean or mode, as panels count them.
-        test: The cases to score on; the others choose. Without it each case is held out in turn.
-        largest: The largest jury to search for.
-        folds: How many parts the cases are held out in, and `rounds` how often they are parted anew.
-        orders: How many orders of arrival Shapley values are sampled over, beyond ten jurors.
+    advice: tuple[str, ...]
+    """What to use, what cannot be told, what to try next."""
+    recommended: str
+    """The arm that the advice names first."""
+    answers: pd.DataFrame
+    """`what`, `value`, `low`, `high`, `n`, `p`, `method`, `note`: the jury and the single judge on cases they were not
+    chosen on, their difference, and how far the naive figures flatter."""
+    frontier: pd.DataFrame
+    """`arm`, `kind`, `size`, `score`, `low`, `high`, `answered`, `cost`, `seconds`, `front`: what agreement costs."""
+    noise: pd.DataFrame
+    """`arm`, `arms`, `cost`, `value`, `low`, `high`, `n`, `p`, `within`: the best of all minus the best at each price, both
+    chosen on other cases, and whether that can be told from nothing."""
+    power: pd.DataFrame
+    """`first`, `second`, `n`, `difference`, `sd`, `detectable`, `cases_for_0.05`, `cases_for_0.02`."""
+    selection: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """`fold`, `size`, `jurors`, `chosen_on`, `held_out` and the same of the single judge: what each fold chose."""
+    jurors: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """One row a juror: `score`, what it adds (`leave_one_out`, `shapley`, with error bars), what it costs."""
+    correlations: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """`first`, `second`, `correlation`, `n`: of their errors."""
+    independence: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """`jury`, `jurors`, `correlation`, `effective`, `low`, `high`, `participation`, `note`."""
+    growth: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """`how` (random or chosen), `size`, `score`, `low`, `high`, `weakest`, `strongest`, `juries`."""
+    position: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """One row a juror with both orders: `consistent`, `first`, `low`, `high`, `n`."""
+    unit: str = "votes a case"
+    """What `cost` counts."""
+    measure: str = "agreement with people"
+    methods: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
-    Raises:
-        InvalidRatings: A table cannot be read.
-        VenireError: There is too little to choose from or to score on.
-    """
-    pool = pool_of(judgements, people, questions, counting)
-    if len(pool.jurors) < 2:
-        raise VenireError("one juror is no choice", remedy="give the judgements of two jurors or more")
-    if largest < 2:
-        raise VenireError(
-            f"a largest jury of {largest} leaves no jury to find", remedy="allow two jurors or more"
-        )
-    rng = np.random.default_rng(seed)
-    parts = split(pool.questions["case"], pool.cluster, test, number=folds, rounds=rounds, rng=rng)
-    # Many small matrix products: on a busy machine sharing each out among threads costs ten times what it gives.
-    with threadpool_limits(limits=1, user_api="blas"):
-        chosen = held_out(pool, parts, sizes=sizes_of(pool, largest), rng=rng)
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Every table that has rows, by name."""
+        names = (
+            "answers", "frontier", "noise", "selection", "jurors", "independence",
+            "correlations", "growth", "position", "power",
+        )  # fmt: skip
+        found = {name: getattr(self, name) for name in names}
+        return {name: table for name, table in found.items() if len(table)}
 
-    def boot() -> Bootstrap:
-        return Bootstrap(np.random.default_rng(seed), resamples)
-
-    urn = Urn(pool)
-    contest = _contest(urn, chosen, parts)
-    table = frontier(contest, boot())
-    against, said = noise(contest, boot()), answers(contest, boot())
-    with threadpool_limits(limits=1, user_api="blas"):
-        shares = shapley(urn, rng=rng, orders=orders)
-    pairs = {
-        ("the best jury", "the best single judge"): chosen.jury - chosen.single,
-        **{
-            (f"jury of {size}", "the best single judge"): credits - chosen.single
-            for size, credits in zip(chosen.sizes[1:], chosen.by_size[1:], strict=True)
-        },
-    }
-    grounds = Grounds(
-        answers=said,
-        frontier=table,
-        noise=against,
-        power=pairs_power(pairs, contest.cluster, widening=contest.widening),
-        unit=pool.unit,
-        growth=growth(urn, chosen, widening=contest.widening, bootstrap=boot(), rng=rng),
-        independence=independence(pool, _benches(pool, chosen), boot()),
-        jurors=jurors_table(urn, shares, chosen, boot),
-        position=position_bias(judgements, boot()),
-    )
-    return Composition(
-        advice=advice(grounds),
-        recommended=recommended(against),
-        selection=chosen.selection,
-        correlations=correlations(pool),
-        methods=pool_methods(
-            pool, parts, counting, shares, largest=chosen.sizes[-1], tested=test is not None, seed=seed,
-            resamples=resamples, usual=typical(urn.credits(np.eye(len(pool.jurors), dtype=bool)).T, pool.cluster),
-        ),
-        notes=pool.notes,
-        **grounds._asdict(),
-    )  # fmt: skip
-
-
-def _contest(urn: Urn, chosen: HeldOut, parts: Sequence[Fold]) -> Contest:
-    """Every juror alone, and the best jury of each size, on the questions held out."""
-    pool, rows = urn.pool, chosen.rows
-    alone = urn.credits(np.eye(len(pool.jurors), dtype=bool))
-    answered = (~np.isnan(pool.votes[rows])).mean(axis=0)
-    singles = [
-        Entrant(name, SINGLE, alone[at, rows], pool.cost[at], pool.seconds[at], answered=answered[at])
-        for at, name in enumerate(pool.jurors)
-    ]
-    juries = [
-        Entrant(
-            name=f"jury of {size}",
-            kind=JURY,
-            credits=credits,
-            cost=float(pool.cost[jury].sum()),
-            seconds=float(pool.seconds[jury].max()),
-            size=size,
-            jurors=named(pool, jury),
-            answered=float((~np.isnan(urn.answers(jury[None, :])[0, rows])).mean()),
-            chosen=True,
-        )
-        for size, jury, credits in list(zip(chosen.sizes, chosen.juries, chosen.by_size, strict=True))[1:]
-    ]
-    tiers = [
-        *tiers_of(pool.jurors, pool.cost, alone.T, parts),
-        *(Tier(jury.name, 1, jury.cost, jury.credits) for jury in juries),
-    ]
-    return Contest(
-        entrants=(*singles, *juries),
-        tiers=tuple(sorted(tiers, key=lambda tier: tier.cost)),
-        cluster=pool.cluster[rows],
-        best=chosen.best,
-        jury=chosen.jury,
-        single=chosen.single,
-        naive={JURY: chosen.naive_jury, SINGLE: chosen.naive_single},
-        chosen_on=len(np.unique(np.concatenate([fold.chosen_on for fold in parts]))),
-        widening=widening(parts),
-    )
-
-
-def _benches(pool: Pool, chosen: HeldOut) -> dict[str, Members]:
-    every = np.ones(len(pool.jurors), dtype=bool)
-    juries = zip(chosen.sizes[1:], chosen.juries[1:], strict=True)
-    return {"all jurors": every, **{f"jury of {size}": jury for size, jury in juries}}
+    def sentences(self) -> list[str]:
+        """The advice, in words."""
+        return list(self.advice)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..statistics.matrix import FloatArray
-from .counts import Members, Urn
+from .jury_counts import Members, Urn
 
 EXACT = 10
 """Up to so many jurors, every coalition is counted."""

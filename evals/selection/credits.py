@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..ratings.evidence import Question
 from ..ratings.reference import KEYS, coded, need, reference
-from .counts import credit
+from .jury_counts import credit
 
 UNITS = {"usd": "US dollars a case", "tokens": "tokens a case", "calls": "model calls a case"}
 

@@ -8,8 +8,8 @@ import pandas as pd
 from ..statistics.bootstrap import Bootstrap, OfSums
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray, IntArray, Matrix
-from .counts import Members
-from .pool import Pool
+from .juror_pool import Pool
+from .jury_counts import Members
 
 METHOD = "n / (1 + (n - 1) r), r the mean correlation of errors"
 

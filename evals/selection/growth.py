@@ -10,10 +10,10 @@ import pandas as pd
 
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.matrix import FloatArray, IntArray
-from .counts import Members, Urn, mean_credit
-from .nested import HeldOut
-from .paired import tested_mean, widened
-from .search import every_jury
+from .jury_counts import Members, Urn, mean_credit
+from .jury_search import every_jury
+from .nested_validation import HeldOut
+from .paired_means import tested_mean, widened
 
 DRAWN = 100
 """Random juries of each size."""

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from ..statistics.matrix import FloatArray, IntArray
-from .paired import by_cluster
+from .paired_means import by_cluster
 
 EFFECTS = (0.05, 0.02)
 """The differences that `cases_for` answers."""

@@ -15,7 +15,7 @@ from ...personas.jury import Seat
 from ...personas.persona import Persona
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import Written
-from .parts import Calibration, LimitAxes
+from .schema import Calibration, LimitAxes
 from .study import Study
 
 NOBODY = "none"

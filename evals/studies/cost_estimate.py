@@ -9,7 +9,7 @@ from ...agents.model import Usage
 from ...agents.prices import Price
 from ...orchestration.protocols import protocol
 from ...personas.jury import Jury
-from .rehearsal import Asked
+from .dry_run import Asked
 
 _CHALLENGED = ("orchestrated", "moderated", "escalate")
 """The protocols in which an instant agreement at the end of a scale is challenged."""

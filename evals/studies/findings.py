@@ -12,9 +12,9 @@ from ...orchestration.record import Store, Toll
 from ...rubrics.errors import VenireError
 from ..ratings.evidence import Question, checked
 from ..selection import Composition, analyse, weigh
-from .jurors import blind_ballots
-from .record import Kept, kept, kept_ratings, kept_trials
-from .scores import UNITS, credits, groups_of, questions_in
+from .blind_ballots import blind_ballots
+from .credit_table import UNITS, credits, groups_of, questions_in
+from .study_record import Kept, kept, kept_ratings, kept_trials
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any
 from ...personas.persona import Persona
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import Written
-from .arms import StudyArm, built
 from .axes import Axes, label_of, limits_of_use, persona_name
+from .study_arms import StudyArm, built
 
 _LETTERS = {
     "max_rounds": "r",

@@ -16,16 +16,16 @@ from ...rubrics.errors import InvalidFile, MissingExtra, VenireError
 from ...rubrics.files import Written
 from ...rubrics.rubric import Rubric, load_rubric
 from ..ratings.people import load_ratings
-from .arms import StudyArm, named_twice, written_arms
 from .axes import Axes, axes_of
+from .case_split import Parts, parts_of
 from .cost_estimate import Toll
 from .errors import Wrongs, every_wrong
-from .estimate import Scope, close_to_budget, estimate, in_court, over_budget, unit_of
 from .grid import grid_arms
-from .parts import Unit
-from .people import gaps, questions_of, strange_attributes
-from .splitting import Parts, parts_of
+from .plan_cost import Scope, close_to_budget, estimate, in_court, over_budget, unit_of
+from .rating_checks import gaps, questions_of, strange_attributes
+from .schema import Unit
 from .study import Study, load_study
+from .study_arms import StudyArm, named_twice, written_arms
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from optuna.trial import TrialState
 
 from ...orchestration.runner import Ended
 from ...rubrics.errors import VenireError
-from .arms import StudyArm
-from .parts import Search
 from .plan import Plan
-from .space import Space
+from .schema import Search
+from .search_space import Space
+from .study_arms import StudyArm
 from .study_session import Sitting
-from .tryouts import Entered, Stopped, Trial, Tryouts
+from .trials import Entered, Stopped, Trial, Tryouts
 
 
 def run_search(plan: Plan, sitting: Sitting) -> Ended:

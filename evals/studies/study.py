@@ -11,7 +11,7 @@ from ...rubrics.errors import InvalidFile
 from ...rubrics.files import Written, read_yaml
 from ...rubrics.rubric import Name
 from .errors import every_wrong
-from .parts import Grid, Judgements, Part, Search, Seeds, Spending, Split, Unit
+from .schema import Grid, Judgements, Part, Search, Seeds, Spending, Split, Unit
 
 
 class Study(Part):

@@ -10,11 +10,11 @@ from ...orchestration.record import Store
 from ...orchestration.record.whole_file import written_whole
 from ...orchestration.runner import Ended
 from ...rubrics.case import Case
-from .arms import SINGLE, StudyArm
+from .credit_table import credits
 from .plan import Plan
 from .pruning import Score, beaten_by, front, scores
-from .record import TRIALS, keep, kept_trials
-from .scores import credits
+from .study_arms import SINGLE, StudyArm
+from .study_record import TRIALS, keep, kept_trials
 from .study_session import Sitting, sit
 
 

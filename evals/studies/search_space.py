@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ...personas.persona import Persona
-from .arms import StudyArm, built
 from .axes import Axes, label_of, limits_of_use, persona_name
 from .grid import seats_of
+from .study_arms import StudyArm, built
 
 Choose = Callable[[str, Sequence[str]], str]
 """Given what is chosen and from what, the choice."""

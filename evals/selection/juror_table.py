@@ -11,9 +11,9 @@ import pandas as pd
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.estimate import Estimate
 from .contributions import Shares, leave_one_out
-from .counts import Urn
-from .nested import HeldOut
-from .paired import mean_of
+from .jury_counts import Urn
+from .nested_validation import HeldOut
+from .paired_means import mean_of
 
 
 def jurors_table(urn: Urn, shares: Shares, chosen: HeldOut, boot: Callable[[], Bootstrap]) -> pd.DataFrame:

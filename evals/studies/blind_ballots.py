@@ -11,7 +11,7 @@ from ...orchestration.transcript import Cast, Transcript
 from ...personas.jury import Seat
 from ...rubrics.scale import NOT_APPLICABLE
 from .axes import NOBODY
-from .parts import Unit
+from .schema import Unit
 
 COLUMNS = ["case", "juror", "attribute", "value", "cost", "seconds"]
 _BLIND = ("blind", "repeat")

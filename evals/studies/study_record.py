@@ -13,9 +13,9 @@ import pandas as pd
 from ...orchestration.record.whole_file import written_whole
 from ...rubrics.errors import InvalidFile, VenireError
 from ..ratings.people import load_ratings
-from .arms import StudyArm
-from .parts import Calibration, Unit
 from .plan import Plan
+from .schema import Calibration, Unit
+from .study_arms import StudyArm
 
 FILE = "study.json"
 RATINGS = "study-ratings.csv"

@@ -7,9 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from .cost_estimate import Toll
-from .plan import Plan
-from .rehearsal import ANSWER, BYTES
+from ..studies.cost_estimate import Toll
+from ..studies.dry_run import ANSWER, BYTES
+from ..studies.plan import Plan
 
 
 def show_plan(plan: Plan, console: Console) -> None:

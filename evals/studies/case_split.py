@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
-from .parts import Split
+from .schema import Split
 
 FEWEST = 4
 """Cases, or groups of cases, without which no report can be made."""

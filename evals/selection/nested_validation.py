@@ -10,9 +10,9 @@ import pandas as pd
 
 from ..ratings.folds import Fold, Rows, folds, gathered, held_rows
 from ..statistics.matrix import FloatArray
-from .counts import Members, Urn, mean_credit
-from .pool import Pool
-from .search import EQUAL, best_juries
+from .juror_pool import Pool
+from .jury_counts import Members, Urn, mean_credit
+from .jury_search import EQUAL, best_juries
 
 INNER = 5
 

@@ -13,11 +13,11 @@ from ..ratings.reference import KEYS, need
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.matrix import IntArray
 from .advice import Grounds, advice, recommended
-from .contest import Contest, Entrant, answers, chosen, frontier, noise, tiers_of
-from .counts import mean_credit
-from .found import Composition
-from .methods import arm_methods
-from .pool import PRICED, clusters_of
+from .candidates import Contest, Entrant, answers, chosen, frontier, noise, tiers_of
+from .composition import Composition
+from .juror_pool import PRICED, clusters_of
+from .jury_counts import mean_credit
+from .methods_text import arm_methods
 from .power import pairs_power, typical
 
 JURY, SINGLE = "jury", "single judge"

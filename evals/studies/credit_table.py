@@ -12,9 +12,9 @@ from ...orchestration.transcript import Transcript
 from ..ratings.evidence import Question, checked
 from ..ratings.run_tables import VALUES
 from ..selection import arm_credits
-from .arms import JURY, SINGLE
-from .calibrated import calibrated
-from .parts import Calibration, Unit
+from .arm_calibration import calibrated
+from .schema import Calibration, Unit
+from .study_arms import JURY, SINGLE
 
 UNITS: Mapping[Unit, str] = {
     "usd": "US dollars a case",

@@ -10,7 +10,7 @@ from ...orchestration.record import Store
 from ..calibration.crossing import crossed
 from ..calibration.scored import TooFewLabels, scored
 from ..ratings.evidence import gather
-from .parts import Calibration
+from .schema import Calibration
 
 
 def calibrated(

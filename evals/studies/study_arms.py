@@ -13,7 +13,7 @@ from ...orchestration.protocols import protocol
 from ...personas.jury import Jury, load_jury
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import Written
-from .parts import ArmEntry, Calibration
+from .schema import ArmEntry, Calibration
 from .study import Study
 
 JURY, SINGLE = "jury", "single judge"

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..datasets.recording import GIVEN, SWAPPED
 from ..statistics.bootstrap import Bootstrap
-from .paired import mean_of
+from .paired_means import mean_of
 
 
 def position_bias(judgements: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:

@@ -9,10 +9,10 @@ import numpy as np
 from ..ratings.folds import Fold, held_rows
 from ..statistics.matrix import IntArray
 from .contributions import Shares
-from .nested import INNER
-from .pool import Pool
+from .juror_pool import Pool
+from .jury_search import EVERY
+from .nested_validation import INNER
 from .power import EFFECTS
-from .search import EVERY
 
 CREDIT = (
     "Agreement is the mean credit of an answer: on nominal and binary scales 1 for the people's answer and 0 for any other or for none; on scales "

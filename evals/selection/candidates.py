@@ -13,8 +13,8 @@ from ..ratings.folds import Fold, gathered
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, IntArray
-from .counts import mean_credit
-from .paired import mean_of, tested_mean, widened
+from .jury_counts import mean_credit
+from .paired_means import mean_of, tested_mean, widened
 
 LEVEL = 0.05
 """Below this p a difference is taken for one."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ...rubrics.errors import VenireError
 from ..statistics.matrix import FloatArray
-from .pool import BINARY, WORDS, Pool
+from .juror_pool import BINARY, WORDS, Pool
 
 Members = npt.NDArray[np.bool_]
 """One row a jury, one column a juror."""

@@ -16,11 +16,11 @@ from ...rubrics.rubric import load_rubric
 from ..datasets import Recording, llmbar, load_judgements, pandalm
 from ..ratings.people import load_ratings
 from ..selection import Composition, analyse
+from .case_split import parts_of
 from .errors import Wrongs, every_wrong
-from .people import questions_of, strange_attributes
-from .running import Ran, default_folder, run_folder
-from .splitting import parts_of
+from .rating_checks import questions_of, strange_attributes
 from .study import Study
+from .study_run import Ran, default_folder, run_folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,15 +19,15 @@ from ...personas.jury import Jury, ModelSettings
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
-from .arms import StudyArm
 from .axes import Axes
+from .case_split import Parts
 from .cost_estimate import Toll, arm_toll, at_most, first_toll, together
+from .dry_run import Asked, Rehearsal
 from .errors import Made, Wrongs
-from .parts import Unit
-from .rehearsal import Asked, Rehearsal
-from .space import Space
-from .splitting import Parts
+from .schema import Unit
+from .search_space import Space
 from .study import Study
+from .study_arms import StudyArm
 
 
 @dataclass(frozen=True, slots=True)

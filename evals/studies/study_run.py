@@ -10,7 +10,7 @@ from ...orchestration.record import Location, Store
 from ...orchestration.runner import Ended
 from ...rubrics.errors import VenireError
 from .plan import Plan
-from .record import keep
+from .study_record import keep
 from .study_session import Sitting, sit
 
 

@@ -9,8 +9,8 @@ from math import comb
 import numpy as np
 
 from ..statistics.matrix import FloatArray
-from .counts import Members, Urn
-from .pool import BINARY, Pool
+from .juror_pool import BINARY, Pool
+from .jury_counts import Members, Urn
 
 EVERY = 5_000
 """Up to so many juries, all are tried."""
