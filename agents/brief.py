@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..rubrics.case import Case
-from ..rubrics.evidence import Exhibit
+from ..rubrics.quotes import Exhibit
 from ..rubrics.rubric import Rubric
 from .model import Lasting, Subject
 from .prompting import attempts_to_instruct, fenced, nonce, rubric_text, words

@@ -13,11 +13,11 @@ from ..rubrics.ballot import Abstention, Ballot, Vote
 from ..rubrics.scale import Value
 from ..rubrics.shapes import ballot_shape, has_words, votes_from
 from .brief import Brief
-from .door import Cost, FillFailed, ModelClient, Prompt
-from .hearing import Statement, heard_within, own_text
-from .meter import LimitReached
+from .budget import LimitReached
+from .gateway import Cost, FillFailed, ModelClient, Prompt
 from .model import Subject
 from .prompting import form_of, same_words, words
+from .statements import Statement, heard_within, own_text
 
 
 @dataclass(frozen=True, slots=True)

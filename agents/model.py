@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Literal, Protocol
 
 from ..rubrics.ballot import AbstentionReason
-from ..rubrics.evidence import Exhibit
+from ..rubrics.quotes import Exhibit
 from ..rubrics.rubric import Rubric
 from ..rubrics.shapes import Schema
 

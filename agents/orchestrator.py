@@ -14,11 +14,11 @@ from ..rubrics.ballot import AbstentionReason
 from ..rubrics.scale import Value
 from ..rubrics.shapes import STRICT, TEXT, Legal, Schema
 from .brief import Brief
-from .door import Cost, FillFailed, ModelClient, Prompt
-from .hearing import Statement, heard_within
-from .meter import LimitReached
+from .budget import LimitReached
+from .gateway import Cost, FillFailed, ModelClient, Prompt
 from .model import Message, Reply, Subject
 from .prompting import form_of, words
+from .statements import Statement, heard_within
 
 NAME = "orchestrator"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ..rubrics.evidence import Exhibit
+from ..rubrics.quotes import Exhibit
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE
 from ..rubrics.shapes import inline

@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from ..agents.brief import Brief
-from ..agents.clients.roads import Providers
-from ..agents.door import Calls, ModelClient, Unrecorded
-from ..agents.hearing import Statement
+from ..agents.budget import Budget, Meter, unpriced
+from ..agents.gateway import Calls, ModelClient, Unrecorded
 from ..agents.juror import Juror, unheard
-from ..agents.meter import Budget, Meter, unpriced
 from ..agents.orchestrator import Orchestrator
+from ..agents.providers import Providers
+from ..agents.statements import Statement
 from ..personas.jury import Jury, ModelSettings
 from ..rubrics.errors import VenireError
 from .transcript import CLERK, Abstained, Entry, Purpose, Said, Standing, Stop, Transcript, entry_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..agents.meter import Meter
+from ..agents.budget import Meter
 from ..personas.jury import Jury
 from ..rubrics.rubric import Rubric
 from .stopping import disputed, ks_distance, replans, stalls, unmoved_rounds, voted

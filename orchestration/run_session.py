@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from ..agents.clients.roads import Providers
-from ..agents.meter import Budget
+from ..agents.budget import Budget
 from ..agents.prices import Price
+from ..agents.providers import Providers
 from ..agents.tracing import tracing_to
 from ..personas.jury import Jury
 from ..rubrics.case import Case, load_cases

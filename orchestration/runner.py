@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from ..agents.meter import BudgetSpent
+from ..agents.budget import BudgetSpent
 from ..personas.jury import Jury
 from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric

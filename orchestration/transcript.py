@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..agents.door import Cost
+from ..agents.gateway import Cost
 from ..agents.juror import Turn
 from ..agents.model import Usage
 from ..agents.orchestrator import Dispute, Finding

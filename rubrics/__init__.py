@@ -3,7 +3,7 @@
 from .ballot import Abstention, AbstentionReason, Ballot, Vote
 from .case import Case, count_cases, load_cases
 from .errors import InvalidFile, MissingExtra, VenireError
-from .evidence import Exhibit, Quote
+from .quotes import Exhibit, Quote
 from .rubric import Attribute, Rubric, load_rubric
 from .scale import NOT_APPLICABLE, Level, Scale, Value
 from .shapes import ballot_schema

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from .evidence import Quote
+from .quotes import Quote
 from .scale import Value
 
 AbstentionReason = Literal[

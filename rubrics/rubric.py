@@ -11,9 +11,9 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from .case import Case
-from .evidence import Exhibit
 from .files import load_yaml, nearest, wrong
 from .plugins import library_file
+from .quotes import Exhibit
 from .scale import Anchors, Scale, Value
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]

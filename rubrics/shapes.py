@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, create_model
 
 from .ballot import Vote
-from .evidence import Exhibit, find_quote
+from .quotes import Exhibit, find_quote
 from .rubric import Rubric
 from .scale import NOT_APPLICABLE, Value
 

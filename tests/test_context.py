@@ -15,12 +15,12 @@ from rich.console import Console
 
 from venire import Case, Jury, Limits, Rubric, VenireError, deliberate_sync
 from venire.agents.context import DEFAULT, tokens, window
-from venire.agents.hearing import Statement, heard_within
+from venire.agents.statements import Statement, heard_within
 from venire.orchestration.reading.terminal import show_case
 from venire.orchestration.run_session import Session, hold
 from venire.personas import ModelSettings
 from venire.rubrics.ballot import Vote
-from venire.rubrics.evidence import Quote
+from venire.rubrics.quotes import Quote
 
 
 def statement(name: str, value: int, words: str, *, found: bool = False) -> Statement:

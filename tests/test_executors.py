@@ -12,10 +12,10 @@ from benches import jury_at
 from provider import Call, Fault, ProviderServer, filled, jury_of
 
 from venire import Case, Jury, Rubric
-from venire.agents.clients.roads import Providers
-from venire.agents.door import Unrecorded
-from venire.agents.meter import Budget
+from venire.agents.budget import Budget
+from venire.agents.gateway import Unrecorded
 from venire.agents.model import Reply, Request
+from venire.agents.providers import Providers
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import ready
 from venire.orchestration.executors import coordinator as clerks

@@ -20,8 +20,9 @@ from provider import Fault, ProviderServer
 from rich.console import Console
 
 from venire import Jury, load_rubric
-from venire.agents import pacing, retrying
-from venire.agents.retrying import SENDS
+from venire.agents import rate_limiter as pacing
+from venire.agents import retry as retrying
+from venire.agents.retry import SENDS
 from venire.orchestration.reading.terminal import report
 from venire.orchestration.run_session import Session, hold
 from venire.orchestration.transcript import Entry

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from provider import filled
 
 from venire import Case, Court, Jury, Rubric, Transcript, recount
-from venire.agents.clients.roads import Queued
 from venire.agents.model import ModelFailure, Reply, Request, TransientFailure, Usage
+from venire.agents.providers import Queued
 from venire.orchestration import hear
 from venire.orchestration.transcript import Ledger, Said
 from venire.personas import ModelSettings

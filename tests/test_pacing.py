@@ -18,13 +18,14 @@ from test_files import venire
 from test_run import write
 
 from venire import Case, Rubric, deliberate_sync
-from venire.agents import pacing, retrying
-from venire.agents.clients.roads import Providers, Queued
-from venire.agents.line import Line
-from venire.agents.meter import BudgetSpent
+from venire.agents import rate_limiter as pacing
+from venire.agents import retry as retrying
+from venire.agents.admission_queue import Line
+from venire.agents.budget import BudgetSpent
 from venire.agents.model import Reply, Request, Sampling, TransientFailure
-from venire.agents.pacing import Pace
-from venire.agents.retrying import SENDS, Tries
+from venire.agents.providers import Providers, Queued
+from venire.agents.rate_limiter import Pace
+from venire.agents.retry import SENDS, Tries
 from venire.personas.jury import ModelSettings
 
 

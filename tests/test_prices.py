@@ -11,7 +11,7 @@ from provider import ProviderServer, jury_of
 from test_files import venire
 from test_run import write
 
-from venire.agents.meter import Budget
+from venire.agents.budget import Budget
 from venire.agents.model import Reply, Usage
 from venire.agents.prices import Price, load_prices
 from venire.rubrics.errors import InvalidFile, VenireError

@@ -10,14 +10,14 @@ from provider import ProviderServer, filled, jury_of
 from scipy.stats import ks_2samp
 
 from venire import Case, Limits, Rubric, Stop, Transcript, deliberate_sync
-from venire.agents.meter import Budget, Meter
+from venire.agents.budget import Budget, Meter
 from venire.agents.model import Reply, Usage
 from venire.orchestration import conditions
 from venire.orchestration.conditions import all_of, any_of
 from venire.orchestration.stopping import ks_distance, stalls, unmoved_rounds
 from venire.orchestration.transcript import Cast, Standing
 from venire.rubrics.ballot import Ballot, Vote
-from venire.rubrics.evidence import Quote
+from venire.rubrics.quotes import Quote
 
 
 def heard(*rounds: dict[str, object], quotes: dict[int, str] | None = None) -> Transcript:

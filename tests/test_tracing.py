@@ -15,7 +15,7 @@ from test_files import venire
 from test_run import write
 
 from venire import Case, Rubric
-from venire.agents.clients.roads import Providers
+from venire.agents.providers import Providers
 from venire.agents.tracing import Tracing, configured
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear

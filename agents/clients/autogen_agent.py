@@ -11,7 +11,7 @@ from typing import Any
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ..model import ModelFailure, Reply, Request, Usage
-from .roads import Road
+from ..providers import Road
 
 
 def connect(settings: ModelSettings) -> AgentProvider:

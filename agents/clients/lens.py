@@ -11,7 +11,7 @@ from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ..lenses import LENSES, SINGLE, Reading, place, reading_for
 from ..model import ModelFailure, Reply, Request, Subject
-from .roads import Road
+from ..providers import Road
 
 
 def connect(settings: ModelSettings) -> LensProvider:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra
 from ..model import ModelFailure, Reply, Request, TransientFailure, Usage
-from .roads import Road
+from ..providers import Road
 from .server import key_from, retry_after, says_busy
 
 _Format = Literal["json_schema", "json_object", "text"]

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ..model import Message, ModelFailure, Reply, Request, Usage
-from .roads import Road
+from ..providers import Road
 from .weights import INSTALL, SIZE, weights_path
 
 CONTEXT = 8192

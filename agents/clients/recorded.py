@@ -10,7 +10,7 @@ from ...personas.jury import ModelSettings
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import nearest, read_rows
 from ..model import ModelFailure, Reply, Request, Subject
-from .roads import Road
+from ..providers import Road
 
 _Cell = dict[str, Any]
 _Key = tuple[str, str, int]

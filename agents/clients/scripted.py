@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from ...personas.jury import ModelSettings
 from ...rubrics.files import load_yaml
 from ..model import ModelFailure, Reply, Request, Subject, TransientFailure, Usage
-from .roads import Road
+from ..providers import Road
 
 Fault = Literal["garbage", "refuse", "timeout", "down"]
 

@@ -16,8 +16,8 @@ from pydantic_core import from_json
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..model import ModelFailure, Reply, Request, TransientFailure, Usage, quoted
+from ..providers import Road
 from .endpoint import Answer, Endpoint
-from .roads import Road
 
 _BUSY = {408, 409, 425, 429}
 _Format = Literal["json_schema", "json_object", "text"]

@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from typing import Literal
 
 from ...agents.clients.litellm import strict
-from ...agents.clients.roads import Road
 from ...agents.model import ModelFailure, Reply, Request, Usage
+from ...agents.providers import Road
 from ...personas.jury import ModelSettings
 from . import host
 

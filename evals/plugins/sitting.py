@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ...agents.clients.roads import Providers
-from ...agents.meter import Budget, BudgetSpent
+from ...agents.budget import Budget, BudgetSpent
 from ...agents.prices import Price, load_prices
+from ...agents.providers import Providers
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import hear, ready, recount
 from ...orchestration.record import Arm, Location, Store

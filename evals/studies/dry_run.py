@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ...agents.clients.roads import Providers, Queued, prefix_of
 from ...agents.model import ModelFailure, Provider, Reply, Request
+from ...agents.providers import Providers, Queued, prefix_of
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import hear
 from ...orchestration.transcript import Entry

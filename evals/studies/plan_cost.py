@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ...agents.clients.listed import missing_keys, price_of, refuse_unknown
-from ...agents.clients.roads import Providers
+from ...agents.clients.litellm_catalog import missing_keys, price_of, refuse_unknown
 from ...agents.prices import Price
+from ...agents.providers import Providers
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import ready, refuse_unreadable
 from ...orchestration.protocols import protocol

@@ -6,7 +6,7 @@ import asyncio
 from itertools import count
 from typing import Any
 
-from ...agents.meter import BudgetSpent
+from ...agents.budget import BudgetSpent
 from ...agents.model import ModelFailure
 from ...rubrics.errors import VenireError
 from .messages import NOTE, Answer, Broken, Incoming, Note, Outgoing, Question, Refused, Spent, Wrong

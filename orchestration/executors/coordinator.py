@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ...agents.door import Calls
-from ...agents.meter import BudgetSpent
+from ...agents.budget import BudgetSpent
+from ...agents.gateway import Calls
 from ...agents.model import Reply
 from ..bench import Court
 from .claims import Claims

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ...agents.door import Calls
+from ...agents.gateway import Calls
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric

@@ -6,8 +6,8 @@ import traceback
 from dataclasses import dataclass
 from typing import Self
 
-from ...agents.clients.roads import ProviderKey
 from ...agents.model import Reply, Request
+from ...agents.providers import ProviderKey
 from ...rubrics.ballot import AbstentionReason
 from ..transcript import Entry
 

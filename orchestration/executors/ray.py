@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any, Self
 
-from ...agents.door import Calls
-from ...agents.meter import BudgetSpent
+from ...agents.budget import BudgetSpent
+from ...agents.gateway import Calls
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError

@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import dataclass, replace
 from types import TracebackType
 
-from ...agents.clients.roads import ProviderKey
-from ...agents.meter import Budget, BudgetSpent, LimitReached
+from ...agents.budget import Budget, BudgetSpent, LimitReached
 from ...agents.model import Reply, Request, Sampling
+from ...agents.providers import ProviderKey
 from .channel import Post
 from .messages import Answered, Busy, Commit, Enter, Failed, Forgone, Leave, Lookup
 

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from ...agents.clients.roads import Providers
-from ...agents.meter import BudgetSpent
+from ...agents.budget import BudgetSpent
 from ...agents.prices import Price
 from ...agents.prompting import prompts_hash
+from ...agents.providers import Providers
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError

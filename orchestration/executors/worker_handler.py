@@ -6,9 +6,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
-from ...agents.clients.roads import ProviderKey
-from ...agents.meter import BudgetSpent
+from ...agents.budget import BudgetSpent
 from ...agents.model import ModelFailure, Reply
+from ...agents.providers import ProviderKey
 from ...rubrics.errors import VenireError
 from .channel import LINGER
 from .coordinator import Clerk

@@ -10,12 +10,12 @@ import asyncio
 from typing import NamedTuple
 
 from ...agents.answers import Misread, read_answer
+from ...agents.budget import LimitReached
 from ...agents.context import tokens
-from ...agents.door import Cost
-from ...agents.hearing import heard_text
-from ...agents.meter import LimitReached
+from ...agents.gateway import Cost
 from ...agents.model import Message, ModelFailure, Reply
 from ...agents.prompting import repair_request, words
+from ...agents.statements import heard_text
 from ...rubrics.ballot import AbstentionReason
 from ...rubrics.shapes import Schema
 from ..bench import statements

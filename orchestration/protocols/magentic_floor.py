@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from ...agents.brief import Brief
-from ...agents.door import Cost
-from ...agents.hearing import heard_text
+from ...agents.gateway import Cost
 from ...agents.juror import Turn
 from ...agents.orchestrator import NAME
 from ...agents.prompting import fenced, words
+from ...agents.statements import heard_text
 from ...rubrics.ballot import AbstentionReason
 from ..bench import Bench, statements
 from ..transcript import Abstained, Cast, Entry, Said, Spent, Standing, Stop, entry_of

@@ -11,7 +11,7 @@ from pydantic import BaseModel, create_model
 
 from ...agents.answers import Misread, read_answer
 from ...agents.brief import Brief
-from ...agents.door import Cost
+from ...agents.gateway import Cost
 from ...agents.orchestrator import NAME, Finding
 from ...agents.prompting import form_of, repair_request, words
 from ...rubrics.ballot import Abstention

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...rubrics.case import Case
-from ...rubrics.evidence import Exhibit, find_quote
+from ...rubrics.quotes import Exhibit, find_quote
 from ..transcript import CLERK, Transcript
 
 _KEPT = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ....rubrics.evidence import Exhibit, find_quote
+from ....rubrics.quotes import Exhibit, find_quote
 from ...transcript import Transcript
 from .movement import Move, Step, distance, moves, paths
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ...personas.jury import ModelSettings
-from ...rubrics.plugins import registered
-from ..line import Line, Places
-from ..model import ModelFailure, Provider, Reply, Request, TransientFailure
-from ..pacing import Pace
-from ..prices import Price
-from ..tracing import Tracing, configured
+from ..personas.jury import ModelSettings
+from ..rubrics.plugins import registered
+from .admission_queue import Line, Places
+from .model import ModelFailure, Provider, Reply, Request, TransientFailure
+from .prices import Price
+from .rate_limiter import Pace
+from .tracing import Tracing, configured
 
 GROUP = "venire.clients"
 _DEFAULT = "litellm"

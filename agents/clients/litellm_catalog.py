@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..prices import Price
+from ..providers import prefix_of
 from .litellm import _litellm
-from .roads import prefix_of
 
 FREE = ("lens", "local", "recorded", "scripted")
 """Roads along which nothing is paid."""

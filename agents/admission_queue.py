@@ -10,9 +10,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol
 
-from .meter import BudgetSpent, LimitReached
+from .budget import BudgetSpent, LimitReached
 from .model import ModelFailure
-from .pacing import Pace
+from .rate_limiter import Pace
 
 
 class Places(Protocol):

@@ -14,12 +14,12 @@ from pydantic import BaseModel
 from ..personas.jury import ModelSettings
 from ..rubrics.shapes import Schema, inline
 from .answers import Misread, read_answer, refuses
-from .clients.roads import Queued
+from .budget import LimitReached, Meter
 from .context import window
-from .meter import LimitReached, Meter
 from .model import Message, ModelFailure, Reply, Request, Sampling, Subject, TransientFailure, Usage
 from .prompting import repair_request
-from .retrying import Tries
+from .providers import Queued
+from .retry import Tries
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
