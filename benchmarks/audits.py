@@ -22,8 +22,9 @@ from venire.evals.audits.severity import Severity
 from venire.evals.audits.stability import scatter, steadier
 from venire.evals.audits.together import failing_juries
 from venire.evals.audits.triage import triage
-from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.marks import lay_marks
+from venire.evals.ratings.question import Question
 from venire.evals.ratings.sheet import OVERALL
 from venire.rubrics.scale import Scale
 

@@ -23,7 +23,8 @@ from venire.evals.calibration.changes import changes
 from venire.evals.calibration.crossing import Crossed, crossed
 from venire.evals.calibration.learning import enough, learning_curve
 from venire.evals.calibration.scored import scored
-from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.question import Question
 from venire.evals.statistics.ranks import ranking
 from venire.rubrics.scale import Scale
 

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from venire.evals.ratings.evidence import Question
-from venire.evals.ratings.folds import split, widening
+from venire.evals.ratings.folds import selection_folds, widening
+from venire.evals.ratings.question import Question
 from venire.evals.selection.juror_pool import Pool, pool_of
 from venire.evals.selection.jury_counts import Urn
 from venire.evals.selection.jury_search import sizes_of
@@ -43,7 +43,7 @@ def claims(seed: int, cases: int, jurors: int, rounds: int, test: bool) -> tuple
     rng = np.random.default_rng(seed)
     pool = coins(rng, cases, jurors)
     kept = [f"c{number}" for number in range(cases // 2)] if test else None
-    parts = split(pool.questions["case"], pool.cluster, kept, number=5, rounds=rounds, rng=rng)
+    parts = selection_folds(pool.questions["case"], pool.cluster, kept, number=5, rounds=rounds, rng=rng)
     found = held_out(pool, parts, sizes=sizes_of(pool, 7), rng=rng)
     cheapest = Urn(pool).credits(np.eye(jurors, dtype=bool))[0, found.rows]
     told = []

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from benches import ROOT
 
-from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.question import Question
 from venire.rubrics.scale import Scale
 
 LIKERT = Question(

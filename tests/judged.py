@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.question import Question
 from venire.rubrics.rubric import Rubric
 from venire.rubrics.scale import Scale
 

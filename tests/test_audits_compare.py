@@ -20,8 +20,9 @@ from venire.evals.audits.triage import triage
 from venire.evals.comparison.comparison import Comparison, compare_evidence
 from venire.evals.pages.comparison_files import write_report
 from venire.evals.pages.tables import comparison_json
-from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.marks import lay_marks
+from venire.evals.ratings.question import Question
 from venire.rubrics.scale import Scale
 
 AUDITS = ["severe", "triage", "consistency", "stability", "self_preference"]

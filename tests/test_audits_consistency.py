@@ -12,8 +12,8 @@ from scipy.stats import spearmanr
 
 from venire.evals.audits.consistency import PEOPLE, correlations, halo
 from venire.evals.audits.consistency_section import consistency_section
-from venire.evals.ratings.evidence import Question
 from venire.evals.ratings.marks import Marks, lay_marks
+from venire.evals.ratings.question import Question
 
 NAMES = ("accurate", "clear", "brief")
 ASKED = dict.fromkeys(NAMES, WIDE)

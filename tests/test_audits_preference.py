@@ -18,7 +18,8 @@ from venire import VenireError
 from venire.evals.audits.families import family, load_families
 from venire.evals.audits.preference import ALL, self_preference
 from venire.evals.audits.preference_section import preference_section
-from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.question import Question
 from venire.evals.ratings.sheet import OVERALL
 from venire.evals.statistics.crossed import mixed_model
 

@@ -16,8 +16,9 @@ from venire.evals.audits.severe import lower_rates, severe_rates
 from venire.evals.audits.severe_section import severe_section
 from venire.evals.audits.severity import Severity
 from venire.evals.audits.together import failing_juries, failing_pairs
-from venire.evals.ratings.evidence import Evidence, Question
+from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.marks import lay_marks
+from venire.evals.ratings.question import Question
 from venire.evals.ratings.sheet import OVERALL
 from venire.evals.statistics.beta_binomial import chance_lower, credible, paired_p
 from venire.rubrics.scale import Scale

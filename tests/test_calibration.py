@@ -16,8 +16,9 @@ from venire.evals.calibration.crossing import Crossed, crossed
 from venire.evals.calibration.learning import enough, learning_curve
 from venire.evals.calibration.scored import TooFewLabels, scored
 from venire.evals.comparison.analyses import calibrated_sections as sections
-from venire.evals.ratings.evidence import Evidence, Question
-from venire.evals.ratings.group_folds import group_folds
+from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.folds import fold_numbers
+from venire.evals.ratings.question import Question
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.evals.statistics.correlation import spearman
 from venire.evals.statistics.estimate import Estimate
@@ -99,7 +100,7 @@ def sealed_groups() -> Evidence:
 
 
 def ignoring_groups(groups: list[str], folds: int, rng: np.random.Generator) -> np.ndarray:
-    return group_folds([str(number) for number in range(len(groups))], folds, rng)
+    return fold_numbers([str(number) for number in range(len(groups))], folds, rng)
 
 
 class Eager:

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from venire import VenireError
 from venire.evals.calibration import IsotonicCurve, JuryCalibrator, LinearCurve, OrdinalCurve
 from venire.evals.calibration.calibrator import METHODS
-from venire.evals.ratings.group_folds import group_folds
+from venire.evals.ratings.folds import fold_numbers
 
 ENDS = {"low": 1.0, "high": 5.0}
 
@@ -162,8 +162,8 @@ def test_a_jury_calibrator_has_a_curve_for_each_juror_and_attribute_and_clones()
 def test_folds_keep_groups_whole_and_nearly_equal() -> None:
     rng = np.random.default_rng(4)
     groups = rng.integers(0, 40, 200)
-    folds = group_folds(groups.tolist(), 5, rng)
+    folds = fold_numbers(groups.tolist(), 5, rng)
 
     assert all(len(set(folds[groups == group])) == 1 for group in set(groups.tolist()))
     assert np.ptp(np.bincount(folds)) <= 3
-    assert set(group_folds(["a", "a", "b", "c"], 5, rng).tolist()) == {0, 1, 2}
+    assert set(fold_numbers(["a", "a", "b", "c"], 5, rng).tolist()) == {0, 1, 2}

@@ -27,7 +27,8 @@ from venire.evals.metrics import embeddings
 from venire.evals.pages.comparison_files import write_report
 from venire.evals.pages.png import check, png
 from venire.evals.pages.tables import comparison_json
-from venire.evals.ratings.evidence import Evidence, Question, checked, gather
+from venire.evals.ratings.evidence import Evidence, checked, gather
+from venire.evals.ratings.question import Question
 from venire.evals.ratings.sheet import CONSTANT, OVERALL
 from venire.evals.statistics.multiplicity import holm
 from venire.orchestration.record import Arm, Store

@@ -15,8 +15,8 @@ from worlds import ADVERSE, COPIES, GOOD, LIKERT, TWO, WORDS, YES_OR_NO, alike, 
 
 from venire import Jury, VenireError
 from venire.evals.pages.composition_files import composition_page, figures, write_composition
-from venire.evals.ratings.evidence import Question
-from venire.evals.ratings.folds import folds, gathered
+from venire.evals.ratings.folds import folds, held_values
+from venire.evals.ratings.question import Question
 from venire.evals.selection import Composition, analyse, arm_credits, weigh
 from venire.evals.selection import jury_search as searching
 from venire.evals.selection.candidates import DIFFERENCE, pareto
@@ -337,7 +337,7 @@ def test_folds_hold_every_case_out_once_and_keep_groups_whole() -> None:
 
     assert sorted(np.concatenate([fold.held_out for fold in parts])) == list(range(60))
     assert not any(set(cluster[fold.chosen_on]) & set(cluster[fold.held_out]) for fold in parts)
-    rows = gathered([*parts, *parts], [fold.held_out.astype(float) for fold in (*parts, *parts)])
+    rows = held_values([*parts, *parts], [fold.held_out.astype(float) for fold in (*parts, *parts)])
     assert rows.tolist() == list(range(60))
 
 

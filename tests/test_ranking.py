@@ -11,7 +11,8 @@ from scipy.stats import kendalltau, rankdata, spearmanr
 from venire import VenireError
 from venire.evals.comparison.analyses import calibrated_sections as sections
 from venire.evals.figures.section import Section
-from venire.evals.ratings.evidence import Question, two_panels
+from venire.evals.ratings.evidence import two_panels
+from venire.evals.ratings.question import Question
 from venire.evals.statistics.concordance import concordance_statistic
 from venire.evals.statistics.ranks import rank_agreement, ranking
 from venire.evals.statistics.stratified import stratified_spearman_statistic

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from venire.evals.ratings.evidence import Question
+from venire.evals.ratings.question import Question
 from venire.rubrics.scale import Scale
 
 TWO = Scale.model_validate({"level": "binary", "anchors": {0: "no", 1: "yes"}})

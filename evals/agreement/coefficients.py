@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..ratings.people import last_round
-from ..ratings.pooling import pooled
+from ..ratings.pooling import table_pooling
 from ..statistics.alpha import LEVELS, Level, krippendorff_alpha
 from ..statistics.bands import band
 from ..statistics.bootstrap import Bootstrap
@@ -120,7 +120,8 @@ def _overall(
 ) -> Estimates:
     if len(attributes) == 1:
         return next(iter(attributes.values()))
-    names, note = pooled(parts, declared, scales)
+    pooled, note = table_pooling(parts, {}, declared, scales)
+    names = pooled.names
     if not names:
         return {name: undefined(note, method=name) for name in COEFFICIENTS}
     table = pd.concat([parts[name] for name in names])

@@ -9,9 +9,10 @@ import pandas as pd
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
 from ..figures.section import Section
-from ..ratings.evidence import Evidence, Question, gather
+from ..ratings.evidence import Evidence, gather
 from ..ratings.flag_table import ArmMoments
 from ..ratings.marks import lay_marks
+from ..ratings.question import rubric_questions
 from ..ratings.run_tables import ArmRatings, JurorRatings, arm_tables
 from .review import errors
 from .severity import Severity
@@ -63,11 +64,7 @@ def _unlabelled(store: Store) -> Evidence:
     return Evidence(
         arms=ratings,
         people=pd.DataFrame(columns=["case", "rater", "attribute", "value"]),
-        questions={
-            each.name: Question(arm.rubric.scale_of(each.name), each.better)
-            for arm in reversed(arms)
-            for each in arm.rubric.attributes
-        },
+        questions=rubric_questions(*(arm.rubric for arm in arms)),
         cases=pd.DataFrame(columns=["case", "group", "system"]),
         costs=pd.DataFrame(),
         stops=pd.DataFrame(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...rubrics.errors import VenireError
-from ..ratings.evidence import Question
+from ..ratings.question import Question
 
 HAIR = 1e-9
 """Marks are quotients; two that are meant to be equal may differ by this."""

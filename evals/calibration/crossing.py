@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from ..ratings.group_folds import group_folds
+from ..ratings.folds import fold_numbers
 from .calibrator import JuryCalibrator, jury_means
 from .scored import LEAST, Scored, TooFewLabels, composites
 
@@ -43,7 +43,7 @@ def crossed(
     method: str = "isotonic",
     folds: int = FOLDS,
     seed: int = 0,
-    split: Callable[..., np.ndarray] = group_folds,
+    split: Callable[..., np.ndarray] = fold_numbers,
 ) -> Crossed:
     """The arm's scores calibrated out of fold, and the curves learned from all of them.
 

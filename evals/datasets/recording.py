@@ -12,7 +12,7 @@ import yaml
 
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
-from ..ratings.evidence import Question
+from ..ratings.question import Question, rubric_questions
 
 GIVEN, SWAPPED = "given", "swapped"
 """The values of a column `order`; the answers are those of the given order in both."""
@@ -33,10 +33,7 @@ class Recording:
     @property
     def questions(self) -> Mapping[str, Question]:
         """By attribute, as `analyse` takes them."""
-        return {
-            attribute.name: Question(self.rubric.scale_of(attribute.name), attribute.better)
-            for attribute in self.rubric.attributes
-        }
+        return rubric_questions(self.rubric)
 
     def write(self, folder: Path) -> None:
         """`cases.jsonl`, `rubric.yaml`, `judgements.csv` and `people.csv`: what `venire run` and a study read.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
 
 import pandas as pd
 
@@ -14,17 +13,11 @@ from ...rubrics.scale import Scale
 from ..statistics.matrix import InvalidRatings
 from .flag_table import COLUMNS, ArmMoments
 from .people import last_round
+from .question import Question, rubric_questions
 from .run_tables import ArmCosts, ArmRatings, ArmStops, JurorRatings, arm_tables
 
 TextBaselines = Callable[[Sequence[tuple[str, str]]], tuple[pd.DataFrame, list[str]]]
 """Sets outputs beside their references: one row a pair, one column a measure; and what could not be measured."""
-
-
-class Question(NamedTuple):
-    """An attribute's scale, and which end of it is the good one."""
-
-    scale: Scale
-    better: Literal["high", "low"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +53,7 @@ def gather(
     Without `baselines`, which take their time over long texts, no case's text is set beside its reference.
     """
     arms = store.arms()
-    questions = {
-        attribute.name: Question(arm.rubric.scale_of(attribute.name), attribute.better)
-        for arm in reversed(arms)
-        for attribute in arm.rubric.attributes
-    }
+    questions = rubric_questions(*(arm.rubric for arm in arms))
     kinds = {arm.name: "single judge" if arm.jury.protocol == "single" else "jury" for arm in arms}
     first, second = two_panels(human, rescore)
     people, notes = checked(first, questions, taken=set(kinds))

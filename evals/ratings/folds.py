@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,13 +22,26 @@ class Fold(NamedTuple):
     held_out: Rows
 
 
-def folds(cluster: IntArray, number: int, rng: np.random.Generator) -> list[Fold]:
-    """Each row held out once; rows of one cluster together. One fold without a choice is no fold."""
-    names, at = np.unique(cluster, return_inverse=True)
-    parts = rng.permutation(len(names)) % min(number, len(names))
-    held = [np.flatnonzero(parts[at] == part) for part in range(min(number, len(names)))]
-    everything = np.arange(len(cluster))
-    return [Fold(np.setdiff1d(everything, rows), rows) for rows in held]
+def fold_numbers(clusters: Sequence[Hashable] | IntArray, number: int, rng: np.random.Generator) -> IntArray:
+    """Each row's fold, from 0: rows of one cluster share theirs, and folds are as equal in rows as clusters allow.
+
+    With fewer clusters than `number`, as many folds as there are clusters.
+    """
+    code, names = pd.factorize(np.asarray(clusters, dtype=object))
+    size = np.bincount(code, minlength=len(names))
+    shuffled = rng.permutation(len(names))
+    filled = np.zeros(min(number, len(names)), dtype=np.int64)
+    fold = np.zeros(len(names), dtype=np.int64)
+    for cluster in shuffled[np.argsort(-size[shuffled], kind="stable")]:
+        fold[cluster] = filled.argmin()
+        filled[fold[cluster]] += size[cluster]
+    return fold[code]
+
+
+def folds(clusters: Sequence[Hashable] | IntArray, number: int, rng: np.random.Generator) -> list[Fold]:
+    """Folds that hold out each row once, by `fold_numbers`."""
+    at = fold_numbers(clusters, number, rng)
+    return [Fold(np.flatnonzero(at != part), np.flatnonzero(at == part)) for part in range(at.max() + 1)]
 
 
 def widening(parts: Sequence[Fold]) -> float:
@@ -50,7 +63,7 @@ def held_rows(parts: Sequence[Fold]) -> Rows:
     return np.unique(np.concatenate([fold.held_out for fold in parts]))
 
 
-def gathered(parts: Sequence[Fold], pieces: Sequence[FloatArray]) -> FloatArray:
+def held_values(parts: Sequence[Fold], pieces: Sequence[FloatArray]) -> FloatArray:
     """What each fold found of its held-out rows (the last axis), in the order of `held_rows`.
 
     A row that is held out several times has the mean of what was found of it, without what is NaN.
@@ -66,7 +79,7 @@ def gathered(parts: Sequence[Fold], pieces: Sequence[FloatArray]) -> FloatArray:
     return np.where(number > 0, total / np.maximum(number, 1), np.nan)
 
 
-def split(
+def selection_folds(
     cases: pd.Series,
     cluster: IntArray,
     test: Collection[str] | None,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .evidence import Evidence, Question
+from .evidence import Evidence
+from .question import Question
 
 KEYS = ["case", "attribute"]
 SECOND = "re-score panel"

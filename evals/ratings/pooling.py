@@ -1,49 +1,132 @@
-"""Which attributes of a ratings table share one scale, so that their ratings may be pooled."""
+"""Which attributes are taken together as `overall`, all turned to the same direction."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from ..statistics.matrix import Value
+from .question import Question
 
 YES_NO = frozenset({0.0, 1.0})
 
 
-def pooled(
+@dataclass(frozen=True, slots=True)
+class Pooling:
+    """The attributes that share one scale of numbers, and which of them are turned before they are mixed."""
+
+    names: tuple[str, ...]
+    turned: Mapping[str, float]
+    """By attribute that is turned, the sum of its scale's ends: a value becomes that sum minus the value."""
+
+    def rows(self, table: pd.DataFrame, columns: Sequence[str] = ("value",)) -> pd.DataFrame:
+        """The rows whose `attribute` is pooled; the numbers in `columns` are turned where it has to be."""
+        mine = table[table["attribute"].isin(self.names)]
+        return mine.assign(**{name: self.turn(mine[name], mine["attribute"]) for name in columns})
+
+    def turn(self, values: pd.Series, attributes: pd.Series) -> pd.Series:
+        """The values, those of turned attributes reflected on their scale; unchanged where none is turned."""
+        if not self.turned:
+            return values
+        total = attributes.map(self.turned).to_numpy(float)
+        numbers = pd.to_numeric(values, errors="coerce").to_numpy(float)
+        return pd.Series(np.where(np.isnan(total), numbers, total - numbers), values.index)
+
+    @property
+    def note(self) -> str:
+        """Which attributes were turned, in words; nothing where none was."""
+        return f"{', '.join(self.turned)} turned so that high is good" if self.turned else ""
+
+
+def pooling(
+    questions: Mapping[str, Question], among: Collection[str] | None = None, *, good_is_high: bool = False
+) -> Pooling:
+    """The largest set of attributes that share level, ends and values of a scale of numbers; of equal ones the first.
+
+    Where some of them are better high and others low, the latter are turned: a constant best score is then one value.
+
+    Args:
+        among: The attributes to choose from; without it all.
+        good_is_high: Turn every attribute that is better low, also where all are.
+    """
+    kinds = {
+        name: _declared_kind(asked)
+        for name, asked in questions.items()
+        if asked.scale.numeric and (among is None or name in among)
+    }
+    return _turned(_largest_set(kinds), questions, good_is_high=good_is_high)
+
+
+def table_pooling(
     parts: Mapping[str, pd.DataFrame],
+    questions: Mapping[str, Question],
     levels: Mapping[str, str | None],
     categories: Mapping[str, Sequence[Value]],
-) -> tuple[list[str], str]:
-    """The largest set of attributes on one scale, and what a reader must know of it.
+) -> tuple[Pooling, str]:
+    """The pooling of a ratings table whose scales may be undeclared, and what a reader must know of it.
 
-    Attributes share a scale when their level and values are declared and the same. Where values are not declared,
-    an attribute joins the one that uses the widest range if all its values lie within it; yes-or-no attributes
-    (0 and 1) join only each other, and words only words.
+    Attributes share a scale when what was asked is known and the same, or their level and values are declared and the
+    same. Where values are not declared, an attribute joins the one that uses the widest range if all its values lie
+    within it; yes-or-no attributes (0 and 1) join only each other, and words only words.
+
+    Args:
+        parts: By attribute, its rows.
     """
-    groups: dict[tuple[str | None, str, tuple[Value, ...]], list[str]] = {}
+    kinds: dict[str, Hashable] = {}
+    undeclared: dict[tuple[str | None, str], list[str]] = {}
     for name, part in parts.items():
-        declared = tuple(categories.get(name) or ())
-        groups.setdefault((levels[name], _kind(part["value"]), declared), []).append(name)
-    sets = [
-        names if declared else _within_the_widest(names, parts) for (_, _, declared), names in groups.items()
-    ]
-    largest = max(sets, key=len, default=[])
-    if len(largest) < 2:
-        return [], "no ratings" if not parts else "no two attributes share a scale, so they do not pool"
-    told = []
-    if not all(categories.get(name) for name in largest):
-        told.append("taken to share a scale, as none is declared")
-    apart = [name for name in parts if name not in largest]
+        if name in questions:
+            kinds[name] = _declared_kind(questions[name])
+        elif categories.get(name):
+            kinds[name] = (levels[name], _content(part["value"]), tuple(categories[name]))
+        else:
+            kinds[name] = name
+            undeclared.setdefault((levels[name], _content(part["value"])), []).append(name)
+    for kind, names in undeclared.items():
+        kinds |= dict.fromkeys(_within_the_widest(names, parts), kind)
+    shared = _largest_set(kinds)
+    if len(shared) < 2:
+        why = "no ratings" if not parts else "no two attributes share a scale, so they do not pool"
+        return Pooling((), {}), why
+    found = _turned(shared, questions)
+    told = ["taken to share a scale, as none is declared"] if kinds[shared[0]] in undeclared else []
+    apart = [name for name in parts if name not in shared]
     if apart:
         told.append(f"{', '.join(apart)} left out, on another scale")
-    return largest, f"pools {', '.join(largest)}: {'; '.join(told)}" if told else ""
+    told += [found.note] if found.note else []
+    return found, f"pools {', '.join(shared)}: {'; '.join(told)}" if told else ""
+
+
+def _turned(
+    names: tuple[str, ...], questions: Mapping[str, Question], *, good_is_high: bool = False
+) -> Pooling:
+    low = {
+        name: sum(map(float, questions[name].scale.ends))
+        for name in names
+        if name in questions and questions[name].better == "low" and questions[name].scale.ordered
+    }
+    return Pooling(names, low if good_is_high or len(low) < len(names) else {})
+
+
+def _largest_set(kinds: Mapping[str, Hashable]) -> tuple[str, ...]:
+    """The names of the kind that most have, in their order; of kinds as common the first."""
+    if not kinds:
+        return ()
+    ((most, _),) = Counter(kinds.values()).most_common(1)
+    return tuple(name for name, kind in kinds.items() if kind == most)
+
+
+def _declared_kind(asked: Question) -> Hashable:
+    return asked.scale.level, asked.scale.ends, asked.scale.values
 
 
 def _within_the_widest(names: Sequence[str], parts: Mapping[str, pd.DataFrame]) -> list[str]:
     """Of attributes of one kind, those that use no value beyond what one of them uses."""
-    if _kind(parts[names[0]]["value"]) == "words":
+    if _content(parts[names[0]]["value"]) == "words":
         words = {name: set(map(str, parts[name]["value"])) for name in names}
         widest = max(words.values(), key=len)
         return [name for name, used in words.items() if used <= widest]
@@ -55,7 +138,7 @@ def _within_the_widest(names: Sequence[str], parts: Mapping[str, pd.DataFrame]) 
     return [name for name, end in ends.items() if low <= end[0] and end[1] <= high]
 
 
-def _kind(values: pd.Series) -> str:
+def _content(values: pd.Series) -> str:
     numbers = pd.to_numeric(values, errors="coerce")
     if numbers.isna().any():
         return "words"

@@ -1,41 +1,130 @@
-"""What jurors are held against: one value for each attribute of each case, from the people who rated it."""
+"""What everything is held against: one value for each attribute of each case, from the people who rated it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
 
+import numpy as np
 import pandas as pd
 
+from ...rubrics.errors import VenireError
 from ...rubrics.scale import NOT_APPLICABLE, Scale
-from ..statistics.matrix import InvalidRatings
-from .evidence import Question
+from ..statistics.matrix import FloatArray, InvalidRatings
+from .question import Question
 
+Rule = Literal["mean", "median", "majority"]
+RULES: tuple[Rule, ...] = get_args(Rule)
 KEYS = ["case", "attribute"]
 
 
-def reference(people: pd.DataFrame, questions: Mapping[str, Question]) -> pd.DataFrame:
-    """Columns `case`, `attribute`, `value`: the median of numbers; of words and of two values the commonest, no row where they tie."""
-    need(people, (*KEYS, "value"), "the people's ratings")
-    given = people.astype({"case": str, "attribute": str})
-    parts = []
-    for name, rows in given[given["attribute"].isin(list(questions))].groupby("attribute", sort=False):
-        scale = questions[str(name)].scale
-        rated = rows.assign(value=coded(rows["value"], scale, str(name))).dropna(subset=["value"])
-        commonest = scale.level == "binary" or not scale.ordered
-        parts.append(
-            _commonest(rated)
-            if commonest
-            else rated.groupby(KEYS, sort=False)["value"].median().reset_index()
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """People's value for each question they rated, as far as they have one."""
+
+    table: pd.DataFrame
+    """Columns `case`, `attribute`, `value`: a number, or a word where the scale has words."""
+    undecided: Mapping[str, int]
+    """By attribute, on how many cases two values or more are given most often, so that there is no majority."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out for want of a majority: how many cases, of which attribute."""
+        return tuple(
+            f"people have no majority on {name!r} of {many} case{'' if many == 1 else 's'}: left out, with no reference there"
+            for name, many in self.undecided.items()
         )
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*KEYS, "value"])
 
 
-def coded(values: pd.Series, scale: Scale, attribute: str) -> pd.Series:
-    """The values as numbers, words as their place in the alphabet; NaN where none was given or none applies.
+def reference(
+    people: pd.DataFrame,
+    questions: Mapping[str, Question],
+    *,
+    rule: Rule | None = None,
+    without: Collection[str] = (),
+) -> Reference:
+    """The value people give each attribute of each case: the median of numbers, the majority of words and of two values.
+
+    Args:
+        people: Columns `case`, `attribute`, `value` and, for `without`, `rater`; one row a rating. Attributes that
+            are not in `questions` are left out.
+        rule: In place of the median for ordinal and interval scales; nominal and binary ones have the majority by any rule.
+        without: Raters who are left out.
 
     Raises:
-        InvalidRatings: A value is not on its scale.
+        InvalidRatings: A column is missing, or a value is not on its scale.
     """
+    require_columns(people, (*KEYS, "value"), "the people's ratings")
+    given = people.astype({"case": str, "attribute": str})
+    given = given[given["attribute"].isin(list(questions))]
+    if without:
+        given = given[~given["rater"].isin(list(without))]
+    given = given.assign(value=codes(given, questions)).dropna(subset=["value"])
+    place = given.groupby(KEYS, sort=False).cumcount()
+    wide = given.assign(place=place).pivot(index=KEYS, columns="place", values="value")
+    attributes = wide.index.get_level_values("attribute")
+    found = pd.Series(reference_values(wide.to_numpy(float), attributes, questions, rule), wide.index)
+    split = attributes[found.isna().to_numpy(bool)]
+    table = found.rename("value").dropna().reset_index()
+    return Reference(
+        _in_words(table, questions),
+        {name: int((split == name).sum()) for name in questions if (split == name).any()},
+    )
+
+
+def reference_values(
+    values: FloatArray, attributes: Iterable[str], questions: Mapping[str, Question], rule: Rule | None
+) -> FloatArray:
+    """One value for each row of ratings as numbers (one column a rater); NaN where nobody rated, or without a majority.
+
+    Args:
+        attributes: Of each row, which decides by the scale whether `rule` or the majority counts.
+    """
+    names = np.asarray(list(attributes), dtype=object)
+    found = np.full(len(values), np.nan)
+    for name in dict.fromkeys(names):
+        mine = (names == name) & ~np.isnan(values).all(axis=1)
+        found[mine] = _summary(values[mine], scale_rule(questions[name].scale, rule))
+    return found
+
+
+def scale_rule(scale: Scale, rule: Rule | None) -> Rule:
+    """What counts on this scale: the majority of words and of two values, else `rule`, else the median."""
+    if rule is not None and rule not in RULES:
+        raise VenireError(f"no reference named {rule!r}", remedy=f"use one of {', '.join(RULES)}")
+    if scale.level == "binary" or not scale.ordered:
+        return "majority"
+    return rule or "median"
+
+
+def rule_words(rule: Rule | None) -> str:
+    """How the reference is made, for a methods paragraph."""
+    ordered = {
+        "mean": "mean of the people",
+        "majority": "value that most people gave",
+        "median": "median of the people",
+    }
+    return (
+        f"{ordered[rule or 'median']} who rated the same attribute of the same case; on nominal and binary scales the value "
+        "that most of them gave. Where two values are given most often there is no majority, and the question is left out"
+    )
+
+
+def codes(table: pd.DataFrame, questions: Mapping[str, Question]) -> pd.Series:
+    """The table's values as numbers, words as their place in the alphabet; NaN where none was given or none applies.
+
+    Raises:
+        InvalidRatings: A value is not on its attribute's scale.
+    """
+    found = pd.Series(np.nan, table.index)
+    for name in dict.fromkeys(table["attribute"]):
+        mine = (table["attribute"] == name).to_numpy(bool)
+        found[mine] = _codes(table["value"][mine], questions[name].scale, name).to_numpy(float)
+    return found
+
+
+def _codes(values: pd.Series, scale: Scale, attribute: str) -> pd.Series:
     blank = values.isna() | values.astype(str).isin(["", NOT_APPLICABLE])
     if scale.numeric:
         numbers = pd.to_numeric(values.where(~blank), errors="coerce")
@@ -55,7 +144,23 @@ def coded(values: pd.Series, scale: Scale, attribute: str) -> pd.Series:
     return numbers.astype(float)
 
 
-def need(table: pd.DataFrame, columns: Iterable[str], what: str) -> None:
+def _in_words(table: pd.DataFrame, questions: Mapping[str, Question]) -> pd.DataFrame:
+    """The table with codes of words turned back into the words."""
+    words = {
+        name: sorted(map(str, asked.scale.values))
+        for name, asked in questions.items()
+        if not asked.scale.numeric
+    }
+    if not set(table["attribute"]) & set(words):
+        return table
+    values = [
+        words[name][int(value)] if name in words else value
+        for name, value in zip(table["attribute"], table["value"], strict=True)
+    ]
+    return table.assign(value=pd.Series(values, table.index, object))
+
+
+def require_columns(table: pd.DataFrame, columns: Iterable[str], what: str) -> None:
     """Raises `InvalidRatings` where a column is missing."""
     lost = [name for name in columns if name not in table]
     if lost:
@@ -65,8 +170,16 @@ def need(table: pd.DataFrame, columns: Iterable[str], what: str) -> None:
         )
 
 
-def _commonest(rated: pd.DataFrame) -> pd.DataFrame:
-    """The value that most gave; no row where two are as common."""
-    votes = rated.groupby([*KEYS, "value"], sort=False).size().rename("votes").reset_index()
-    first = votes[votes["votes"] == votes.groupby(KEYS)["votes"].transform("max")]
-    return first.drop_duplicates(KEYS, keep=False)[[*KEYS, "value"]]
+def _summary(values: FloatArray, rule: Rule) -> FloatArray:
+    """By row: the mean, the median, or the value given most often (NaN where two are)."""
+    if rule == "mean":
+        return np.asarray(np.nanmean(values, axis=1))
+    if rule == "median":
+        return np.asarray(np.nanmedian(values, axis=1))
+    options = np.unique(values[~np.isnan(values)])
+    if not len(options):
+        return np.full(len(values), np.nan)
+    votes = np.column_stack([(values == option).sum(axis=1) for option in options])
+    most = votes.max(axis=1)
+    alone = (votes == most[:, None]).sum(axis=1) == 1
+    return np.where(alone & (most > 0), options[votes.argmax(axis=1)], np.nan)

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ..statistics.matrix import FloatArray
-from .evidence import Evidence, Question
+from .evidence import Evidence
+from .question import Question
 
 ARM, PEOPLE = "arm", "people"
 OVERALL = "overall"

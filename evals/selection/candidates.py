@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..ratings.folds import Fold, gathered
+from ..ratings.folds import Fold, held_values
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, IntArray
@@ -151,7 +151,7 @@ def tiers_of(
 def chosen(credits: FloatArray, parts: Sequence[Fold]) -> FloatArray:
     """On held-out questions, the credits of the column that agreed best on the others."""
     best = [np.nanargmax(mean_credit(credits[fold.chosen_on].T)) for fold in parts]
-    return gathered(parts, [credits[fold.held_out, at] for fold, at in zip(parts, best, strict=True)])
+    return held_values(parts, [credits[fold.held_out, at] for fold, at in zip(parts, best, strict=True)])
 
 
 def answers(contest: Contest, bootstrap: Bootstrap) -> pd.DataFrame:

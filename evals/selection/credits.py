@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from ..ratings.evidence import Question
-from ..ratings.reference import KEYS, coded, need, reference
+from ..ratings.question import Question
+from ..ratings.reference import KEYS, codes, reference, require_columns
 from .jury_counts import credit
 
 UNITS = {"usd": "US dollars a case", "tokens": "tokens a case", "calls": "model calls a case"}
@@ -28,15 +28,12 @@ def arm_credits(
     Every arm has a row for every attribute of a case that any arm answered and people rated; what it did not answer
     is a miss on nominal and binary scales and has no credit on others.
     """
-    need(ratings, ("case", "rater", "attribute", "value"), "the arms' scores")
-    truth = reference(people, questions).rename(columns={"value": "truth"})
+    require_columns(ratings, ("case", "rater", "attribute", "value"), "the arms' scores")
+    truth = reference(people, questions).table
+    truth = truth.assign(truth=codes(truth, questions)).drop(columns="value")
     given = ratings.astype({"case": str, "attribute": str, "rater": str})
     given = given[given["attribute"].isin(list(questions))]
-    parts = [
-        rows.assign(value=coded(rows["value"], questions[str(name)].scale, str(name)))
-        for name, rows in given.groupby("attribute")
-    ]
-    scored = pd.concat(parts) if parts else given
+    scored = given.assign(value=codes(given, questions))
     asked = scored[KEYS].drop_duplicates().merge(truth, on=KEYS)
     every = asked.merge(pd.DataFrame({"arm": list(kinds), "kind": list(kinds.values())}), how="cross")
     table = every.merge(

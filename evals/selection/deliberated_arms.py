@@ -8,14 +8,15 @@ import numpy as np
 import pandas as pd
 
 from ...rubrics.errors import VenireError
-from ..ratings.folds import Fold, held_rows, split, widening
-from ..ratings.reference import KEYS, need
+from ..ratings.clusters import cluster_numbers, groups_in
+from ..ratings.folds import Fold, held_rows, selection_folds, widening
+from ..ratings.reference import KEYS, require_columns
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.matrix import IntArray
 from .advice import Grounds, advice, recommended
 from .candidates import Contest, Entrant, answers, chosen, frontier, noise, tiers_of
 from .composition import Composition
-from .juror_pool import PRICED, clusters_of
+from .juror_pool import PRICED
 from .jury_counts import mean_credit
 from .methods_text import arm_methods
 from .power import pairs_power, typical
@@ -43,7 +44,7 @@ def weigh(
         test: The cases to score on; the others choose. Without it each case is held out in turn.
         unit: What `cost` counts, where the table has no column `unit`.
     """
-    need(arms, ("arm", "kind", "case", "attribute", "credit"), "the arms")
+    require_columns(arms, ("arm", "kind", "case", "attribute", "credit"), "the arms")
     given = arms.astype({"arm": str, "case": str, "attribute": str})
     wide = given.pivot(index=KEYS, columns="arm", values="credit")[list(dict.fromkeys(given["arm"]))]
     if wide.notna().sum().min() == 0:
@@ -53,8 +54,10 @@ def weigh(
             remedy="leave the arm out, or rate its cases",
         )
     cases = wide.index.to_frame(index=False)["case"]
-    cluster = clusters_of(cases, given)
-    parts = split(cases, cluster, test, number=folds, rounds=rounds, rng=np.random.default_rng(seed))
+    cluster = cluster_numbers(cases, groups_in(given))
+    parts = selection_folds(
+        cases, cluster, test, number=folds, rounds=rounds, rng=np.random.default_rng(seed)
+    )
     facts = given.drop_duplicates("arm").set_index("arm")
     cost, counted = _costs(facts, unit)
     contest = _contest(wide, given, facts, cost, parts, cluster)

@@ -11,8 +11,9 @@ import pandas as pd
 
 from ...rubrics.errors import VenireError
 from ...rubrics.scale import Scale
-from ..ratings.evidence import Question
-from ..ratings.reference import KEYS, coded, need, reference
+from ..ratings.clusters import cluster_numbers, groups_in
+from ..ratings.question import Question
+from ..ratings.reference import KEYS, codes, reference, require_columns
 from ..statistics.matrix import FloatArray, IntArray, InvalidRatings
 
 COUNTINGS = ("median", "mean", "mode")
@@ -72,10 +73,11 @@ def pool_of(
     """
     if counting not in COUNTINGS:
         raise VenireError(f"juries cannot be counted by {counting!r} here", remedy=f"use one of {COUNTINGS}")
-    need(judgements, ("case", "juror", "attribute", "value"), "the judgements")
+    require_columns(judgements, ("case", "juror", "attribute", "value"), "the judgements")
     given = judgements.astype({"case": str, "juror": str, "attribute": str})
     given["repeat"] = given["repeat"].fillna(0).astype(int) if "repeat" in given else 0
-    truth = reference(people, questions)
+    truth = reference(people, questions).table
+    truth = truth.assign(value=codes(truth, questions))
     met = given.merge(truth[KEYS], on=KEYS)
     if met.empty:
         raise VenireError(
@@ -89,10 +91,7 @@ def pool_of(
             f"{row['juror']} judged {row['attribute']!r} of case {row['case']!r} more than once",
             remedy="tell the judgements apart in a column 'repeat'",
         )
-    codes = [
-        coded(part, questions[str(name)].scale, str(name)) for name, part in met.groupby("attribute")["value"]
-    ]
-    wide = met.assign(value=pd.concat(codes)).pivot(index=UNIT, columns="juror", values="value")
+    wide = met.assign(value=codes(met, questions)).pivot(index=UNIT, columns="juror", values="value")
     wide = wide[list(dict.fromkeys(met["juror"]))]
     answered = wide.notna().mean()
     seldom = answered[answered < ENOUGH]
@@ -121,7 +120,7 @@ def _laid_out(
         questions=rows,
         votes=wide.to_numpy(float),
         truth=rows.merge(truth, on=KEYS, how="left")["value"].to_numpy(float),
-        cluster=clusters_of(rows["case"], given),
+        cluster=cluster_numbers(rows["case"], groups_in(given)),
         counting=np.array([_rule(scale, counting) for scale in scales]),
         exact=np.array([s.level in ("nominal", "binary") for s in scales]),
         width=np.array([float(high) - float(low) for low, high in ends]),
@@ -139,16 +138,6 @@ def _rule(scale: Scale, counting: str) -> str:
     if not scale.ordered:
         return "mode" if scale.numeric else WORDS
     return counting
-
-
-def clusters_of(cases: pd.Series, given: pd.DataFrame) -> IntArray:
-    """For each case its number; cases of one `group` share one."""
-    if "group" not in given:
-        return pd.factorize(cases)[0].astype(np.int64)
-    groups = given.dropna(subset=["group"]).drop_duplicates("case").set_index("case")["group"].astype(str)
-    known = cases.map(groups)
-    named = ("group " + known).where(known.notna(), "case " + cases)
-    return pd.factorize(named)[0].astype(np.int64)
 
 
 def _spent(given: pd.DataFrame, column: str, jurors: pd.Index) -> tuple[FloatArray, str]:

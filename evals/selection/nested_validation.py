@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..ratings.folds import Fold, Rows, folds, gathered, held_rows
+from ..ratings.folds import Fold, Rows, folds, held_rows, held_values
 from ..statistics.matrix import FloatArray
 from .juror_pool import Pool
 from .jury_counts import Members, Urn, mean_credit
@@ -74,7 +74,7 @@ def held_out(
     chosen_on = pool.at(np.unique(np.concatenate([fold.chosen_on for fold in outer])))
     final, naive = best_juries(chosen_on, sizes), Urn(chosen_on)
     scores = naive.scores(final)
-    by_size, jury, best = (gathered(outer, pieces) for pieces in zip(*parts, strict=True))
+    by_size, jury, best = (held_values(outer, pieces) for pieces in zip(*parts, strict=True))
     return HeldOut(
         rows=held_rows(outer),
         sizes=sizes,

@@ -9,8 +9,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from ...rubrics.errors import VenireError
-from ..ratings.evidence import Question
-from ..ratings.folds import Fold, split, widening
+from ..ratings.folds import Fold, selection_folds, widening
+from ..ratings.question import Question
 from ..statistics.bootstrap import Bootstrap
 from .advice import Grounds, advice, recommended
 from .candidates import Contest, Entrant, Tier, answers, frontier, noise, tiers_of
@@ -70,7 +70,7 @@ def analyse(
             f"a largest jury of {largest} leaves no jury to find", remedy="allow two jurors or more"
         )
     rng = np.random.default_rng(seed)
-    parts = split(pool.questions["case"], pool.cluster, test, number=folds, rounds=rounds, rng=rng)
+    parts = selection_folds(pool.questions["case"], pool.cluster, test, number=folds, rounds=rounds, rng=rng)
     # Many small matrix products: on a busy machine sharing each out among threads costs ten times what it gives.
     with threadpool_limits(limits=1, user_api="blas"):
         chosen = held_out(pool, parts, sizes=sizes_of(pool, largest), rng=rng)

@@ -9,7 +9,8 @@ import pandas as pd
 from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Arm, Store
 from ...orchestration.transcript import Transcript
-from ..ratings.evidence import Question, checked
+from ..ratings.evidence import checked
+from ..ratings.question import Question
 from ..ratings.run_tables import VALUES
 from ..selection import arm_credits
 from .arm_calibration import calibrated

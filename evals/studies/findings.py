@@ -10,7 +10,8 @@ import pandas as pd
 
 from ...orchestration.record import Store, Toll
 from ...rubrics.errors import VenireError
-from ..ratings.evidence import Question, checked
+from ..ratings.evidence import checked
+from ..ratings.question import Question
 from ..selection import Composition, analyse, weigh
 from .blind_ballots import blind_ballots
 from .credit_table import UNITS, credits, groups_of, questions_in

@@ -10,7 +10,8 @@ from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
-from ..ratings.evidence import Question, checked
+from ..ratings.evidence import checked
+from ..ratings.question import Question
 from .study import Study
 
 
