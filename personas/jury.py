@@ -19,7 +19,7 @@ from pydantic import (
 
 from ..rubrics.errors import VenireError
 from ..rubrics.files import load_yaml, nearest, wrong
-from ..rubrics.plugins import library_file, registered
+from ..rubrics.plugins import library_file, registered, unknown
 from ..rubrics.rubric import Name
 from .persona import Persona, load_persona
 
@@ -90,7 +90,7 @@ class Seat(ModelSettings):
         try:
             return load_persona(beside / value if value.endswith((".yaml", ".yml")) else value)
         except VenireError as error:
-            raise ValueError(f"{error.problem}\n{error.remedy}") from None
+            raise _refusal(error) from None
 
 
 class Limits(BaseModel):
@@ -197,16 +197,15 @@ class Jury(BaseModel):
     @field_validator("protocol")
     @classmethod
     def _a_known_protocol(cls, value: str) -> str:
-        known = registered(PROTOCOLS)
-        if value not in known and value not in LATER:
-            raise ValueError(f"no protocol named {value!r}\n{nearest(value, known)}")
+        if value not in registered(PROTOCOLS) and value not in LATER:
+            raise _refusal(unknown(PROTOCOLS, value, "protocol"))
         return value
 
     @field_validator("count")
     @classmethod
     def _a_known_rule(cls, value: str | None) -> str | None:
-        if value is not None and value not in (rules := registered(COUNTING)):
-            raise ValueError(f"no counting rule named {value!r}\n{nearest(value, rules)}")
+        if value is not None and value not in registered(COUNTING):
+            raise _refusal(unknown(COUNTING, value, "counting rule"))
         return value
 
     @model_validator(mode="after")
@@ -262,6 +261,11 @@ class Jury(BaseModel):
                 "orchestrator": self.orchestrator.model_copy(update=filled(self.orchestrator)),
             }
         )
+
+
+def _refusal(error: VenireError) -> ValueError:
+    """`error` as a validator raises it, so that the file and the line are said with it."""
+    return ValueError(f"{error.problem}\n{error.remedy}")
 
 
 def load_jury(name_or_path: str | Path) -> Jury:

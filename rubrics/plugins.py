@@ -1,8 +1,9 @@
-"""Plug-ins: what is registered by entry point. What venire brings itself takes the same road as anyone's."""
+"""Plug-ins: what packages register by entry point. The one look-up of every group; venire's own take it too."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -11,46 +12,122 @@ from typing import Any
 from .errors import VenireError
 from .files import nearest
 
+OWN = "venire"
+"""The package whose plug-ins are venire's own."""
+
+
+class BrokenPlugin(VenireError):
+    """An installed package registers something that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A name that is registered under a group, not yet imported."""
+
+    name: str
+    group: str
+    points: tuple[EntryPoint, ...]
+    """One for each package that registers the name: more than one is a clash."""
+
+    def load(self) -> Any:
+        """Import what is registered.
+
+        Raises:
+            BrokenPlugin: Two packages register the name, or the one that does cannot be imported.
+        """
+        packages = [_package(point) for point in self.points]
+        if len(packages) > 1:
+            raise BrokenPlugin(
+                f"the packages {' and '.join(packages)} both register {self.name!r} under {self.group}",
+                remedy=f"remove one of them: pip uninstall {packages[-1]}",
+            )
+        try:
+            return self.points[0].load()
+        except VenireError:
+            raise
+        except Exception as error:
+            # Anything may go wrong in somebody else's module; in venire's own it is a bug, and keeps its traceback.
+            if packages == [OWN]:
+                raise
+            why = (str(error).splitlines() or [""])[0]
+            raise BrokenPlugin(
+                f"{self.name!r} ({self.group}) of the package {packages[0]} cannot be imported: "
+                f"{type(error).__name__}: {why}",
+                remedy=f"mend or upgrade {packages[0]}, or remove it: pip uninstall {packages[0]}",
+            ) from error
+
 
 @cache
-def registered(group: str) -> Mapping[str, EntryPoint]:
-    """Everything registered under `group`, by name. Looked up once: a new plug-in needs a new process."""
-    found = {point.name: point for point in sorted(entry_points(group=group), key=lambda point: point.name)}
+def registered(group: str) -> Mapping[str, Plugin]:
+    """Everything registered under `group`, by name; nothing is imported. Read once: a new plug-in needs a new process."""
+    found: dict[str, dict[str, EntryPoint]] = {}
+    # A package that stands on the path twice, as a checkout does beside its installation, registers once.
+    for point in sorted(entry_points(group=group), key=lambda p: (p.name, _package(p) != OWN, _package(p))):
+        found.setdefault(point.name, {}).setdefault(_package(point), point)
     if not found:
         raise VenireError(
             f"nothing is registered under {group!r}, not even what venire brings itself",
             remedy="install venire again: pip install, with -e . in a checkout",
         )
-    return found
+    return {name: Plugin(name, group, tuple(points.values())) for name, points in found.items()}
 
 
 def plugged_in(group: str, name: str, noun: str) -> Any:
-    """What is registered under `name`; an error that names the nearest one when there is nothing."""
+    """What is registered under `name`, imported; an error that names the nearest one when there is nothing."""
     found = registered(group)
     if name not in found:
-        raise VenireError(f"no {noun} named {name!r}", remedy=nearest(name, found))
+        raise unknown(group, name, noun)
     return found[name].load()
 
 
+def unknown(group: str, name: str, noun: str) -> VenireError:
+    """The error for a name that no package registers: the nearest known one, and how another is added."""
+    return VenireError(
+        f"no {noun} named {name!r}",
+        remedy=f"{nearest(name, registered(group))} (packages add others under the entry point group {group})",
+    )
+
+
+def load_all(group: str) -> dict[str, Any]:
+    """Everything registered under `group`, imported, for a list; what cannot be is there as its `BrokenPlugin`."""
+    loaded: dict[str, Any] = {}
+    for name, plugin in registered(group).items():
+        try:
+            loaded[name] = plugin.load()
+        except BrokenPlugin as broken:
+            loaded[name] = broken
+    return loaded
+
+
 def library(group: str) -> dict[str, Path]:
-    """The YAML files in the folders registered under `group`, by name.
+    """The YAML files in the folders registered under `group`, by name, as far as the folders can be loaded.
 
     Each entry point loads to the `Path` of a folder. Where two folders have a file of the same name, venire's own
     counts, and then the one whose entry point comes first by name.
     """
-    folders = [(name != "venire", name, point.load()) for name, point in registered(group).items()]
     files: dict[str, Path] = {}
-    for _, _, folder in sorted(folders):
-        for path in sorted(Path(folder).glob("*.yaml")):
-            files.setdefault(path.stem, path)
+    for folder in _folders(group):
+        if not isinstance(folder, BrokenPlugin):
+            files = {**{path.stem: path for path in sorted(folder.glob("*.yaml"))}, **files}
     return files
 
 
 def library_file(group: str, name: str, noun: str) -> Path:
     """The library's file for `name`; an error that names the nearest one when there is none."""
-    found = library(group)
-    if name not in found:
-        raise VenireError(
-            f"no {noun} named {name!r}, in the library or as a file", remedy=nearest(name, found)
-        )
-    return found[name]
+    files = library(group)
+    if name in files:
+        return files[name]
+    for folder in _folders(group):
+        if isinstance(folder, BrokenPlugin):
+            raise folder
+    raise VenireError(f"no {noun} named {name!r}, in the library or as a file", remedy=nearest(name, files))
+
+
+def _folders(group: str) -> list[Path | BrokenPlugin]:
+    """The folders of a library, venire's own first; the error of each that cannot be loaded in its place."""
+    folders = sorted(load_all(group).items(), key=lambda named: (named[0] != OWN, named[0]))
+    return [folder if isinstance(folder, BrokenPlugin) else Path(folder) for _, folder in folders]
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "(unknown)"

@@ -9,7 +9,7 @@ from functools import cache
 from ...agents.brief import Brief
 from ...personas.jury import LATER, PROTOCOLS, CountingRule
 from ...rubrics.errors import VenireError
-from ...rubrics.plugins import plugged_in, registered
+from ...rubrics.plugins import BrokenPlugin, load_all, plugged_in, registered
 from ..bench import Bench
 from ..transcript import Transcript
 
@@ -52,6 +52,6 @@ def protocol(name: str) -> Protocol:
     return way
 
 
-def protocols() -> dict[str, Protocol]:
-    """Every registered protocol by name."""
-    return {name: point.load() for name, point in registered(PROTOCOLS).items()}
+def protocols() -> dict[str, Protocol | BrokenPlugin]:
+    """Every registered protocol by name; one that cannot be loaded is there as its error."""
+    return load_all(PROTOCOLS)

@@ -12,7 +12,7 @@ from ...personas import persona as personas
 from ...personas.jury import Jury, load_jury
 from ...personas.persona import Persona, load_persona
 from ...rubrics import rubric as rubrics
-from ...rubrics.plugins import library
+from ...rubrics.plugins import BrokenPlugin, library, load_all
 from ...rubrics.rubric import Rubric, load_rubric
 from ..protocols import Protocol, protocol, protocols
 
@@ -30,11 +30,14 @@ def catalogue(plural: str) -> Table:
     table.add_column()
     if plural == "protocols":
         for name, way in protocols().items():
-            table.add_row(name, way.summary)
+            table.add_row(name, way.problem if isinstance(way, BrokenPlugin) else way.summary)
         return table
     group, load = _LOADERS[plural]
     for name, path in sorted(library(group).items()):
         table.add_row(name, _gist(load(path)))
+    for name, folder in load_all(group).items():
+        if isinstance(folder, BrokenPlugin):
+            table.add_row(name, folder.problem)
     return table
 
 

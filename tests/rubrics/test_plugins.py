@@ -1,0 +1,98 @@
+"""The look-up of plug-ins: unknown names, clashes, packages that cannot be imported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from packages import on_the_path, put_package
+
+from venire import Jury, VenireError, load_persona
+from venire.cli import app
+from venire.orchestration.counting import counting_rule
+from venire.orchestration.protocols import protocol
+from venire.rubrics.plugins import BrokenPlugin
+
+
+def shown(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, arguments)
+    return result.exit_code, " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("look_up", "noun", "near", "group"),
+    [
+        (lambda: protocol("pannel"), "protocol named 'pannel'", "panel", "venire.protocols"),
+        (lambda: counting_rule("medain"), "counting rule named 'medain'", "median", "venire.counting"),
+    ],
+)
+def test_an_unknown_name_is_told_with_the_nearest_one_and_the_group(look_up, noun, near, group) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(VenireError, match=f"no {noun}") as error:
+        look_up()
+
+    assert error.value.remedy.startswith(f"did you mean '{near}'?")
+    assert group in error.value.remedy
+
+
+def test_a_jury_tells_of_an_unknown_name_in_the_same_words() -> None:
+    with pytest.raises(
+        ValueError, match=r"did you mean 'panel'\? \(packages add others under the entry point group"
+    ):
+        Jury.model_validate({"name": "j", "protocol": "pannel", "seats": [{"name": "a"}]})
+
+
+def test_two_packages_with_one_name_are_both_named_and_other_names_still_work(tmp_path: Path) -> None:
+    for package in ("ayes", "noes"):
+        put_package(
+            tmp_path, package, {"venire.counting": {"split": f"{package}:rule"}}, **{package: "rule = 1"}
+        )
+    with on_the_path(tmp_path, "ayes", "noes"):
+        with pytest.raises(BrokenPlugin, match="the packages ayes and noes both register 'split'") as error:
+            counting_rule("split")
+        assert counting_rule("median").summary
+
+    assert error.value.remedy == "remove one of them: pip uninstall noes"
+
+
+def test_a_name_of_venires_own_cannot_be_taken(tmp_path: Path) -> None:
+    put_package(tmp_path, "usurper", {"venire.protocols": {"panel": "usurper:panel"}}, usurper="panel = 1")
+    with (
+        on_the_path(tmp_path, "usurper"),
+        pytest.raises(BrokenPlugin, match="venire and usurper both") as error,
+    ):
+        protocol("panel")
+
+    assert error.value.remedy.endswith("pip uninstall usurper")
+
+
+def test_a_package_that_cannot_be_imported_is_two_lines_and_only_where_it_is_wanted(tmp_path: Path) -> None:
+    put_package(
+        tmp_path,
+        "stale",
+        {"venire.protocols": {"stale": "stale:way"}},
+        stale="from venire import nothing_of_the_kind",
+    )
+    with on_the_path(tmp_path, "stale"):
+        with pytest.raises(BrokenPlugin) as error:
+            protocol("stale")
+        listed = shown("protocols")
+        described = shown("protocols", "show", "panel")
+
+    assert error.value.problem.startswith(
+        "'stale' (venire.protocols) of the package stale cannot be imported: ImportError: cannot import name"
+    )
+    assert "\n" not in error.value.problem and "pip uninstall stale" in error.value.remedy
+    assert listed[0] == 0 and "cannot be imported" in listed[1] and "independent jurors" in listed[1]
+    assert described[0] == 0
+
+
+def test_a_library_that_cannot_be_loaded_hides_no_other(tmp_path: Path) -> None:
+    put_package(
+        tmp_path, "texts", {"venire.personas": {"texts": "texts:FOLDER"}}, texts="raise OSError('gone')"
+    )
+    with on_the_path(tmp_path, "texts"):
+        assert load_persona("skeptic").name == "skeptic"
+        with pytest.raises(BrokenPlugin, match="of the package texts cannot be imported: OSError: gone"):
+            load_persona("midwife")
+        assert "cannot be imported: OSError: gone" in shown("personas")[1]
