@@ -13,8 +13,8 @@ from inspecting import Served
 from planted import SCRIPTS, case_of, planted_run
 
 from venire import Store
+from venire.evals.pages.markup import element, fragment
 from venire.web.index import FILE, Index
-from venire.web.markup import element, fragment
 from venire.web.passages import Citation, locate, marked
 from venire.web.search import Search
 
@@ -271,7 +271,7 @@ def test_words_are_escaped_wherever_they_stand() -> None:
     ],
 )
 def test_what_could_act_cannot_be_written(attributes: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"not an attribute|leaves the inspector"):
+    with pytest.raises(ValueError, match=r"not an attribute|leaves the page"):
         element("a", attributes)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ..evals.pages.markup import Html, element
 from ..orchestration.reading.analysis import conformity, influence, instant_agreements
 from ..orchestration.reading.analysis.movement import UNDER_ORDERS, Step, paths
 from ..orchestration.verdict import Verdict
 from ..rubrics.rubric import Rubric
-from .markup import Html, element
 from .scales import Axis, shown
 
 _GUTTER = 96

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from .markup import Html, element, fragment
+from ..evals.pages.markup import Html, element, fragment
 
 _EDGES = " \t\n\"'“”‘’«»….,;:"
 _WHOLE = 30_000

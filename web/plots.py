@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..evals.pages.markup import Html, element
 from ..orchestration.reading.analysis.census import Flow, Share
-from .markup import Html, element
 
 
 def bar(share: float, label: str) -> Html:

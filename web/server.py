@@ -11,10 +11,10 @@ from pathlib import Path
 
 from aiohttp import web
 
+from ..evals.pages.markup import Html, document, element, fragment
 from ..orchestration.record import Location, Store
 from .index import Index
 from .library import NotThere, Reader, run_name
-from .markup import Html, element, fragment
 from .pages.cases import cases
 from .pages.comparison import comparison
 from .pages.deliberation import arm_choice, deliberation, neighbours
@@ -180,7 +180,7 @@ def _refused(status: int, words: str, headers: dict[str, str] | None = None) -> 
     page = fragment(element("h1", None, str(status)), element("p", None, words))
     return web.Response(
         status=status,
-        text=f"<!doctype html>{page}",
+        text=document(page),
         content_type="text/html",
         headers={**_HEADERS, **(headers or {})},
     )

@@ -7,11 +7,11 @@ import hashlib
 from pathlib import Path
 from typing import TextIO
 
+from ..evals.pages.markup import Html, document, element, inline_script, inline_style
 from ..orchestration.record import Location, Store
 from ..rubrics.errors import VenireError
 from ..rubrics.files import nearest
 from .library import Reader, run_name
-from .markup import Html, document, element, inline_script, inline_style
 from .pages.deliberation import deliberation
 from .server import STATIC, withheld
 
@@ -69,7 +69,7 @@ def standalone(title: str, articles: list[Html]) -> str:
         element("main", {"id": "main", "class": "case"}, articles),
         inline_script(script),
     )
-    return document(head, body)
+    return document(head, body, theme="auto")
 
 
 def _article(store: Store, reader: Reader, case: str, arm: str, prefix: str) -> Html:

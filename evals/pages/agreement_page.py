@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..agreement.coefficients import Agreement
-from .frame import page, paragraph, section, table
+from .parts import page, paragraph, section, table
 
 HEADS = {
     "coefficient": "coefficient", "value": "value", "low": "low", "high": "high", "n": "n",

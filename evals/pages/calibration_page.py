@@ -10,7 +10,7 @@ from rich.text import Text
 from ..calibration.applying import Applied
 from ..calibration.calibrating import Calibration
 from ..ratings.sheet import OVERALL
-from .frame import items, page, paragraph, section, table
+from .parts import items, page, paragraph, section, table
 from .section_markup import section_part
 from .tables import records
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from html import escape
 
 from ..agreement.against_people import MEASURES
 from ..comparison.comparison import Comparison
 from ..comparison.contrasts import WORDS
 from ..ratings.sheet import OVERALL
-from .frame import bounds, figure, items, named, page, paragraph, section, table
+from .markup import Child, Html, element, fragment
+from .parts import bounds, breakable, figure, grid, items, page, paragraph, section, subheading, table
 from .section_markup import section_part
 
 HEADS = {
@@ -45,13 +45,13 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, str]) -> str:
         section("What can be said", items(said, "said")),
         section(
             "Agreement with people",
-            drawn.get("forest", ""),
+            drawn.get("forest"),
             *(_attribute(comparison, name) for name in attributes),
         ),
         section("Differences between arms", *_differences(comparison)),
         section(
             "Level: are scores higher or lower than people's?",
-            drawn.get("gaps", ""),
+            drawn.get("gaps"),
             table(
                 "signed_ranks",
                 comparison.signed_ranks,
@@ -59,11 +59,11 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, str]) -> str:
                  "q3": "third quartile", "statistic": "signed-rank W", "p": "p", "n": "n", "note": ""},
             ),
         ),
-        section("Confusion", drawn.get("confusion", "")),
-        section("Among people", drawn.get("heatmap", ""), *_panels(comparison)),
+        section("Confusion", drawn.get("confusion")),
+        section("Among people", drawn.get("heatmap"), *_panels(comparison)),
         section("What moves the differences", *_effects(comparison)),
         *map(section_part, comparison.sections),
-        section("Cost, failures, stops", drawn.get("cost", ""), *_costs(comparison)),
+        section("Cost, failures, stops", drawn.get("cost"), *_costs(comparison)),
         section("Methods", paragraph(" ".join(comparison.methods))),
         section("Notes", items(comparison.notes, "notes") or paragraph("None.")),
     ]  # fmt: skip
@@ -72,7 +72,7 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, str]) -> str:
     return page("Arms against people", under, body)
 
 
-def _attribute(comparison: Comparison, attribute: str) -> str:
+def _attribute(comparison: Comparison, attribute: str) -> Html:
     """One attribute's coefficients, arms as rows; why something is undefined stands below."""
     rows, why = [], dict[str, list[str]]()
     for arm, kind in comparison.kinds.items():
@@ -80,20 +80,16 @@ def _attribute(comparison: Comparison, attribute: str) -> str:
         cells = []
         for name in MEASURES:
             each = found[name]
-            keys = f'data-arm="{escape(arm)}" data-attribute="{escape(attribute)}" data-coefficient="{name}"'
-            cells.append(f'<td class="number" {keys}>{bounds(each.value, each.low, each.high)}</td>')
+            keys = {"data-arm": arm, "data-attribute": attribute, "data-coefficient": name}
+            cells.append(element("td", {"class": "number", **keys}, bounds(each.value, each.low, each.high)))
             if not each.defined:
                 why.setdefault(each.note, []).append(f"{arm} {HEADS[name]}")
         n = max(each.n for each in found.values())
-        rows.append(
-            f'<tr><th scope="row">{named(arm)}<span class="between">{escape(kind)}, n = {n}</span></th>{"".join(cells)}</tr>'
-        )
-    heads = "".join(f'<th scope="col">{HEADS[name]}</th>' for name in MEASURES)
+        under = element("span", {"class": "between"}, f"{kind}, n = {n}")
+        rows.append(element("tr", None, element("th", {"scope": "row"}, breakable(arm), under), cells))
     notes = [f"{note}: {_some(where)}" for note, where in why.items()]
-    return (
-        f'<h3>{escape(attribute)}</h3><div class="scroll"><table><thead><tr><th scope="col">arm</th>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>{items(notes, 'notes')}"
-    )
+    heads = ["arm", *(HEADS[name] for name in MEASURES)]
+    return fragment(subheading(attribute), grid(heads, rows), items(notes, "notes"))
 
 
 def _some(where: list[str], most: int = 4) -> str:
@@ -101,7 +97,7 @@ def _some(where: list[str], most: int = 4) -> str:
     return ", ".join(where[:most]) + more
 
 
-def _differences(comparison: Comparison) -> list[str]:
+def _differences(comparison: Comparison) -> list[Html]:
     heads = {"first": "first", "second": "second", "attribute": "attribute", "measure": "measure", **BETWEEN,
              "p": "p", "p_holm": "p, Holm", "n": "n", "note": ""}  # fmt: skip
     explained = (
@@ -112,12 +108,12 @@ def _differences(comparison: Comparison) -> list[str]:
     return [
         paragraph(explained, "soft"),
         table("differences-overall", comparison.differences[whole], heads),
-        "<h3>By attribute</h3>",
+        subheading("By attribute"),
         table("differences-attributes", comparison.differences[~whole], heads),
     ]
 
 
-def _panels(comparison: Comparison) -> list[str]:
+def _panels(comparison: Comparison) -> list[Html]:
     if comparison.panels.empty:
         return [
             paragraph("An arm as one more rater, or in a person's place, needs two people or more.", "soft")
@@ -125,12 +121,12 @@ def _panels(comparison: Comparison) -> list[str]:
     heads = {"arm": "arm", "role": "role", "before": "ICC(3,k) before", "after": "after", "change": "change",
              "low": "low", "high": "high", "p": "p", "n": "n", "note": ""}  # fmt: skip
     return [
-        "<h3>As one more rater, and in each person's place</h3>",
+        subheading("As one more rater, and in each person's place"),
         table("panels", comparison.panels, heads),
     ]
 
 
-def _effects(comparison: Comparison) -> list[str]:
+def _effects(comparison: Comparison) -> list[Html]:
     if comparison.effects.empty:
         return [paragraph("No mixed model could be fitted; the notes say why.", "soft")]
     heads = {
@@ -149,7 +145,7 @@ def _effects(comparison: Comparison) -> list[str]:
     ]
 
 
-def _costs(comparison: Comparison) -> list[str]:
+def _costs(comparison: Comparison) -> list[Child]:
     names = (
         "cases",
         "calls",
@@ -166,8 +162,8 @@ def _costs(comparison: Comparison) -> list[str]:
     unknown = [str(row["arm"]) for row in comparison.costs.to_dict("records") if math.isnan(row["usd"])]
     return [
         table("costs", comparison.costs, heads),
-        paragraph(f"A price is unknown for: {', '.join(unknown)}.", "soft") if unknown else "",
-        "<h3>Why deliberations stopped</h3>",
+        paragraph(f"A price is unknown for: {', '.join(unknown)}.", "soft") if unknown else None,
+        subheading("Why deliberations stopped"),
         table(
             "stops", comparison.stops, {"arm": "arm", "reason": "reason", "limit": "limit", "cases": "cases"}
         ),

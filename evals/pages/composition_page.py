@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ..selection import Composition
-from .frame import figure, items, page, paragraph, section, table
+from .markup import Html, fragment
+from .parts import figure, folded, items, page, paragraph, section, subheading, table
 
 CAPTIONS = {
     "frontier": "Agreement with people against cost. Dashed: the front, where more agreement costs more. Intervals are 95%.",
@@ -68,18 +69,18 @@ def composition_page(composition: Composition, figures: Mapping[str, str]) -> st
     return page("Which jury to use", under, body)
 
 
-def _listed(name: str, found: pd.DataFrame) -> str:
+def _listed(name: str, found: pd.DataFrame) -> Html:
     """A table, folded where it is long."""
     told = found.copy()
     for column in found.select_dtypes(bool):
         told[column] = found[column].map({True: "yes", False: ""})
     whole = table(name, told, HEADS[name])
-    return (
-        whole if len(found) <= LONG else f"<details><summary>All {len(found)} rows</summary>{whole}</details>"
-    )
+    return whole if len(found) <= LONG else folded(f"All {len(found)} rows", whole)
 
 
-def _closest(correlations: pd.DataFrame) -> str:
+def _closest(correlations: pd.DataFrame) -> Html:
     most = correlations.dropna().sort_values("correlation", ascending=False).head(TOGETHER)
     heads = {"first": "juror", "second": "juror", "correlation": "correlation of errors", "n": "questions"}
-    return "<h3>Who errs together most</h3>" + table("correlations", most, heads) if len(most) else ""
+    if most.empty:
+        return fragment()
+    return fragment(subheading("Who errs together most"), table("correlations", most, heads))

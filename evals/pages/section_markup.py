@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from ..figures.section import Section
-from .frame import figure, items, paragraph, section, table
+from .markup import Html, fragment
+from .parts import figure, items, paragraph, section, subheading, table
 
 MOST = 20
 """Rows of a table on the page; the file holds all."""
 
 
-def section_part(part: Section) -> str:
+def section_part(part: Section) -> Html:
     """Sentences, figures, tables; what could not be done stands last."""
     return section(
         part.title,
@@ -31,15 +30,15 @@ def section_figures(parts: tuple[Section, ...]) -> dict[str, str]:
     }
 
 
-def _table(part: Section, name: str) -> str:
+def _table(part: Section, name: str) -> Html:
     frame = part.tables[name]
     if frame.empty:
-        return ""
+        return fragment()
     heads = {str(column): str(column).replace("_", " ") for column in frame.columns}
     shown = table(f"{part.name}-{name}", frame.head(MOST), heads)
     rest = (
         paragraph(f"The first {MOST} of {len(frame)} rows; all are in tables/{part.name}_{name}.csv.", "soft")
         if len(frame) > MOST
-        else ""
+        else None
     )
-    return f"<h3>{escape(name.replace('_', ' '))}</h3>{shown}{rest}"
+    return fragment(subheading(name.replace("_", " ")), shown, rest)

@@ -10,7 +10,8 @@ import pandas as pd
 
 from ..figures.drawing import decimal
 from .composition_page import HEADS
-from .frame import figure, items, page, paragraph, section, table
+from .markup import Html
+from .parts import figure, items, page, paragraph, section, table
 
 if TYPE_CHECKING:
     from ..selection import Composition
@@ -63,7 +64,7 @@ def study_page(found: Report, drawn: Mapping[str, str]) -> str:
         section("What to use", items(found.sentences(), "said")),
         section(
             "What agreement costs",
-            shown.pop("frontier", ""),
+            shown.pop("frontier", None),
             paragraph(
                 f"Cost is in {found.arms.unit}, of an arm alone: what it shares with others is counted in full. "
                 f"Chosen on {len(study.selection)} cases; held out: {scored}.",
@@ -88,7 +89,7 @@ def _says(arms: pd.DataFrame, column: str) -> bool:
     return not set(arms[column]) <= {"", "none"}
 
 
-def _seats(found: Report, shown: Mapping[str, str]) -> list[str]:
+def _seats(found: Report, shown: Mapping[str, Html]) -> list[Html]:
     if found.jurors is None:
         return [paragraph("Too few seats voted blind for this to be told; the notes say why.", "soft")]
     explained = "Each seat's own blind ballot, counted in every jury that these seats could make, whether it sat or not."
@@ -100,7 +101,7 @@ def _seats(found: Report, shown: Mapping[str, str]) -> list[str]:
     return [paragraph(explained, "soft"), *shown.values(), *_worth(found.jurors), *tables]
 
 
-def _worth(jurors: Composition) -> list[str]:
+def _worth(jurors: Composition) -> list[Html]:
     """How many independent jurors all seats together amount to."""
     whole = jurors.independence[jurors.independence["jury"] == "all jurors"].to_dict("records")
     if not whole or math.isnan(whole[0]["effective"]):
@@ -115,7 +116,7 @@ def _worth(jurors: Composition) -> list[str]:
     ]
 
 
-def _told_apart(found: Composition) -> list[str]:
+def _told_apart(found: Composition) -> list[Html]:
     return [
         paragraph("The best arm minus the best at each price, all as other cases would choose them.", "soft"),
         table("noise", found.noise, HEADS["noise"]),

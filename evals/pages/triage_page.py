@@ -10,7 +10,7 @@ from rich.text import Text
 from ...orchestration.reading.show import safe
 from ..audits.triage import RULE, SIGNALS, Docket
 from ..figures.section import Section
-from .frame import items, page, paragraph, section, table
+from .parts import items, page, paragraph, section, table
 from .section_markup import section_part
 from .tables import records, section_json
 
@@ -50,7 +50,7 @@ def triage_page(docket: Docket, told: Section | None) -> str:
     heads |= {name: name.replace("_", " ") for name in SIGNALS} | {"why": "why"}
     listed = docket.cases.assign(why=["; ".join(words) for words in docket.cases["reasons"]])
     body = [
-        section_part(told) if told else "",
+        section_part(told) if told else None,
         section(
             "Cases, the first to see first",
             paragraph(RULE),

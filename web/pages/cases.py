@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...evals.pages.markup import Child, Html, element, fragment, shorten
 from ...orchestration.record import Arm
-from ..markup import Child, Html, element, fragment, shortened
 from ..scales import shown
 from ..search import PAGE, SORTS, Row, Search
 from .frame import KINDS, badge, quiet
@@ -78,7 +78,7 @@ def _table(search: Search, rows: Sequence[Row]) -> Html:
 
 def _cells(search: Search, row: Row, columns: Sequence[str]) -> list[Html]:
     address = search.address("case", id=row.case, in_arm=row.arm)
-    link = element("a", {"href": address, "class": "open"}, shortened(row.case, 60))
+    link = element("a", {"href": address, "class": "open"}, shorten(row.case, 60))
     reasons: list[Child] = [badge(kind, weight) for kind, weight, _, _ in row.flags]
     if row.flags:
         reasons.append(
@@ -87,7 +87,7 @@ def _cells(search: Search, row: Row, columns: Sequence[str]) -> list[Html]:
                 {"dir": "auto"},
                 element("b", None, row.flags[0][2]),
                 " ",
-                shortened(row.flags[0][3], 180),
+                shorten(row.flags[0][3], 180),
             )
         )
     scores = [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...evals.pages.markup import Html, element, fragment, shorten
 from ...orchestration.reading.analysis.movement import distance
 from ...orchestration.verdict import Outcome, Verdict
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..lanes import Lanes
-from ..markup import Html, element, fragment, shortened
 from ..scales import shown
 from ..search import Search
 from .frame import heading, quiet
@@ -45,7 +45,7 @@ def comparison(
         element(
             "div",
             {"class": "head"},
-            element("h1", None, shortened(one.case, 120)),
+            element("h1", None, shorten(one.case, 120)),
             element(
                 "p",
                 {"class": "quiet"},

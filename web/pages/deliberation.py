@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...evals.pages.markup import Child, Html, element, fragment, shorten
 from ...orchestration.reading.analysis import Flag
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..lanes import Lanes, vote_id
-from ..markup import Child, Html, element, fragment, shortened
 from ..search import Search
 from .frame import badge, heading, quiet
 from .proceedings import movement, proceedings
@@ -112,14 +112,14 @@ def _head(verdict: Verdict, way: Child) -> Html:
     price = "price unknown" if usd is None else f"${usd:.4f}"
     facts = (
         f"{transcript.protocol} · {transcript.rounds} rounds · {transcript.turns} turns · {usage.total:,} tokens · "
-        f"{price} · stopped: {shortened(str(verdict.stop), 200)}"
+        f"{price} · stopped: {shorten(str(verdict.stop), 200)}"
     )
     derived = ", ".join(f"{name} {value:.3g}" for name, value in verdict.derived.items())
     return element(
         "div",
         {"class": "head"},
         way,
-        element("h1", None, shortened(verdict.case, 120)),
+        element("h1", None, shorten(verdict.case, 120)),
         element("p", {"class": "quiet"}, element("b", None, verdict.arm), " · ", facts),
         element("p", {"class": "quiet"}, "derived: ", derived) if derived else None,
     )

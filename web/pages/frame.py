@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..markup import Child, Html, document, element, fragment
+from ...evals.pages.markup import Child, Html, document, element, fragment
 from ..search import Search
 
 KEYS = (
@@ -71,7 +71,7 @@ def framed(
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),
         _help(),
     )
-    return document(head, body)
+    return document(head, body, theme="auto")
 
 
 def badge(kind: str, weight: int) -> Html:

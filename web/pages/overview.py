@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...evals.pages.markup import Child, Html, element, fragment, shorten
 from ...orchestration.reading.analysis import Census
 from ...orchestration.reading.analysis.census import Share
 from ...orchestration.record import Arm
-from ..markup import Child, Html, element, fragment, shortened
 from ..plots import bar, curve, flows, leanings
 from ..search import Row, Search
 from .frame import KINDS, Reach, badge, heading, quiet
@@ -47,7 +47,7 @@ def _looks(looks: Sequence[Row], reach: Reach) -> Html:
             element(
                 "li",
                 None,
-                element("a", {"class": "case", "href": address + (f"#a-{top[2]}" if top[2] else "")}, shortened(row.case, 60)),
+                element("a", {"class": "case", "href": address + (f"#a-{top[2]}" if top[2] else "")}, shorten(row.case, 60)),
                 quiet(row.arm),
                 badge(top[0], top[1]),
                 element("p", {"dir": "auto"}, element("b", None, top[2], value) if top[2] else None, " ", top[3]),
@@ -207,7 +207,7 @@ def _leaning_table(census: Census) -> Html:
         element(
             "tr",
             None,
-            element("th", {"scope": "row"}, shortened(share.name, 40)),
+            element("th", {"scope": "row"}, shorten(share.name, 40)),
             element("td", None, of),
             element("td", {"class": "number"}, "–" if share.value is None else f"{share.value:+.3f}"),
             element("td", {"class": "number quiet"}, f"n {share.n:,}"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from ...evals.pages.markup import Html, element, fragment, shorten
 from ...orchestration.reading.analysis import convergence, influence, turning_points
 from ...orchestration.reading.analysis.census import Flow
 from ...orchestration.transcript import Abstained, Cast, Decided, Entry, Ledger, Said
 from ...orchestration.verdict import Verdict
 from ...rubrics.rubric import Rubric
-from ..markup import Html, element, fragment, shortened
 from ..plots import curve, flows
 from ..scales import Axis, shown
 from .frame import quiet
@@ -85,24 +85,24 @@ def _line(entry: Entry) -> Html:
             return fragment(who, " ", when, f" {verb} {scores}")
         case Abstained():
             told = entry.abstention
-            return fragment(who, " ", when, f" abstains ({told.reason}): ", shortened(told.detail, 400))
+            return fragment(who, " ", when, f" abstains ({told.reason}): ", shorten(told.detail, 400))
         case Ledger():
             author = " (asked by rule: the orchestrator gave no ledger)" if entry.author == "code" else ""
             asked = [
-                element("dd", {"dir": "auto"}, element("b", None, d.attribute), " ", shortened(d.dispute, REASON), " ",
-                        element("em", None, shortened(d.question, REASON)), quiet(" to ", ", ".join(d.to)))
+                element("dd", {"dir": "auto"}, element("b", None, d.attribute), " ", shorten(d.dispute, REASON), " ",
+                        element("em", None, shorten(d.question, REASON)), quiet(" to ", ", ".join(d.to)))
                 for d in entry.disputes
             ]  # fmt: skip
             again = " asks anew" if entry.replan else " names what is disputed"
             return fragment(
-                who, " ", when, again, author, element("dl", None, asked), shortened(entry.note, 400)
+                who, " ", when, again, author, element("dl", None, asked), shorten(entry.note, 400)
             )
         case Decided():
             found = [
                 element("dd", {"dir": "auto"}, element("b", None, f.attribute, " ", shown(f.value)), " ",
-                        shortened(f.rationale, REASON), quiet(" weighed ", ", ".join(f.weighed)))
+                        shorten(f.rationale, REASON), quiet(" weighed ", ", ".join(f.weighed)))
                 for f in entry.findings
             ]  # fmt: skip
             return fragment(who, " ", when, " decides", element("dl", None, found))
         case Said():
-            return fragment(who, " ", when, f" {entry.about}: ", shortened(entry.text, REASON))
+            return fragment(who, " ", when, f" {entry.about}: ", shorten(entry.text, REASON))

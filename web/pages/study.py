@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..markup import Html, element, fragment
+from ...evals.pages.markup import Html, element, fragment
 from .frame import heading, quiet
 
 ARMS = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...evals.pages.markup import Html, element
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..lanes import vote_id
-from ..markup import Html, element
 from ..passages import Citation, marked
 
 _NAMES = {

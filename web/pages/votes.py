@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...evals.pages.markup import Html, element, fragment, shorten
 from ...orchestration.reading.analysis import Flag
 from ...orchestration.reading.analysis.movement import Step, paths
 from ...orchestration.verdict import Outcome, Verdict
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Value
 from ..lanes import Lanes, vote_id
-from ..markup import Html, element, fragment, shortened
 from ..scales import shown
 from .frame import badge, quiet
 
@@ -124,9 +124,9 @@ def _vote(
             quiet(", ".join(filter(None, (purpose, sure)))),
             badge("unsupported-evidence", 3) if missing else None,
         ),
-        element("p", {"class": "reason", "dir": "auto"}, shortened(vote.rationale, REASON)),
+        element("p", {"class": "reason", "dir": "auto"}, shorten(vote.rationale, REASON)),
         [_quote(quote.text, quote.exhibit) for quote in vote.evidence],
-        element("p", {"class": "moved-by", "dir": "auto"}, "Moved by: ", shortened(vote.moved_by, REASON)) if vote.moved_by and moved else None,
+        element("p", {"class": "moved-by", "dir": "auto"}, "Moved by: ", shorten(vote.moved_by, REASON)) if vote.moved_by and moved else None,
         quiet("quotes nothing") if not vote.evidence else None,
     )  # fmt: skip
 
@@ -135,7 +135,7 @@ def _quote(text: str, exhibit: str | None) -> Html:
     return element(
         "figure",
         {"class": "quote" if exhibit else "quote missing"},
-        element("blockquote", {"dir": "auto"}, shortened(text, QUOTE)),
+        element("blockquote", {"dir": "auto"}, shorten(text, QUOTE)),
         element("figcaption", None, exhibit or "stands in no text of the case"),
     )
 
@@ -148,6 +148,6 @@ def _decided(outcome: Outcome) -> Html:
         "div",
         {"class": "decision"},
         element("h4", None, "The orchestrator decides ", shown(outcome.value)),
-        element("p", {"class": "reason", "dir": "auto"}, shortened(outcome.why, REASON)),
+        element("p", {"class": "reason", "dir": "auto"}, shorten(outcome.why, REASON)),
         quiet("against ", ", ".join(against)) if against else None,
     )

@@ -1,4 +1,4 @@
-"""Markup: the one way from words to HTML. Whatever is not made here is escaped."""
+"""HTML and SVG elements, escaped: the one way from words to markup, for reports and for the inspector."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _UNSEEN = re.compile(
 )
 _TAG = re.compile(r"[a-zA-Z][a-zA-Z0-9]*")
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9:-]*")
-_VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
+_VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr"})
 _ADDRESSES = frozenset({"href", "src", "action", "formaction", "data", "xlink:href"})
 
 
 class Html(str):
-    """Markup that this module made."""
+    """Markup that this module made; any other string is escaped where it is put into an element."""
 
     __slots__ = ()
 
@@ -26,7 +26,7 @@ Child = object
 
 
 def element(tag: str, attributes: Mapping[str, object] | None = None, *children: Child) -> Html:
-    """One element. Handlers and styles cannot be written as attributes, nor an address that leaves the inspector."""
+    """One element. Event handlers and styles cannot be attributes, nor addresses that leave the page's own folder."""
     if not _TAG.fullmatch(tag) or (tag == "script" and children):
         raise ValueError(f"not an element of a page: {tag!r}")
     written = "".join(_attribute(name, value) for name, value in (attributes or {}).items())
@@ -37,21 +37,21 @@ def element(tag: str, attributes: Mapping[str, object] | None = None, *children:
 
 def fragment(*children: Child) -> Html:
     """The children one after the other, words escaped."""
-    return Html("".join(_written(child) for child in children))
+    return Html("".join(_markup(child) for child in children))
 
 
-def plain(text: str) -> str:
-    """The text with every character that steers instead of being read replaced by one that shows."""
+def visible(text: str) -> str:
+    """Replaces control and bidi characters by one that shows."""
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def shortened(text: str, most: int) -> str:
-    """At most `most` characters of the text, and how many were left out."""
+def shorten(text: str, most: int) -> str:
+    """Cuts a text to `most` characters and says how many were left out."""
     return text if len(text) <= most else f"{text[:most]} [… {len(text) - most:,} more characters]"
 
 
-def document(*children: Child, theme: str = "auto") -> str:
-    """A whole page."""
+def document(*children: Child, theme: str | None = None) -> str:
+    """A whole page; `theme` for a style sheet that has several."""
     page = element("html", {"lang": "en", "data-theme": theme}, *children)
     return f"<!doctype html>\n{page}\n"
 
@@ -70,14 +70,14 @@ def inline_script(code: str) -> Html:
     return Html(f"<script>{code}</script>")
 
 
-def _written(child: Child) -> str:
+def _markup(child: Child) -> str:
     if child is None or child is False:
         return ""
     if isinstance(child, Html):
         return child
     if isinstance(child, Iterable) and not isinstance(child, str | bytes):
-        return "".join(_written(part) for part in child)
-    return html.escape(plain(str(child)))
+        return "".join(_markup(part) for part in child)
+    return html.escape(visible(str(child)))
 
 
 def _attribute(name: str, value: object) -> str:
@@ -87,7 +87,7 @@ def _attribute(name: str, value: object) -> str:
         raise ValueError(f"not an attribute of a page: {name!r}")
     if value is True:
         return f" {name}"
-    text = plain(str(value))
+    text = visible(str(value))
     if name.lower() in _ADDRESSES and not text.startswith(("./", "#", "?")):
-        raise ValueError(f"an address that leaves the inspector: {text!r}")
+        raise ValueError(f"an address that leaves the page: {text!r}")
     return f' {name}="{html.escape(text)}"'
