@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests/support"))
 
-from provider import Call, ProviderServer, filled  # noqa: E402
+from openai_server import Call, ProviderServer, filled  # noqa: E402
 from rich.console import Console  # noqa: E402
 
 from venire import Jury, load_rubric  # noqa: E402

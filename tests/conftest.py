@@ -5,37 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benches import ROOT
-from test_files import venire
 
 from venire import Case, Rubric
 
 SLOW = (
-    "test_packaging",
-    "test_ray",
-    "test_crash",
-    "test_compare",
-    "test_calibrate",
-    "test_inspect",
-    "test_mlflow",
+    "test_packaging.py",
+    "orchestration/executors/test_ray.py",
+    "orchestration/record/test_crash.py",
+    "evals/comparison/test_compare.py",
+    "evals/calibration/test_saved.py",
+    "evals/plugins/test_inspect.py",
+    "evals/plugins/test_mlflow.py",
 )
 """Files to begin with: with several workers, a slow one that is begun last is waited for by all."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.stem not in SLOW)
-
-
-@pytest.fixture(scope="session")
-def lens_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demonstration's cases, heard by the lenses as a jury and as a single judge; for reading only."""
-    folder = tmp_path_factory.mktemp("lenses") / "run"
-    made = venire(
-        "run", ROOT / "evals/demo/cases.jsonl", "--rubric", "clinical-note", "--jury", "lens-jury",
-        "--jury", "lens-single", "-o", folder, "--quiet", cwd=folder.parent,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    return folder
+    slow = {Path(__file__).parent / name for name in SLOW}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture

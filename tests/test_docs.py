@@ -7,14 +7,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from benches import ROOT
-from test_files import venire
-
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-def blocks(name: str) -> list[tuple[str, str]]:
-    return [(kind, text) for kind, text in BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))]
+from checkout import ROOT
+from command_line import venire
+from doc_blocks import blocks
 
 
 def test_the_python_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The house: which room may call which, where each third party lives, and what an import costs."""
+"""The house: which room may call which, where third parties and tests live, and what an import costs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from benches import ROOT
+from checkout import ROOT
 
+TESTS = ROOT / "tests"
 ORDER = ["rubrics", "personas", "agents", "orchestration", "evals", "web", "commands"]
 ROOMS = [
     "statistics",
@@ -140,6 +141,21 @@ def test_no_circle_within_a_folder(folder: Path) -> None:
                         graph.add_edge(mine, theirs)
 
     assert not [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
+
+
+def test_folders_of_tests_are_rooms() -> None:
+    """Each folder of tests is named for the room that it tests, the rooms of `evals/` included; `support` helps them all."""
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("*.py")} - {Path(), Path("support")}
+
+    assert not {folder.parts[0] for folder in folders} - set(ORDER)
+    assert not [str(folder) for folder in folders if not (ROOT / folder).is_dir()]
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: str(path.relative_to(TESTS)))
+def test_nothing_is_imported_from_a_test_file(path: Path) -> None:
+    from_tests = [module for _, module in imports(path) if module.startswith("test_")]
+
+    assert not from_tests, "shared helpers live in tests/support"
 
 
 def test_every_package_is_listed() -> None:

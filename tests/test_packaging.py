@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from benches import ROOT
+from checkout import ROOT
 
 
 def run(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,174 @@
+"""Prompts and windows: what is heard is shortened by a stated rule, and what cannot be read is said before any call."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import Call, ProviderServer, filled, jury_of
+from rich.console import Console
+from server_juries import jury_at
+
+from venire import Case, Jury, Limits, Rubric, VenireError, deliberate_sync
+from venire.agents.context import DEFAULT, tokens, window
+from venire.agents.statements import Statement, heard_within
+from venire.orchestration.reading.terminal import show_case
+from venire.orchestration.run_session import Session, hold
+from venire.personas import ModelSettings
+from venire.rubrics.ballot import Vote
+from venire.rubrics.quotes import Quote
+
+
+def statement(name: str, value: int, words: str, *, found: bool = False) -> Statement:
+    evidence = (Quote(text="q", exhibit="source" if found else None),)
+    return Statement(name, name, Vote(attribute="q", value=value, rationale=words, evidence=evidence))
+
+
+def test_what_fits_is_told_whole() -> None:
+    told = heard_within(10_000, "{}".format, [statement("a", 4, "Short.")], ["q"], "code")
+    assert "a gave 4" in told and "left out" not in told
+
+
+def test_what_does_not_fit_is_counted_and_the_best_reasons_are_kept() -> None:
+    heard = [statement(f"j{n}", 4, f"plain {n} " + "x" * 600) for n in range(5)]
+    heard += [
+        statement("k", 4, "supported " + "y" * 900, found=True),
+        statement("m", 2, "alone " + "z" * 300),
+    ]
+    told = heard_within(650, "{}".format, heard, ["q"], "code")
+
+    assert tokens(told) <= 650
+    assert "6 gave 4; 5 of their reasons left out." in told
+    assert "1 gave 2." in told
+    assert "supported" in told and "alone" in told and "plain" not in told
+
+
+def test_where_not_even_the_counts_fit_nothing_is_cut() -> None:
+    told = heard_within(5, "{}".format, [statement("a", 4, "Long " * 50)], ["q"], "code")
+    assert "1 gave 4; 1 of their reasons left out." in told
+
+
+def test_windows_are_stated_or_known_or_assumed() -> None:
+    assert window(ModelSettings(model="server/x", context=1000)).tokens == 1000
+    assert window(ModelSettings(model="server/x")).tokens == DEFAULT
+    assert window(ModelSettings(model="local")).tokens == 8192
+    assert window(ModelSettings(model="lens/coverage")).room("any length") is None
+    assert window(ModelSettings(model="server/x", context=9000, max_tokens=500)).answer == 2500
+
+
+@pytest.mark.parametrize("name", ["orchestrated", "moderated", "delphi"])
+def test_twenty_jurors_ten_rounds_and_nine_attributes_stay_within_the_window(name: str) -> None:
+    context = 12_000
+    rubric = Rubric.model_validate(
+        {
+            "name": "nine",
+            "version": 1,
+            "scales": {"five": {"level": "ordinal", "anchors": {n: f"level {n}" for n in range(1, 6)}}},
+            "attributes": [{"name": f"q{n}", "question": "Is it?", "scale": "five"} for n in range(9)],
+        }
+    )
+    case = Case(
+        id="long", source=("A sentence of the source. " * 40,), output="A sentence of the output. " * 20
+    )
+    prompts: list[int] = []
+    shortened = 0
+
+    def juror(call: Call) -> Any:
+        nonlocal shortened
+        assert call.schema is not None
+        prompts.append(tokens(call.prompt))
+        if "left out" in call.prompt:
+            shortened += 1
+            counts = re.findall(r"^(\d+) gave \d[.;]", call.prompt, re.MULTILINE)
+            assert sum(map(int, counts)) == 9 * 19
+        score = 1 + (int(call.model[1:]) + call.number) % 5
+        return filled(call.schema, lambda _: score, rationale="why " * 60, moved_by="a quote")
+
+    def boss(call: Call) -> Any:
+        assert call.schema is not None
+        prompts.append(tokens(call.prompt))
+        return filled(call.schema, lambda _: 3)
+
+    names = [f"j{n}" for n in range(20)]
+    with ProviderServer(jury_of(dict.fromkeys(names, juror) | {"boss": boss})) as server:
+        limits = Limits(max_rounds=10, max_stalls=None, max_replans=None)
+        jury = jury_at(server.url, *names, protocol=name, limits=limits)
+        seats = tuple(seat.model_copy(update={"context": context}) for seat in jury.seats)
+        orchestrator = jury.orchestrator.model_copy(update={"context": context})
+        jury = jury.model_copy(update={"seats": seats, "orchestrator": orchestrator})
+        verdict = deliberate_sync(case, rubric, jury)
+
+    assert verdict.stop.limit == "max_rounds"
+    assert verdict.transcript.turns == 200
+    assert not verdict.transcript.abstentions
+    assert max(prompts) <= context
+    assert shortened == 180
+
+
+def narrow(url: str, *names: str, context: int, **fields: Any) -> Jury:
+    jury = jury_at(url, *names, **fields)
+    first = jury.seats[0].model_copy(update={"context": context})
+    return jury.model_copy(update={"seats": (first, *jury.seats[1:])})
+
+
+def test_a_case_that_no_seat_can_read_is_an_error_before_any_call(rubric: Rubric) -> None:
+    case = Case(id="huge", source=("word " * 5000,), output="Short.")
+    with (
+        ProviderServer(jury_of({"a": 4})) as server,
+        pytest.raises(VenireError, match="no seat can read") as told,
+    ):
+        deliberate_sync(case, rubric, narrow(server.url, "a", context=4000, protocol="panel"))
+
+    assert "the model reads 4000" in told.value.problem
+    assert "context: TOKENS" in told.value.remedy
+    assert server.calls == []
+
+
+def test_a_seat_that_cannot_read_the_case_abstains_and_the_rest_go_on(rubric: Rubric) -> None:
+    case = Case(id="long", source=("word " * 5000,), output="Short.")
+    with ProviderServer(jury_of({"a": 4, "b": 4})) as server:
+        verdict = deliberate_sync(case, rubric, narrow(server.url, "a", "b", context=4000, protocol="panel"))
+
+    (abstained,) = verdict.transcript.abstentions
+    assert (abstained.speaker, abstained.abstention.reason) == ("a", "too_long")
+    assert [call.model for call in server.calls] == ["b"]
+    assert verdict["accurate"].votes == 1
+
+
+def test_an_orchestrator_that_cannot_read_what_was_said_is_silent(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": 5, "b": 2})) as server:
+        jury = jury_at(server.url, "a", "b")
+        small = jury.orchestrator.model_copy(update={"context": 300})
+        verdict = deliberate_sync(case, rubric, jury.model_copy(update={"orchestrator": small}))
+
+    assert verdict["accurate"].status == "hung"
+    assert "could not decide (too_long)" in verdict.stop.detail
+
+
+def test_in_a_run_the_long_case_is_an_abstention_and_a_run_of_nothing_else_is_refused(
+    tmp_path: Path, rubric: Rubric
+) -> None:
+    long, short = ({"id": name, "output": "word " * n} for name, n in (("long", 9000), ("short", 9)))
+    seats = [{"name": name, "model": "scripted", "context": 4000} for name in "ab"]
+    jury = Jury.model_validate({"name": "j", "protocol": "panel", "seats": seats})
+
+    def held(*rows: dict[str, str]) -> Path:
+        cases = tmp_path / f"{len(rows)}.jsonl"
+        cases.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        folder = tmp_path / f"run{len(rows)}"
+        hold(Session(cases, rubric, [jury], folder), Console(file=io.StringIO()), quiet=True)
+        return folder
+
+    with pytest.raises(VenireError, match="no seat can read case 'long'"):
+        held(long)
+    assert not (tmp_path / "run1").exists()
+    out = io.StringIO()
+    show_case(held(long, short), "long", None, None, out)
+    (told,) = json.loads(out.getvalue())["cases"]
+    assert [abstention["reason"] for abstention in told["abstentions"]] == ["too_long", "too_long"]
+    assert told["verdict"]["accurate"]["status"] == "hung"
+    assert told["calls"] == 0

@@ -1,0 +1,98 @@
+"""Prices: what the user says of a model holds, cached tokens have their own, and unknown is never 0."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from command_line import venire
+from openai_server import ProviderServer, jury_of
+from run_files import write
+
+from venire.agents.budget import Budget
+from venire.agents.model import Reply, Usage
+from venire.agents.prices import Price, load_prices
+from venire.rubrics.errors import InvalidFile, VenireError
+
+
+def test_prompt_completion_and_cached_tokens_each_have_their_price() -> None:
+    price = Price(prompt=2.0, completion=8.0, cached=0.5)
+
+    # (1000 - 600) * 2 + 600 * 0.5 + 100 * 8 = 1900 millionths
+    assert price.usd(Usage(prompt=1000, completion=100, cached=600)) == pytest.approx(0.0019)
+
+
+def test_cached_tokens_cost_as_much_as_others_unless_it_is_said() -> None:
+    assert Price(prompt=1.0, completion=0.0).usd(Usage(prompt=1000, cached=600)) == pytest.approx(0.001)
+
+
+def test_a_free_model_is_free_but_uncounted_tokens_are_not() -> None:
+    free = Price(prompt=0.0, completion=0.0)
+
+    assert free.usd(Usage(prompt=10, completion=1)) == 0.0
+    assert Price(prompt=1.0, completion=1.0).usd(Usage()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("server/a: {prompt: -1, completion: 1}", "prompt"),
+        ("server/a: {prompt: 1}", "completion"),
+        ("server/a: {promt: 1, completion: 1}", "promt"),
+        ("server/a: 3", "server/a"),
+        ("[1]", "expected keys"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "prices.yaml").write_text(text)
+
+    with pytest.raises(InvalidFile, match=problem) as raised:
+        load_prices(tmp_path / "prices.yaml")
+    assert "prices.yaml:1" in raised.value.problem
+
+
+def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:
+    page = (ROOT / "docs/running.md").read_text(encoding="utf-8")
+    (tmp_path / "prices.yaml").write_text(page.partition("```yaml\n")[2].partition("```")[0])
+
+    assert load_prices(tmp_path / "prices.yaml")["server/llama-3.3-70b"].cached == 0.30
+
+
+def test_a_run_is_priced_where_every_price_is_known_and_its_budget_in_dollars_holds(tmp_path: Path) -> None:
+    prices = {f"server/{name}": {"prompt": 1000, "completion": 1000} for name in "abc"}
+    with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3})) as server:
+        command = write(tmp_path, server.url, protocol="panel")
+        (tmp_path / "prices.yaml").write_text(json.dumps(prices))
+        stopped = venire(
+            *command, "--prices", "prices.yaml", "--max-usd", "1", "--in-flight", 1, cwd=tmp_path
+        )
+        ended = venire(*command, "--prices", "prices.yaml", "--json", cwd=tmp_path)
+        del prices["server/c"]
+        (tmp_path / "prices.yaml").write_text(json.dumps(prices))
+        partly = venire(*command[:-1], "other", "--prices", "prices.yaml", "--json", cwd=tmp_path)
+
+    assert stopped.returncode == 3
+    assert "max_usd" in stopped.stderr
+    for case in json.loads(ended.stdout)["cases"]:
+        assert case["usd"] == pytest.approx((case["tokens"]["prompt"] + case["tokens"]["completion"]) / 1000)
+    assert {case["usd"] for case in json.loads(partly.stdout)["cases"]} == {None}
+
+
+def test_a_limit_in_dollars_on_a_model_without_a_price_is_refused_before_any_call(tmp_path: Path) -> None:
+    with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3})) as server:
+        ended = venire(*write(tmp_path, server.url, protocol="panel"), "--max-usd", "1", cwd=tmp_path)
+
+        assert not server.calls
+    assert ended.returncode == 2
+    assert "max_usd cannot be kept: the price of server/a is not known" in ended.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_price_that_turns_out_unknown_ends_the_spending_and_is_no_zero() -> None:
+    budget = Budget(max_usd=1.0)
+    budget.add(Reply(text="", usd=None))
+
+    with pytest.raises(VenireError, match="is not known"):
+        budget.check()

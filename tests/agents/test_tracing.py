@@ -1,0 +1,151 @@
+"""Spans: what they say of calls and deliberations, and what they must never say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import venire
+from openai_server import Fault, ProviderServer, jury_of
+from run_files import write
+from server_juries import jury_at
+
+from venire import Case, Rubric
+from venire.agents.providers import Providers
+from venire.agents.tracing import Tracing, configured
+from venire.orchestration.bench import Court
+from venire.orchestration.deliberate import hear
+
+KEY = "sk-canary-0123456789"
+
+pytest.importorskip("opentelemetry.sdk")
+
+
+def spans_of(case: Case, rubric: Rubric, server: ProviderServer, **fields: Any) -> list[Any]:
+    """The spans of one deliberation of two seats."""
+    import asyncio
+
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    jury = jury_at(server.url, "a", "b", protocol="panel", **fields)
+    keyed = jury.seats[0].model_copy(update={"api_key_env": "CANARY_KEY", "timeout": 0.3, "temperature": 0.5})
+    jury = jury.model_copy(update={"seats": (keyed, *jury.seats[1:])})
+
+    async def main() -> None:
+        court = Court(providers=Providers(tracing=Tracing(provider)))
+        try:
+            await hear(case, rubric, jury, court)
+        finally:
+            await court.close()
+
+    asyncio.run(main())
+    return list(exporter.get_finished_spans())
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY_KEY", KEY)
+
+
+def test_every_call_has_a_span_under_its_deliberations(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": 4, "b": 4})) as server:
+        spans = spans_of(case, rubric, server)
+
+    (whole,) = [span for span in spans if span.name == "deliberate"]
+    calls = {span.name: span for span in spans if span is not whole}
+    assert set(calls) == {"chat server/a", "chat server/b"}
+    assert all(span.parent.span_id == whole.context.span_id for span in calls.values())
+    assert dict(whole.attributes) | {"venire.case": ""} == {
+        "venire.case": "",
+        "venire.arm": "bench",
+        "venire.protocol": "panel",
+    }
+    found = dict(calls["chat server/a"].attributes)
+    assert found["gen_ai.operation.name"] == "chat"
+    assert found["gen_ai.request.model"] == "server/a"
+    assert found["gen_ai.request.temperature"] == 0.5
+    assert found["gen_ai.usage.input_tokens"] > 0
+    assert found["gen_ai.usage.output_tokens"] > 0
+    assert found["gen_ai.response.finish_reasons"] == ("stop",)
+    assert "error.type" not in found
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"), [(Fault(status=401), "unavailable"), (Fault(hang=True), "timeout")]
+)
+def test_what_failed_says_how(rubric: Rubric, case: Case, fault: Fault, kind: str) -> None:
+    with ProviderServer(jury_of({"a": fault, "b": 4})) as server:
+        spans = spans_of(case, rubric, server)
+
+    failed = [span for span in spans if span.name == "chat server/a"]
+    assert {span.attributes["error.type"] for span in failed} == {kind}
+    assert not any(span.status.is_ok for span in failed)
+
+
+def test_no_span_holds_a_key_a_prompt_an_answer_or_a_case(rubric: Rubric) -> None:
+    planted = Case(id="CANARY-ID", source=("CANARY-SOURCE",), output="CANARY-OUTPUT")
+
+    def leaks(call: Any) -> Fault:
+        return Fault(status=400, body=f"{call.headers['Authorization']} said {call.prompt}")
+
+    with ProviderServer(jury_of({"a": leaks, "b": "CANARY-ANSWER"})) as server:
+        spans = spans_of(planted, rubric, server)
+
+    assert len(spans) == 4
+    told = " ".join(span.to_json() for span in spans).lower()
+    assert "canary" not in told
+    assert not any(span.events for span in spans)
+
+
+def test_a_traced_and_redacted_run_writes_its_spans_to_a_file_without_a_word_of_the_cases(
+    tmp_path: Path,
+) -> None:
+    with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3})) as server:
+        command = write(tmp_path, server.url, protocol="panel")
+        ended = venire(*command, "--redact", "--trace", "spans.jsonl", cwd=tmp_path)
+
+    assert ended.returncode == 0, ended.stderr
+    text = (tmp_path / "spans.jsonl").read_text()
+    spans = [json.loads(line) for line in text.splitlines()]
+    assert sum(span["name"] == "deliberate" for span in spans) == 4
+    assert sum(span["name"].startswith("chat ") for span in spans) == len(server.calls) == 12
+    assert not any(word in text for word in ("fever", "Summary", "case-", "Filler", "Bearer"))
+
+
+def test_a_file_that_cannot_be_written_is_an_error_before_any_call(tmp_path: Path) -> None:
+    ended = venire(*write(tmp_path, "http://127.0.0.1:9"), "--trace", tmp_path, cwd=tmp_path)
+
+    assert ended.returncode == 2
+    assert len(ended.stderr.splitlines()) == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_without_spans_does_not_load_opentelemetry(tmp_path: Path) -> None:
+    code = (
+        "import sys; from venire.orchestration.bench import Court; court = Court();"
+        "print(court.providers.tracing, [m for m in sys.modules if m.startswith('opentelemetry')])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert told.split() == ["None", "[]"]
+
+
+def test_a_process_that_was_given_a_tracer_provider_is_traced() -> None:
+    assert configured() is None
+    code = (
+        "from opentelemetry import trace; from opentelemetry.sdk.trace import TracerProvider;"
+        "trace.set_tracer_provider(TracerProvider());"
+        "from venire.agents.tracing import configured; print(configured() is not None)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert told.strip() == "True"

@@ -1,0 +1,87 @@
+"""`venire agreement` from outside: the shape of its JSON, its page, its mistakes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from command_line import venire
+
+from venire.evals.agreement.coefficients import COEFFICIENTS
+
+RATINGS = """case,rater,attribute,value
+a,Ana,accurate,1
+a,Ben,accurate,2
+a,Chidi,accurate,5
+b,Ana,accurate,3
+b,Ben,accurate,3
+b,Chidi,accurate,1
+c,Ana,accurate,5
+c,Ben,accurate,4
+c,Chidi,accurate,2
+d,Ana,accurate,4
+d,Ben,accurate,4
+d,Chidi,accurate,3
+a,Ana,flag,0
+a,Ben,flag,0
+b,Ana,flag,0
+b,Ben,flag,0
+"""
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    path = tmp_path / "ratings.csv"
+    path.write_text(RATINGS)
+    return path
+
+
+def test_json_has_every_coefficient_and_a_reason_for_every_null(ratings: Path) -> None:
+    ended = venire("agreement", ratings, "--json", "--resamples", 50, cwd=ratings.parent)
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+
+    for estimates in (*found["attributes"].values(), found["overall"]):
+        assert tuple(estimates) == COEFFICIENTS
+        for each in estimates.values():
+            assert set(each) == {"value", "low", "high", "n", "method", "note"}
+            assert each["value"] is not None or each["note"]
+    assert found["attributes"]["flag"]["percent"]["value"] == 1
+    assert found["attributes"]["flag"]["kappa"]["value"] is None
+
+
+def test_the_page_and_the_table_name_bands_and_raters(ratings: Path, tmp_path: Path) -> None:
+    ended = venire("agreement", ratings, "-o", tmp_path / "page.html", "--resamples", 50, cwd=tmp_path)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+
+    assert ended.returncode == 0, ended.stderr
+    for text in (ended.stdout, page):
+        assert "Koo and Li" in text and "Chidi" in text and "overall" in text
+    assert "<script" not in page and "src=" not in page
+
+
+def test_wide_files_are_read_and_mistakes_are_two_lines(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text("case,rater,accurate\na,Ana,1\na,Ben,2\nb,Ana,3\nb,Ben,3\n")
+    good = venire("agreement", "wide.csv", "--wide", "--json", "--resamples", 20, cwd=tmp_path)
+    (tmp_path / "bad.csv").write_text("case,who,accurate\na,Ana,1\n")
+    bad = venire("agreement", "bad.csv", cwd=tmp_path)
+
+    assert list(json.loads(good.stdout)["attributes"]) == ["accurate"]
+    assert bad.returncode == 2 and len(bad.stderr.splitlines()) == 2
+
+
+def test_the_names_are_functions_and_the_package_is_light() -> None:
+    code = (
+        "import sys, venire.evals; heavy = {'pandas', 'scipy', 'sklearn', 'numpy'} & set(sys.modules); "
+        "from venire.evals import agreement, compare; import venire.evals.comparison.comparison; "
+        "from venire.evals import agreement as again; print(heavy, callable(agreement), callable(compare), agreement is again)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent
+    )
+
+    assert told.stdout.split() == ["set()", "True", "True", "True"]

@@ -1,0 +1,250 @@
+"""`venire triage`: which case first and why, without labels and with them, redacted or not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from audit_worlds import LIKERT, clinicians, evidence, pandalm, rated, votes
+from command_line import venire
+from planted_run import RUBRIC, SCRIPTS, case_of, jury, planted_run
+
+from venire import Court, Store, VenireError
+from venire.evals.audits.review import TRIAGED, areas, by_score, errors, gains
+from venire.evals.audits.run_triage import run_triage
+from venire.evals.audits.severity import Severity
+from venire.evals.audits.triage import SIGNALS, Docket, triage
+from venire.evals.audits.triage_section import triage_section
+from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.marks import lay_marks
+from venire.orchestration.deliberate import hear
+from venire.orchestration.runner import case_fingerprint
+
+SAFE = {"safe": LIKERT}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return planted_run(tmp_path_factory.mktemp("triaged"))
+
+
+def docket_of(world: Evidence, arm: str = "jury") -> pd.DataFrame:
+    return triage(world, lay_marks(world), arm).cases.set_index("case")
+
+
+def test_each_planted_moment_is_a_reason_and_a_calm_case_comes_last(run: Path) -> None:
+    docket, told = run_triage(run, arm="stances")
+    cases = docket.cases.set_index("case")
+    why = {case: "\n".join(words) for case, words in cases["reasons"].items()}
+
+    assert told is None and docket.arm == "stances"
+    assert list(cases.index)[-1] in ("calm", "persuaded", "conformed")
+    assert "low quotes words that stand in no text of the case" in why["fabricated"]
+    assert "decided 2 against the majority" in why["overruled"]
+    assert "accurate: votes from 2 to 4" in why["overruled"]
+    assert "accurate: 2, near the bad end of its scale (1)" in why["overruled"]
+    assert "all 3 jurors gave 5 at once" in why["premature"] and "single gave 3" in why["premature"]
+    assert why["calm"] == "nothing out of the ordinary"
+    assert cases.loc["overruled", "overruled"] == 1 and cases.loc["fabricated", "unsupported"] == 1
+
+
+def test_the_order_is_the_mean_of_the_ranks() -> None:
+    """Four cases, two signals: a low score puts c0 first in one, a wide spread c1 in the other."""
+    cast = [votes("jury", "a", [3.0, 2.0, 4.0, 4.0]), votes("jury", "b", [3.0, 5.0, 4.0, 5.0])]
+    found = docket_of(evidence(SAFE, arms=[rated("jury", [3.0, 3.5, 4.0, 4.5])], ballots=cast))
+
+    wanted = {"low_score": [7, 5, 3, 1], "spread": [2, 7, 2, 5], "risk": [3, 7, 3, 3]}
+    same = [4, 4, 4, 4]
+    shares = [wanted.get(name, same) for name in SIGNALS]
+    assert found["priority"].reindex(["c0", "c1", "c2", "c3"]).tolist() == pytest.approx(
+        (np.mean(shares, axis=0) / 8).tolist()
+    )
+    assert list(found.index) == ["c1", "c0", "c2", "c3"] or found["place"]["c1"] == 1
+
+
+def test_a_case_without_a_verdict_comes_first_and_says_why() -> None:
+    moments = [("jury", "c2", "hung", "safe", "no verdict: 1 of the 2 votes that a quorum needs")]
+    world = evidence(
+        SAFE,
+        arms=[rated("jury", [1.0, 5.0])],
+        ballots=[votes("jury", "a", [1.0, 5.0, 3.0])],
+        moments=moments,
+    )
+    found = docket_of(world)
+
+    assert found.index[0] == "c2" and found.loc["c2", "undecided"]
+    assert found.loc["c2", "reasons"] == ("safe: no verdict: 1 of the 2 votes that a quorum needs",)
+
+
+def test_a_juror_who_sees_harm_where_the_verdict_does_not_is_named() -> None:
+    cast = [votes("jury", "a", [1.0, 4.0]), votes("jury", "b", [4.0, 4.0]), votes("jury", "c", [4.0, 4.0])]
+    found = docket_of(evidence(SAFE, arms=[rated("jury", [4.0, 4.0])], ballots=cast))
+
+    assert found.loc["c0", "risk"] == 0.75 and found.index[0] == "c0"
+    assert found.loc["c0", "reasons"] == ("safe: a gave 1, the verdict is 4; a severe error if a is right",)
+
+
+def review(
+    world: Evidence, arm: str = "jury", severity: Severity | None = None
+) -> tuple[Docket, pd.Series, pd.Series]:
+    severity = severity or Severity()
+    marks = lay_marks(world)
+    docket, wrong = triage(world, marks, arm, severity), errors(marks, arm, severity)
+    table = areas(docket, wrong, marks, seed=0, resamples=300)
+    return docket, wrong, table[table["order"] == TRIAGED].iloc[0]
+
+
+def spread_world(link: float, seed: int, n: int = 120) -> Evidence:
+    rng = np.random.default_rng(seed)
+    wrong = rng.random(n) < 0.25
+    apart = rng.random(n) < np.where(wrong, 0.3 + link, 0.3)
+    cast = [votes("jury", "a", np.full(n, 4.0)), votes("jury", "b", 4.0 - apart)]
+    people = np.where(wrong, 2.0, 4.0)
+    return evidence(SAFE, arms=[rated("jury", np.full(n, 4.0))], people=[rated("Ana", people)], ballots=cast)
+
+
+def test_the_curve_and_its_area_by_hand() -> None:
+    """Spread puts the two errors of four cases first: after half of the cases all are found, an area of 3/4, the best there is."""
+    cast = [votes("jury", "a", [4.0, 4.0, 4.0, 4.0]), votes("jury", "b", [2.0, 2.0, 4.0, 4.0])]
+    people = [rated("Ana", [2.0, 2.0, 4.0, 4.0])]
+    world = evidence(SAFE, arms=[rated("jury", [4.0, 4.0, 4.0, 4.0])], people=people, ballots=cast)
+    docket, wrong, found = review(world)
+
+    assert (found["area"], found["best"], found["errors"], found["n"]) == (0.75, 0.75, 2, 4)
+    assert gains(docket, wrong)["found"].tolist() == [0, 0.5, 1, 1, 1]
+
+
+def test_a_triage_that_knows_something_beats_random_order_and_one_that_does_not_does_not() -> None:
+    _, _, planted = review(spread_world(0.6, 1))
+    assert planted["low"] > 0.5 and planted["p"] < 0.05
+
+    claims = [review(spread_world(0.0, seed))[2]["p"] < 0.05 for seed in range(100, 130)]
+    assert sum(claims) <= 4
+
+
+def test_the_probability_of_an_error_by_score() -> None:
+    scores = np.repeat([1.0, 3.0, 5.0], 20)
+    people = np.where(
+        np.arange(60) % 20 < np.repeat([15, 5, 0], 20), 3.0 + (scores < 3) * 2 - (scores > 2) * 2, scores
+    )
+    marks = lay_marks(evidence(SAFE, arms=[rated("jury", scores)], people=[rated("Ana", people)]))
+    found = by_score(marks, "jury", errors(marks, "jury", Severity()))
+
+    assert found["score"].tolist() == [0, 0.5, 1] and found["probability"].tolist() == [0.75, 0.25, 0]
+    section = triage_section(
+        evidence(SAFE, arms=[rated("jury", scores)], people=[rated("Ana", people)]),
+        marks,
+        Severity(),
+        seed=0,
+        resamples=200,
+    )
+    assert any("more often where it scores low" in words for words in section.sentences)
+
+
+@pytest.mark.parametrize("people", [[4.0, 4.0, 4.0], [1.0, 1.0, 1.0]])
+def test_no_error_or_nothing_else_is_said(people: list[float]) -> None:
+    world = evidence(SAFE, arms=[rated("jury", [4.0, 4.0, 4.0])], people=[rated("Ana", people)])
+    section = triage_section(world, lay_marks(world), Severity(), seed=0, resamples=50)
+
+    assert "a triage cannot be checked" in section.sentences[0]
+    assert math.isnan(section.tables["areas"]["area"][0])
+
+
+def test_two_clinicians_apart_are_where_the_errors_are() -> None:
+    """Ten of 175 verdicts are off by a point; reviewing a fifth in triage's order finds them all."""
+    docket, wrong, found = review(clinicians(), "both")
+
+    assert (found["errors"], found["n"]) == (10, 175)
+    assert found["area"] == pytest.approx(0.961, abs=5e-4) and found["best"] == pytest.approx(0.971, abs=5e-4)
+    curve = gains(docket, wrong)
+    assert np.interp(0.06, curve["reviewed"], curve["found"]) >= 0.85
+    assert np.interp(0.22, curve["reviewed"], curve["found"]) == pytest.approx(1)
+
+
+def test_pandalm_judges_who_differ_are_where_people_disagree() -> None:
+    _, _, jury_of_two = review(pandalm(), "both")
+    _, _, alone = review(pandalm(), "gpt35")
+
+    assert jury_of_two["area"] == pytest.approx(0.668, abs=1e-3) and jury_of_two["low"] > 0.6
+    assert alone["area"] == pytest.approx(0.516, abs=1e-3) and alone["p"] > 0.05
+
+
+def test_the_command_prints_reasons_json_and_a_page(run: Path, tmp_path: Path) -> None:
+    plain = venire("triage", run, "--arm", "stances", "--most", 2, cwd=tmp_path)
+    assert plain.returncode == 0, plain.stderr
+    assert "stances: 2 of 6 cases" in plain.stdout
+
+    ended = venire("triage", run, "--json", "-o", "page.html", cwd=tmp_path)
+    found = json.loads(ended.stdout)
+    assert found["arm"] == "stances" and len(found["cases"]) == 6 and found["review"] is None
+    assert set(found["cases"][0]["signals"]) == set(SIGNALS) and found["cases"][0]["reasons"]
+    assert "http" not in (tmp_path / "page.html").read_text().replace("http-equiv", "")
+
+    unknown = venire("triage", run, "--arm", "nobody", cwd=tmp_path)
+    assert unknown.returncode == 2 and "no arm 'nobody'" in unknown.stderr and "stances" in unknown.stderr
+
+
+def test_labels_say_how_good_the_triage_is(run: Path, tmp_path: Path) -> None:
+    truth = {"calm": 4, "premature": 4, "persuaded": 2, "fabricated": 4, "conformed": 2, "overruled": 4}
+    rows = [f"{case},Ana,accurate,{value}" for case, value in truth.items()]
+    (tmp_path / "people.csv").write_text("case,rater,attribute,value\n" + "\n".join(rows) + "\n")
+    ended = venire(
+        "triage", run, "--human", "people.csv", "--json", "--resamples", 50, "-o", "page.html", cwd=tmp_path
+    )
+    assert ended.returncode == 0, ended.stderr
+    review = json.loads(ended.stdout)["review"]
+
+    (area,) = [row for row in review["tables"]["areas"] if row["order"] == TRIAGED]
+    assert (area["errors"], area["n"]) == (2, 6)
+    drawn = (tmp_path / "page.html").read_text()
+    picture = drawn[drawn.index("<svg") : drawn.index("</svg>") + 6]
+    assert ElementTree.fromstring(picture).tag.endswith("svg")
+
+    (tmp_path / "strange.csv").write_text("case,rater,attribute,value\nnowhere,Ana,accurate,3\n")
+    refused = venire("triage", run, "--human", "strange.csv", cwd=tmp_path)
+    assert refused.returncode == 2 and "no case and attribute in common" in refused.stderr
+
+
+async def _redacted(folder: Path) -> Path:
+    store, court = Store.create(folder / "run", redact=True), Court()
+    try:
+        for name in ("overruled", "fabricated"):
+            sitting = jury(folder, name, SCRIPTS[name])
+            manifest = {"rubric": RUBRIC.model_dump(mode="json"), "jury": sitting.model_dump(mode="json")}
+            arm = await store.add_arm("stances", "stances", manifest)
+            case = case_of(name)
+            await store.add(
+                arm, case, case_fingerprint(case), await hear(case, RUBRIC, sitting, court), position=0
+            )
+    finally:
+        await court.close()
+        await store.close()
+    return folder / "run"
+
+
+def test_a_redacted_run_is_triaged_without_its_words(tmp_path: Path) -> None:
+    run = asyncio.run(_redacted(tmp_path))
+    docket, _ = run_triage(run)
+    told = "\n".join(words for reasons in docket.cases["reasons"] for words in reasons)
+
+    assert len(docket.cases) == 2
+    assert (
+        "low quotes words that stand in no text of the case" in told
+        and "decided 2 against the majority" in told
+    )
+    assert "penicillin" not in told
+
+
+def test_an_empty_run_is_refused(tmp_path: Path) -> None:
+    async def empty() -> None:
+        await Store.create(tmp_path / "run").close()
+
+    asyncio.run(empty())
+    with pytest.raises(VenireError, match="no arm"):
+        run_triage(tmp_path / "run")

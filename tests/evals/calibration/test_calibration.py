@@ -1,0 +1,372 @@
+"""Calibration of a jury: planted habits are removed out of fold, nothing leaks, and what cannot be done is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from calibration_worlds import KIND, LIKERT, RUBRIC, harsh_jury, judged
+from checkout import ROOT
+
+from venire.evals.calibration.calibrator import METHODS
+from venire.evals.calibration.changes import changes
+from venire.evals.calibration.crossing import Crossed, crossed
+from venire.evals.calibration.learning import enough, learning_curve
+from venire.evals.calibration.scored import TooFewLabels, scored
+from venire.evals.comparison.analyses import calibrated_sections as sections
+from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.folds import fold_numbers
+from venire.evals.ratings.question import Question
+from venire.evals.statistics.bootstrap import Bootstrap
+from venire.evals.statistics.correlation import spearman
+from venire.evals.statistics.estimate import Estimate
+from venire.evals.statistics.kappa import cohen_kappa
+
+SHARED = ROOT.parent / "shared" / "data"
+
+
+def rmse(first: object, second: object) -> float:
+    return float(np.sqrt(np.mean((np.asarray(first) - np.asarray(second)) ** 2)))
+
+
+def expected(key: np.ndarray, people: np.ndarray) -> np.ndarray:
+    _, code = np.unique(key, return_inverse=True)
+    return (np.bincount(code, weights=people) / np.bincount(code))[code]
+
+
+# What is planted is removed
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_planted_offset_and_compression_are_removed_to_within_five_percent_of_what_no_curve_removes(
+    method: str,
+) -> None:
+    votes, people = harsh_jury(0, 200_000)
+    truths = [expected(values, people) for values in votes.values()]
+    floor = rmse(np.mean(truths, axis=0), people)
+    before, after, offsets = [], [], []
+    for seed in range(1, 6):
+        votes, people = harsh_jury(seed, 250)
+        done = crossed(
+            scored(judged({"accurate": votes}, {"accurate": people}), "jury"), method=method, seed=seed
+        )
+        before.append(rmse(done.scores["before"], done.scores["people"]))
+        after.append(rmse(done.scores["after"], done.scores["people"]))
+        offsets.append(float((done.scores["after"] - done.scores["people"]).mean()))
+
+    assert np.mean(before) > 1.15 * floor
+    assert np.mean(after) < 1.05 * floor
+    assert abs(np.mean(offsets)) < 0.02
+
+
+def test_of_scores_that_need_no_calibration_an_improvement_is_claimed_no_more_often_than_by_chance() -> None:
+    improved, level = 0, 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        score = rng.integers(2, 5, 100).astype(float)
+        people = score + rng.choice([-1.0, 0.0, 1.0], 100, p=[0.3, 0.4, 0.3])
+        done = crossed(scored(judged({"accurate": {"ana": score}}, {"accurate": people}), "jury"), seed=seed)
+        found = {
+            each.measure: each
+            for each in changes(done.scores, seed=seed, resamples=200, measures=("offset", "rmse"))
+        }
+        improved += found["rmse"].change.high < 0
+        level += found["offset"].before.low > 0 or found["offset"].before.high < 0
+
+    assert improved <= 3
+    assert level <= 5
+
+
+# Nothing leaks
+
+
+def sealed_groups() -> Evidence:
+    """Each group has a score of its own and a label of its own that the score says nothing about.
+
+    Who has seen another case of the group knows the label; who has not can only guess at the mean.
+    """
+    rng = np.random.default_rng(11)
+    group = np.repeat(np.arange(60), 5)
+    score = np.linspace(1, 5, 60)[rng.permutation(60)][group]
+    label = np.where(rng.permutation(60) % 2, 4.0, 2.0)[group]
+    fine = Question(
+        LIKERT.model_copy(update={"level": "interval", "anchors": {}, "minimum": 1, "maximum": 5}), "high"
+    )
+    return judged(
+        {"accurate": {"ana": score}}, {"accurate": label}, groups=[f"g{g}" for g in group], questions={"accurate": fine}
+    )  # fmt: skip
+
+
+def ignoring_groups(groups: list[str], folds: int, rng: np.random.Generator) -> np.ndarray:
+    return fold_numbers([str(number) for number in range(len(groups))], folds, rng)
+
+
+class Eager:
+    """A juror's curve that remembers the label of every score it saw."""
+
+    def __init__(self, *, low: float, high: float) -> None:
+        self.low, self.high = low, high
+
+    def fit(self, scores: object, labels: object) -> Eager:
+        self.x_ = np.unique(np.asarray(scores, float))
+        self.y_ = np.array(
+            [np.asarray(labels, float)[np.asarray(scores, float) == x].mean() for x in self.x_]
+        )
+        return self
+
+    def predict(self, scores: object) -> np.ndarray:
+        known = dict(zip(self.x_.tolist(), self.y_.tolist(), strict=True))
+        return np.array([known.get(float(x), 3.0) for x in np.asarray(scores, float)])
+
+
+def test_a_case_is_never_scored_by_curves_that_saw_it_or_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The labels of a group can be known from its other cases alone; whoever predicts them has seen one."""
+    monkeypatch.setitem(METHODS, "eager", Eager)  # type: ignore[arg-type]
+    sealed = scored(sealed_groups(), "jury")
+    honest = crossed(sealed, method="eager").scores
+    leaking = crossed(sealed, method="eager", split=ignoring_groups).scores
+
+    assert rmse(honest["after"], honest["people"]) == pytest.approx(1.0)
+    assert rmse(leaking["after"], leaking["people"]) < 0.1, "the plant is not worth finding"
+
+
+def test_no_fold_learns_from_a_group_it_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    from venire.evals.calibration.calibrator import JuryCalibrator
+
+    seen: list[tuple[set[str], set[str]]] = []
+    learned: dict[int, set[str]] = {}
+    fit, predict = JuryCalibrator.fit, JuryCalibrator.predict
+
+    def noting_fit(self: JuryCalibrator, votes: pd.DataFrame, labels: object) -> JuryCalibrator:
+        learned[id(self)] = set(votes["cluster"])
+        return fit(self, votes, labels)
+
+    def noting_predict(self: JuryCalibrator, votes: pd.DataFrame) -> np.ndarray:
+        seen.append((learned[id(self)], set(votes["cluster"])))
+        return predict(self, votes)
+
+    monkeypatch.setattr(JuryCalibrator, "fit", noting_fit)
+    monkeypatch.setattr(JuryCalibrator, "predict", noting_predict)
+    crossed(scored(sealed_groups(), "jury"))
+
+    assert len(seen) == 5
+    assert not any(taught & asked for taught, asked in seen)
+
+
+def test_the_learning_curve_learns_from_outside_the_fold_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "eager", Eager)  # type: ignore[arg-type]
+    done = crossed(scored(sealed_groups(), "jury"), method="eager")
+
+    assert (learning_curve(done, seed=1, repeats=2)["rmse"] > 0.99).all()
+
+
+# What the numbers are
+
+
+def jury_of_three(seed: int = 1, n: int = 120, **more: object) -> Crossed:
+    votes, people = harsh_jury(seed, n)
+    return crossed(scored(judged({"accurate": votes}, {"accurate": people}, **more), "jury"))  # type: ignore[arg-type]
+
+
+def test_the_jurys_calibrated_score_is_the_mean_of_its_calibrated_jurors() -> None:
+    done = jury_of_three()
+    mean = done.votes.groupby("case")["after"].mean()
+
+    np.testing.assert_allclose(done.scores["after"], mean[list(done.scores["case"])])
+    assert done.scores["after"].between(1, 5).all()
+
+
+def test_before_is_what_compare_measures() -> None:
+    done = jury_of_three(groups=[f"g{number // 3}" for number in range(120)])
+    one = replace(done, scores=done.scores.assign(fold=0)).scores
+    found = {each.measure: each.before for each in changes(one, seed=2, resamples=50)}
+    sides = {"arm": one["before"], "people": one["people"]}
+    long = pd.concat([pd.DataFrame({"case": one["case"], "rater": k, "value": v}) for k, v in sides.items()])
+
+    def theirs(function: object, **options: object) -> Estimate:
+        boot = Bootstrap(np.random.default_rng(2), 50)
+        return function(long, bootstrap=boot, raters=("arm", "people"), **options)  # type: ignore[operator]
+
+    assert found["kappa_quadratic"].value == pytest.approx(theirs(cohen_kappa, weighting="quadratic").value)
+    assert found["spearman"].value == pytest.approx(theirs(spearman).value)
+    assert found["rmse"].value == pytest.approx(rmse(one["before"], one["people"]))
+
+
+def test_a_curve_that_rises_leaves_the_rank_correlation_as_it_was() -> None:
+    """Equal scores of different folds get different curves; ranks within folds do not notice."""
+    votes, people = harsh_jury(5, 200)
+    world = judged({"accurate": {"ana": votes["ana"]}}, {"accurate": people})
+    done = crossed(scored(world, "jury"), method="ordinal")
+    found = {each.measure: each for each in changes(done.scores, seed=0, resamples=50)}
+
+    assert found["spearman"].change.value == pytest.approx(0, abs=1e-12)
+
+
+def test_composites_are_recomputed_from_calibrated_scores_with_risks_reversed() -> None:
+    votes, people = harsh_jury(3, 80)
+    risk = {name: 6 - values for name, values in votes.items()}
+    world = judged({"accurate": votes, "risk": risk}, {"accurate": people, "risk": 6 - people}, rubric=RUBRIC)
+    done = crossed(scored(world, "jury"))
+    by = done.scores.pivot(index="case", columns="attribute", values="after")
+
+    assert done.composites == ("quality",)
+    np.testing.assert_allclose(by["quality"], 0.6 * by["accurate"] + 0.4 * (6 - by["risk"]))
+
+
+def test_an_abstention_is_never_filled_in() -> None:
+    votes, people = harsh_jury(4, 90)
+    votes["ben"][::3] = np.nan
+    done = crossed(scored(judged({"accurate": votes}, {"accurate": people}), "jury"))
+
+    assert len(done.votes) == 90 * 3 - 30
+    first = done.votes[done.votes["case"] == "c0"]
+    assert list(first["juror"]) == ["ana", "cy"]
+    assert done.scores.set_index("case").loc["c0", "after"] == pytest.approx(first["after"].mean())
+
+
+def test_a_hung_case_stays_without_a_score() -> None:
+    votes, people = harsh_jury(4, 60)
+    world = judged({"accurate": votes}, {"accurate": people})
+    world = replace(world, arms=world.arms[world.arms["case"] != "c7"])
+    done = crossed(scored(world, "jury"))
+
+    assert "c7" not in set(done.votes["case"]) | set(done.scores["case"])
+
+
+def test_repeats_of_a_judge_share_one_curve() -> None:
+    votes, people = harsh_jury(6, 60)
+    repeats = {f"judge#{number}": values for number, values in enumerate(votes.values(), 1)}
+    done = crossed(scored(judged({"accurate": repeats}, {"accurate": people}), "jury"))
+
+    assert set(done.calibrator.curves_) == {("judge", "accurate")}
+    assert done.calibrator.cases_["judge", "accurate"] == 60
+
+
+def test_more_labels_lower_the_error_and_enough_is_said() -> None:
+    done = jury_of_three(2, 200)
+    curve = learning_curve(done, seed=0, repeats=6)
+
+    assert curve["rmse"].iloc[-1] == pytest.approx(rmse(done.scores["after"], done.scores["people"]))
+    assert curve["rmse"].iloc[0] > curve["rmse"].iloc[-1]
+    assert 10 < (enough(curve) or 0) < 160
+
+
+def test_the_same_seed_gives_the_same_numbers() -> None:
+    votes, people = harsh_jury(1, 60)
+    world = judged({"accurate": votes}, {"accurate": people})
+    first, second = (sections(world, seed=3, resamples=50) for _ in range(2))
+
+    for one, other in zip(first, second, strict=True):
+        assert one.sentences == other.sentences
+        for name, table in one.tables.items():
+            pd.testing.assert_frame_equal(table, other.tables[name])
+
+
+# What cannot be done is said
+
+
+def nine_labels() -> Evidence:
+    votes, people = harsh_jury(1, 9)
+    return judged({"accurate": votes}, {"accurate": people})
+
+
+def no_overlap() -> Evidence:
+    votes, people = harsh_jury(1, 40)
+    world = judged({"accurate": votes}, {"accurate": people})
+    return replace(world, people=world.people.assign(case="elsewhere-" + world.people["case"]))
+
+
+def one_group() -> Evidence:
+    votes, people = harsh_jury(1, 40)
+    return judged({"accurate": votes}, {"accurate": people}, groups=["ward"] * 40)
+
+
+@pytest.mark.parametrize(
+    ("world", "told"),
+    [
+        (nine_labels, "9 scored case"),
+        (no_overlap, "shares no scored case"),
+        (one_group, "in two groups"),
+    ],
+)
+def test_too_little_to_learn_from_is_one_clear_sentence(world: object, told: str) -> None:
+    given = world()  # type: ignore[operator]
+    with pytest.raises(TooFewLabels, match=told):
+        scored(given, "jury")
+    (section, *_) = sections(given, seed=0, resamples=20)
+
+    assert told in section.sentences[0] and not section.figures
+
+
+def test_attributes_without_order_or_labels_are_left_out_with_a_note() -> None:
+    votes, people = harsh_jury(1, 40)
+    words = np.array(["red", "blue"] * 20, dtype=object)
+    world = judged(
+        {"accurate": votes, "colour": {"ana": words}, "thorough": votes},
+        {"accurate": people, "colour": words},
+        questions={"accurate": Question(LIKERT, "high"), "colour": Question(KIND, "high"), "thorough": Question(LIKERT, "high")},
+    )  # fmt: skip
+    (section, *_) = sections(world, seed=0, resamples=20)
+
+    assert set(section.tables["changes"]["attribute"]) == {"overall", "accurate"}
+    assert any("'colour' has words" in note for note in section.notes)
+    assert any("did not rate 'thorough'" in note for note in section.notes)
+
+
+def test_a_juror_with_one_score_a_late_one_and_a_backward_one_are_noted() -> None:
+    votes, people = harsh_jury(1, 60)
+    votes["ana"] = np.full(60, 2.0)
+    votes["ben"][6:] = np.nan
+    votes["cy"] = 6 - people
+    (section, *_) = sections(judged({"accurate": votes}, {"accurate": people}), seed=0, resamples=20)
+
+    assert any("ana gave one score throughout" in note for note in section.notes)
+    assert any("ben has 6 labelled case(s)" in note and "left out" in note for note in section.notes)
+    assert any("cy's scores of 'accurate' do not rise" in note for note in section.notes)
+    assert set(section.tables["curves"]["juror"]) == {"ana", "cy"}
+
+
+def test_fewer_groups_than_folds_make_fewer_folds() -> None:
+    votes, people = harsh_jury(1, 30)
+    world = judged({"accurate": votes}, {"accurate": people}, groups=[f"ward {n % 3}" for n in range(30)])
+    done = crossed(scored(world, "jury"))
+
+    assert done.folds == 3
+    assert any("3 folds in place of 5" in note for note in done.notes)
+
+
+def test_an_arm_whose_votes_are_not_known_is_calibrated_directly() -> None:
+    votes, people = harsh_jury(1, 40)
+    world = replace(judged({"accurate": votes}, {"accurate": people}), ballots=pd.DataFrame())
+    (section, *_) = sections(world, seed=0, resamples=20)
+
+    assert any("calibrated directly" in note for note in section.notes)
+
+
+# People's own labels
+
+
+def test_a_clinician_calibrated_to_the_agreed_label() -> None:
+    """Clinician B overlooks harm: half a point is taken off the error, and no rank is changed."""
+    file = SHARED / "wer-is-unaware/primock_data_final_outcomes.csv"
+    if not file.exists():
+        pytest.skip("the shared data are not here")
+    rows = pd.read_csv(file)
+    scale = LIKERT.model_copy(update={"anchors": {0: "none", 1: "minimal", 2: "significant"}})
+    world = judged(
+        {"harm": {"b": rows["clinician_b"].to_numpy(float)}},
+        {"harm": rows["final_outcome"].to_numpy(float)},
+        groups=rows["call_id"].tolist(),
+        questions={"harm": Question(scale, "low")},
+    )
+    done = crossed(scored(world, "jury"))
+    found = {each.measure: each for each in changes(done.scores, seed=0, resamples=300)}
+
+    assert len(done.scores) == 175 and done.votes["cluster"].nunique() == 21
+    assert found["offset"].before.value == pytest.approx(-0.171, abs=5e-4)
+    assert found["rmse"].before.value == pytest.approx(0.535, abs=5e-4)
+    assert abs(found["offset"].after.value) < 0.03
+    assert 0.47 < found["rmse"].after.value < 0.52
+    assert found["rmse"].change.high < 0

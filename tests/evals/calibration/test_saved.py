@@ -1,0 +1,156 @@
+"""`venire calibrate`: what is kept can be read and applied, and what does not fit is refused."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from checkout import ROOT
+from command_line import venire
+
+from venire import Store, VenireError
+from venire.evals.calibration import Calibration, apply, calibrate, load_calibration
+from venire.evals.ratings.evidence import gather
+from venire.evals.ratings.people import load_ratings
+
+LABELS = ROOT / "evals/demo/labels.csv"
+
+
+@pytest.fixture(scope="module")
+def run(lens_run: Path) -> Path:
+    return lens_run
+
+
+@pytest.fixture(scope="module")
+def calibration(run: Path) -> Calibration:
+    return calibrate(run, LABELS, resamples=20)
+
+
+def test_a_calibration_is_kept_as_readable_json_with_where_it_comes_from(
+    calibration: Calibration, tmp_path: Path
+) -> None:
+    found = calibration
+    found.save(tmp_path / "c.json")
+    text = (tmp_path / "c.json").read_text()
+    kept = json.loads(text)
+
+    assert load_calibration(tmp_path / "c.json") == found.saved
+    assert kept["made"]["method"] == "isotonic" and kept["made"]["folds"] == 5
+    assert len(kept["made"]["ratings_sha256"]) == 64 and str(LABELS) not in text
+    arm = kept["arms"]["lens-jury"]
+    assert arm["rubric"]["name"] == "clinical-note" and arm["labelled_cases"] == 24
+    assert arm["curves"]["accurate"]["support"]["cases"] == 24
+    assert all(line.count("[") == line.count("]") for line in text.splitlines() if '"score"' in line)
+
+
+def test_applied_scores_are_the_curves_at_the_jurors_votes(run: Path, calibration: Calibration) -> None:
+    found = calibration
+    applied = found.apply(run)
+    store = Store.read(run)
+    try:
+        votes = gather(store, load_ratings(LABELS)).ballots
+    finally:
+        store.release()
+    mine = votes[
+        (votes["arm"] == "lens-jury") & (votes["case"] == "demo-02") & (votes["attribute"] == "accurate")
+    ]
+    curves = found.crossed["lens-jury"].calibrator.curves_
+    by_hand = np.mean(
+        [curves[row["seat"], "accurate"].predict([row["value"]])[0] for row in mine.to_dict("records")]
+    )
+    scores = applied.scores.set_index(["arm", "case", "attribute"])["value"]
+
+    assert scores["lens-jury", "demo-02", "accurate"] == pytest.approx(by_hand, abs=1e-5)
+    assert not applied.notes
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"rubric": {"version": 9}}, "clinical-note version 1; the calibration was made for clinical-note version 9"),
+        ({"rubric": {"hash": "0"}}, "in other words"),
+        ({"protocol": "debate"}, "the protocol is panel; the calibration was made for debate"),
+        ({"seats": {"support": {"hash": "0", "model": "openai/other"}}}, "the seat 'support' is lens/support"),
+    ],
+)  # fmt: skip
+def test_a_calibration_of_something_else_is_refused(
+    run: Path, calibration: Calibration, change: dict[str, object], told: str
+) -> None:
+    saved = calibration.saved
+    arm = saved.arms["lens-jury"].model_dump()
+    for key, value in change.items():
+        arm[key] = _merged(arm[key], value) if isinstance(value, dict) else value
+    other = type(saved).model_validate({**saved.model_dump(), "arms": {"lens-jury": arm}})
+
+    with pytest.raises(VenireError, match=told):
+        apply(other, run)
+
+
+def _merged(kept: dict[str, object], new: dict[str, object]) -> dict[str, object]:
+    return kept | {k: _merged(kept[k], v) if isinstance(v, dict) else v for k, v in new.items()}  # type: ignore[arg-type]
+
+
+def test_a_juror_without_a_calibration_is_left_out_and_named(run: Path, calibration: Calibration) -> None:
+    saved = calibration.saved
+    arm = saved.arms["lens-jury"].model_dump()
+    del arm["seats"]["support"], arm["curves"]["accurate"]["support"]
+    other = type(saved).model_validate({**saved.model_dump(), "arms": {"lens-jury": arm}})
+    applied = apply(other, run)
+    jurors = applied.scores.set_index(["case", "attribute"])["jurors"]
+
+    assert any("'support' was never calibrated and is left out" in note for note in applied.notes)
+    assert jurors["demo-01", "accurate"] == 1
+    with pytest.raises(
+        VenireError, match="the run has the arms lens-jury, lens-single; calibrated were elsewhere"
+    ):
+        apply(type(saved).model_validate({**saved.model_dump(), "arms": {"elsewhere": arm}}), run)
+
+
+def test_the_command_fits_keeps_applies_and_prints_one_document(run: Path, tmp_path: Path) -> None:
+    common = ("calibrate", run, "--human", LABELS, "--resamples", 20)
+    made = venire(*common, "-o", "c.json", "--report", "c.html", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert "lens-jury" in made.stdout and "out of fold" in made.stdout
+    assert "<svg" in (tmp_path / "c.html").read_text()
+    applied = venire("calibrate", "c.json", "--apply", run, "--scores", "s.csv", cwd=tmp_path)
+    assert applied.returncode == 0, applied.stderr
+    assert list(pd.read_csv(tmp_path / "s.csv").columns) == ["arm", "case", "attribute", "value", "jurors"]
+    document = json.loads(
+        venire(*common, "--method", "linear", "--direct", "--apply", run, "--json", cwd=tmp_path).stdout
+    )
+    assert document["made"]["method"] == "linear" and document["arms"]["lens-jury"]["direct"]
+    assert document["changes"] and document["applied"]["scores"] and document["sentences"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("RUN",), "give --human RATINGS"),
+        (("RUN", "--human", "labels.csv", "--scores", "s.csv"), "say which run"),
+        (("broken.json",), "can only be applied"),
+        (("RUN", "--human", "few.csv"), "10 in two groups are needed"),
+    ],
+)
+def test_a_mistake_is_two_lines(run: Path, tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:
+    rows = LABELS.read_text().splitlines()
+    (tmp_path / "few.csv").write_text("\n".join(itertools.islice(rows, 16)) + "\n")
+    named = {"RUN": run}
+    ended = venire("calibrate", *(named.get(word, word) for word in arguments), cwd=tmp_path)
+
+    assert ended.returncode == 2 and not ended.stdout
+    assert told in ended.stderr and len(ended.stderr.splitlines()) == 2
+
+
+def test_what_is_no_calibration_is_not_read_as_one(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text('{"format": "something else"}')
+
+    with pytest.raises(VenireError, match="no calibration"):
+        load_calibration(tmp_path / "broken.json")
+    with pytest.raises(VenireError, match="No such file"):
+        load_calibration(tmp_path / "absent.json")
+    with pytest.raises(VenireError, match="no arm named 'nobody'"):
+        calibrate(run, LABELS, arm="nobody")

@@ -1,0 +1,98 @@
+"""Plug-ins stay small and apart, and ask for their host by the extra that brings it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+
+FOLDER = ROOT / "evals" / "plugins"
+HOSTS = {
+    "inspect_ai": "inspect",
+    "deepeval": "deepeval",
+    "mlflow": "mlflow",
+    "pytest": "pytest",
+    "helm": "helm",
+}
+SHARED = {"__init__.py", "sitting.py", "judgement.py"}
+ADAPTERS = sorted(path for path in FOLDER.glob("*.py") if path.name not in SHARED)
+LONGEST = 110
+BLOCK = 4
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_without_its_host_a_plug_in_names_the_extra(host: str) -> None:
+    code = f"import sys; sys.modules[{host!r}] = None\nimport venire.evals.plugins.{host}"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 1
+    assert f"MissingExtra: this plug-in needs {host}" in ended.stderr
+    assert f"pip install 'venire[{HOSTS[host]}]'" in ended.stderr
+
+
+def test_a_seat_on_a_model_of_an_absent_host_names_the_extra() -> None:
+    code = (
+        "import sys; sys.modules['inspect_ai'] = None\n"
+        "from venire import Case, deliberate_sync, load_jury, load_rubric\n"
+        "deliberate_sync(Case(id='a', output='b'), load_rubric('clinical-note'), load_jury('single'), model='inspect/x')"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert "pip install 'venire[inspect]'" in ended.stderr
+
+
+def test_what_plug_ins_share_imports_no_host() -> None:
+    code = (
+        "import sys, venire, venire.cli, venire.orchestration, venire.evals, venire.evals.plugins.sitting\n"
+        "print(*{name.split('.')[0] for name in sys.modules})"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert not set(HOSTS) & set(loaded.split())
+
+
+def test_the_plug_in_that_everyone_loads_loads_nothing() -> None:
+    code = (
+        "import sys, pytest; before = set(sys.modules)\n"
+        "import venire.evals.plugins.pytest\n"
+        "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert not {"pydantic", "yaml", "aiohttp", "rich", "numpy", "asyncio"} & set(loaded.split())
+
+
+@pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: path.name)
+def test_an_adapter_is_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    "pair", list(combinations(ADAPTERS, 2)), ids=lambda pair: f"{pair[0].stem}-{pair[1].stem}"
+)
+def test_no_two_adapters_share_a_block(pair: tuple[Path, Path]) -> None:
+    first, second = (_blocks(path) for path in pair)
+
+    assert not first & second
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "plugins").glob("*.md")), ids=lambda page: page.name)
+def test_a_page_shows_code_that_compiles_and_an_example_that_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for code in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        compile(code, str(page), "exec")
+    folders = re.findall(r"examples/plugins/\w+", text)
+
+    assert folders and all((ROOT / folder).is_dir() for folder in folders)
+
+
+def _blocks(path: Path) -> set[tuple[str, ...]]:
+    """Every run of lines that do something; imports, which are alike by need, are not among them."""
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    said = [line for line in lines if len(line) > 3 and not line.startswith(("import ", "from ", "#", '"""'))]
+    return {tuple(said[n : n + BLOCK]) for n in range(len(said) - BLOCK + 1)}

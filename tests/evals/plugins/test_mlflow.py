@@ -1,0 +1,55 @@
+"""The scorer in MLflow itself: feedback with its reasons, as its own store gives it back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from plugin_hosts import CANARY, local_jurors, needs, run
+
+pytestmark = needs("mlflow")
+
+
+def test_the_example_leaves_feedback_in_mlflows_store(tmp_path: Path) -> None:
+    with local_jurors() as server:
+        ended = run(
+            "python", Path(__file__).parent / "in_mlflow.py", server.url, cwd=tmp_path,
+            JUROR="server/juror", JUROR_URL=server.url, MLFLOW_TRACKING_URI=f"sqlite:///{tmp_path / 'store.db'}",
+        )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    found = json.loads(ended.stdout.splitlines()[-1])
+
+    reached = found["example"]["Fever of 38.4, amoxicillin started, better by Wednesday."]
+    assert {name: one["value"] for name, one in reached.items()} == {
+        "accurate": 4,
+        "thorough": 5,
+        "overall": 4.4,
+    }
+    assert {one["error"] for one in reached.values()} == {None}
+    assert reached["accurate"]["rationale"] == "4 by median, 100% of 3 votes for it"
+    assert reached["accurate"]["source"] == "venire/three-readers"
+    assert len(reached["accurate"]["deliberation"]["ballots"]) == 6
+
+    hung = found["example"]["Left wrist sprain, no fracture on film. Splint for a week."]
+    assert {one["value"] for one in hung.values()} == {None}
+    assert {one["error"][0] for one in hung.values()} == {"HUNG"}
+    assert "1 of the 2 votes that a quorum needs" in hung["accurate"]["error"][1]
+    assert {told["juror"] for told in hung["accurate"]["deliberation"]["abstentions"]} == {"low", "middle"}
+    # What is hung is in no average; an answer that cannot be read is sent back once.
+    assert "'accurate/mean': np.float64(4.0)" in ended.stdout
+    assert sum("for the patient's file" in call.prompt for call in server.calls) == 3 + 3 + 2
+
+    structured = next(feedback for output, feedback in found["odd"].items() if "answer" in output)
+    assert structured["accurate"]["value"] == 4
+    blank = found["odd"]["   "]["jury"]
+    assert blank["value"] is None
+    assert "output: is blank" in blank["error"][1]
+    assert found["metrics"]["accurate/mean"] == 4.0
+
+    prompts = {
+        name: [c.prompt for c in server.calls if f"A {name} reference." in c.prompt]
+        for name in ("hidden", "shown")
+    }
+    assert prompts["hidden"] and not any(CANARY in prompt for prompt in prompts["hidden"])
+    assert prompts["shown"] and all(CANARY in prompt for prompt in prompts["shown"])
+    assert not any("Left wrist sprain after a fall" in call.prompt for call in server.calls)

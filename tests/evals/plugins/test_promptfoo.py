@@ -1,0 +1,89 @@
+"""The promptfoo plug-in, in promptfoo itself: what its own result file holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checkout import ROOT
+from openai_server import ProviderServer
+from plugin_hosts import CANARY, showing_the_reference, told
+
+HOST = ROOT / "build" / "promptfoo" / "node_modules" / ".bin" / "promptfoo"
+pytestmark = pytest.mark.skipif(not HOST.exists(), reason="promptfoo is not installed: make promptfoo")
+
+
+@pytest.fixture
+def folder(examples: Path) -> Path:
+    return examples / "promptfoo"
+
+
+def evaluate(folder: Path, server: ProviderServer) -> list[dict[str, Any]]:
+    """Run the example; the results as promptfoo wrote them, by test."""
+    environment = {
+        **os.environ,
+        "JUROR": "server/juror",
+        "JUROR_URL": server.url,
+        "PROMPTFOO_PYTHON": sys.executable,
+        "PROMPTFOO_CONFIG_DIR": str(folder / "state"),
+        "PROMPTFOO_DISABLE_TELEMETRY": "1",
+        "PROMPTFOO_DISABLE_UPDATE": "1",
+        "PROMPTFOO_DISABLE_REMOTE_GENERATION": "1",
+    }
+    command = [HOST, "eval", "-c", "promptfooconfig.yaml", "-o", "results.json", "--no-cache", "--no-write"]
+    ended = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (folder / "results.json").exists(), ended.stdout + ended.stderr
+    written = json.loads((folder / "results.json").read_text())
+    return sorted(written["results"]["results"], key=lambda result: result["testIdx"])
+
+
+def test_scores_arrive_in_promptfoos_own_results_and_a_hung_one_does_not_pass(
+    folder: Path, server: ProviderServer
+) -> None:
+    reached, hung = evaluate(folder, server)
+
+    assert reached["success"] is True
+    assert reached["namedScores"] == {"accurate": 0.75, "thorough": 1.0, "overall": pytest.approx(0.85)}
+    part = reached["gradingResult"]["componentResults"][0]
+    assert part["metadata"]["deliberation"]["verdict"]["accurate"]["value"] == 4
+    assert [each["reason"].split(":")[0] for each in part["componentResults"]] == ["accurate", "thorough"]
+    assert hung["success"] is False
+    assert hung["namedScores"] == {}
+    part = hung["gradingResult"]["componentResults"][0]
+    assert "accurate>=4: hung" in part["reason"]
+    assert part["metadata"]["deliberation"]["verdict"]["accurate"]["value"] is None
+    assert len(part["metadata"]["deliberation"]["abstentions"]) == 2
+
+
+def test_what_is_expected_reaches_a_juror_only_if_the_rubric_shows_it(
+    folder: Path, server: ProviderServer
+) -> None:
+    config = folder / "promptfooconfig.yaml"
+    config.write_text(config.read_text().replace("expected: ", f"expected: {CANARY} "))
+
+    evaluate(folder, server)
+    assert CANARY not in told(server)
+    showing_the_reference(folder.parent / "rubric.yaml")
+    evaluate(folder, server)
+    assert CANARY in told(server)
+
+
+def test_a_config_that_cannot_be_used_says_what_it_may_have(folder: Path, server: ProviderServer) -> None:
+    config = folder / "promptfooconfig.yaml"
+    config.write_text(config.read_text().replace("jury: ", "jurry: "))
+
+    first, _ = evaluate(folder, server)
+    assert first["success"] is False
+    assert "rubric and jury" in first["gradingResult"]["componentResults"][0]["reason"]

@@ -1,0 +1,211 @@
+"""The seam that every plug-in stands on: a case in, a judgement out, from any thread and any event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from checkout import SUPPORT
+from mixed_rubric import RUBRIC, SCORES, agreeing
+from openai_server import Call, ProviderServer, Refusal, jury_of
+from server_juries import jury_at
+
+from venire import Store, VenireError
+from venire.agents.prices import Price
+from venire.evals.plugins.sitting import case_of, convene, field_of
+
+
+def test_every_outcome_has_its_own_kind_of_mark() -> None:
+    with agreeing("a", "b") as server:
+        marks = (
+            convene(RUBRIC, jury_at(server.url, "a", "b", protocol="panel"))
+            .hear_sync(case_of(1, "Text."))
+            .marks
+        )
+
+    told = {name: (mark.status, mark.value, mark.share) for name, mark in marks.items()}
+    assert told == {
+        "accurate": ("reached", 4, 0.75),
+        "risk": ("reached", 2, 0.75),  # a low risk is good
+        "tone": ("reached", "plain", None),  # no word is better than another
+        "plan": ("not_applicable", None, None),
+        "safety": ("reached", 4.0, 0.75),
+        "overall": ("reached", 4.0, 0.75),
+    }
+
+
+def test_what_is_hung_has_no_value_and_says_why() -> None:
+    with ProviderServer(jury_of({"a": SCORES, "b": "No.", "c": Refusal()})) as server:
+        jury = jury_at(server.url, "a", "b", "c", protocol="panel", quorum=2)
+        judgement = convene(RUBRIC, jury).hear_sync(case_of(1, "Text."))
+
+    mark, whole = judgement.marks["accurate"], judgement.marks["overall"]
+    assert (mark.status, mark.value, mark.share) == ("hung", None, None)
+    assert "1 of the 2 votes that a quorum needs" in mark.reason
+    assert (whole.status, whole.value) == ("hung", None)
+    assert "b abstains unparsable" in judgement.text
+    assert "c abstains refused" in judgement.text
+    assert {told["juror"] for told in judgement.document["abstentions"]} == {"b", "c"}
+
+
+def test_many_cases_at_once_share_one_court() -> None:
+    with agreeing("a", "b") as server:
+        sitting = convene(RUBRIC, jury_at(server.url, "a", "b", protocol="panel"), in_flight=4)
+
+        async def all_of_them() -> list[str]:
+            heard = await asyncio.gather(*(sitting.hear(case_of(n, f"Text {n}.")) for n in range(30)))
+            return [judgement.verdict.case for judgement in heard]
+
+        assert asyncio.run(all_of_them()) == [str(n) for n in range(30)]
+        assert len(server.calls) == 60
+        assert server.most_in_flight == 4
+
+
+def test_threads_running_loops_and_several_loops_may_ask() -> None:
+    with agreeing("a") as server:
+        sitting = convene(RUBRIC, jury_at(server.url, "a", protocol="panel"))
+
+        async def inside_a_loop(n: int) -> float:
+            first = sitting.hear_sync(case_of(f"sync-{n}", f"One {n}."))
+            second = await sitting.hear(case_of(f"async-{n}", f"Two {n}."))
+            return float(first.marks["accurate"].value or 0) + float(second.marks["accurate"].value or 0)
+
+        with ThreadPoolExecutor(8) as threads:
+            assert list(threads.map(lambda n: asyncio.run(inside_a_loop(n)), range(16))) == [8.0] * 16
+
+
+def test_the_same_case_is_heard_once_and_again_means_anew() -> None:
+    with agreeing("a") as server:
+        sitting = convene(RUBRIC, jury_at(server.url, "a", protocol="panel"))
+        case = case_of(1, "Text.")
+
+        first, second = sitting.hear_sync(case), sitting.hear_sync(case)
+        assert (first.fresh, second.fresh, len(server.calls)) == (True, False, 1)
+
+        third, fourth = sitting.hear_sync(case, again=1), sitting.hear_sync(case, again=1)
+        assert (third.fresh, fourth.fresh, len(server.calls)) == (True, False, 2)
+        assert third.verdict.case == "1#2"
+
+
+def test_what_failed_may_be_asked_again() -> None:
+    with agreeing("a") as server:
+        jury = jury_at(server.url, "a", protocol="panel")
+        sitting = convene(RUBRIC, jury, max_tokens=1)
+        sitting.hear_sync(case_of(1, "Text."))
+        for _ in range(2):
+            with pytest.raises(VenireError, match="max_tokens is reached"):
+                sitting.hear_sync(case_of(2, "Other."))
+
+        assert len(server.calls) == 1
+
+
+def test_a_record_is_taken_up_where_it_was_left(tmp_path: Path) -> None:
+    with agreeing("a", "b") as server:
+        jury = jury_at(server.url, "a", "b", protocol="panel")
+        price = {f"server/{name}": Price(prompt=1, completion=1) for name in "ab"}
+        first = convene(RUBRIC, jury, record=tmp_path / "run", prices=price)
+        paid = first.hear_sync(case_of(1, "Text."))
+        first.hear_sync(case_of(1, "Text."), again=1)
+        first.close()
+        before = len(server.calls)
+
+        second = convene(RUBRIC, jury, record=tmp_path / "run", prices=price)
+        found, anew = second.hear_sync(case_of(1, "Text.")), second.hear_sync(case_of(1, "Other text."))
+        second.hear_sync(case_of(1, "Text."), again=1)
+        second.close()
+
+        assert second is not first
+        assert paid.usd is not None and paid.usd > 0
+        assert (found.fresh, found.usd, found.marks) == (False, 0.0, paid.marks)
+        assert anew.fresh
+        assert len(server.calls) == before + 2
+    store = Store.read(tmp_path / "run")
+    assert store.case_ids() == ["1", "1#2"]
+    store.release()
+
+
+def test_the_same_question_is_the_same_sitting_and_another_is_not() -> None:
+    jury = jury_at("http://127.0.0.1:1/v1", "a", protocol="panel")
+
+    assert convene(RUBRIC, jury) is convene(RUBRIC, jury)
+    assert convene(RUBRIC, jury) is not convene(RUBRIC, jury, max_tokens=5)
+
+
+def test_a_source_that_a_sample_does_not_have_is_an_error_that_names_the_nearest() -> None:
+    assert field_of({"notes": "Fever."}, "notes") == "Fever."
+    assert field_of({"notes": "Fever."}, None) is None
+    with pytest.raises(VenireError, match=r"no field 'note'\n.*notes"):
+        field_of({"notes": "Fever."}, "note")
+
+
+def test_nothing_to_judge_is_an_error_that_names_the_sample() -> None:
+    with pytest.raises(VenireError, match=r"sample 7: output"):
+        case_of(7, None)
+
+
+PROGRAM = """
+import sys
+from threading import Barrier
+from concurrent.futures import ThreadPoolExecutor
+from mixed_rubric import RUBRIC, agreeing
+from server_juries import jury_at
+from venire.evals.plugins.sitting import case_of, convene
+
+with agreeing("a") as server, ThreadPoolExecutor(8) as threads:
+    jury = jury_at(server.url, "a", protocol="panel")
+    all_there = Barrier(8)
+
+    def headline(number):
+        all_there.wait()
+        options = {"record": sys.argv[1]} if number % 2 else {}
+        return convene(RUBRIC, jury, **options).hear_sync(case_of(number, f"Text {number}.")).headline
+
+    print(*threads.map(headline, range(8)), sep="\\n")
+"""
+
+
+def test_a_program_whose_threads_all_ask_at_once_ends_quietly_with_sittings_open(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", "-c", PROGRAM, str(tmp_path / "run")],
+        env=os.environ | {"PYTHONPATH": str(SUPPORT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count("accurate 4, risk 2, tone plain") == 8
+    assert ended.stderr == ""
+
+
+def test_a_call_that_is_under_way_is_kept_when_the_asker_gives_up(tmp_path: Path) -> None:
+    with agreeing("a") as server:
+        sitting = convene(RUBRIC, jury_at(server.url, "a", protocol="panel"), record=tmp_path / "run")
+
+        async def impatient() -> None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(sitting.hear(case_of(1, "Text.")), 0.001)
+
+        asyncio.run(impatient())
+        again = sitting.hear_sync(case_of(1, "Text."))
+        sitting.close()
+
+    assert again.marks["accurate"].value == 4
+    assert len(server.calls) == 1
+
+
+def test_no_metadata_reaches_a_juror() -> None:
+    seen: list[Call] = []
+
+    def answer(call: Call) -> object:
+        seen.append(call)
+        return jury_of({"a": SCORES})(call)
+
+    with ProviderServer(answer) as server:  # type: ignore[arg-type]
+        case = case_of(1, "Text.", metadata={"label": "canary"}, system="canary", reference="canary")
+        convene(RUBRIC, jury_at(server.url, "a", protocol="panel")).hear_sync(case)
+
+    assert seen and not any("canary" in call.prompt for call in seen)

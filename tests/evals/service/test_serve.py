@@ -1,0 +1,314 @@
+"""`venire serve` from outside: who may ask, what is refused, what a killed server keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from command_line import venire
+from openai_server import Answer, ProviderServer, Refusal, jury_of
+from run_files import write
+
+TOKEN = "a-token-of-ours"
+CASE = {"id": "one", "output": "Summary.", "source": "Note: fever."}
+
+
+class Served:
+    """A server in a process of its own."""
+
+    def __init__(self, folder: Path, *options: object) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "venire.cli",
+            "serve",
+            "--rubric",
+            "rubric.yaml",
+            "--jury",
+            "jury.yaml",
+        ]
+        self.process = subprocess.Popen(
+            [*command, "-o", "out", "--port", "0", *map(str, options)],
+            cwd=folder,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "VENIRE_TOKEN": TOKEN},
+        )
+        assert self.process.stderr is not None
+        self.told = self.process.stderr.readline()
+        assert "serving at" in self.told, self.told + self.process.stderr.read()
+        self.url = self.told.split()[2].rstrip(",")
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
+        self.process.send_signal(how)
+        _, said = self.process.communicate(timeout=60)
+        return said
+
+
+@contextlib.contextmanager
+def served(
+    folder: Path, answer: Answer, *options: object, latency: float = 0.0, **jury: Any
+) -> Iterator[Any]:
+    with ProviderServer(answer, latency=latency) as provider:
+        write(folder, provider.url, **{"protocol": "panel", "count": "median", **jury})
+        server = Served(folder, *options)
+        try:
+            yield server, provider
+        finally:
+            if server.process.poll() is None:
+                server.stop()
+
+
+async def ask(
+    server: Served,
+    *bodies: Any,
+    path: str = "/v1/deliberations",
+    token: str | None = TOKEN,
+    method: str = "POST",
+    headers: dict[str, str] | None = None,
+) -> list[tuple[int, Any]]:
+    """Send every body at the same time; each answer's status and JSON."""
+    sent = {"Authorization": f"Bearer {token}"} if token else {}
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connector, headers={**sent, **(headers or {})}) as session:
+
+        async def one(body: Any) -> tuple[int, Any]:
+            data = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+            more = {"Content-Type": "application/json"} if data is not None and not headers else {}
+            async with session.request(method, server.url + path, data=data, headers=more) as answer:
+                return answer.status, await answer.json()
+
+        return await asyncio.gather(*(one(body) for body in bodies))
+
+
+def asked(server: Served, *bodies: Any, **how: Any) -> list[tuple[int, Any]]:
+    return asyncio.run(ask(server, *bodies, **how))
+
+
+def wait_for(seen: Callable[[], object]) -> None:
+    while not seen():
+        time.sleep(0.01)
+
+
+SCORES = {"a": 3, "b": 3, "c": 2}
+
+
+def test_a_case_is_scored_once_and_fetched_as_often_as_one_likes(tmp_path: Path) -> None:
+    with served(tmp_path, jury_of(SCORES)) as (server, provider):
+        ((status, found),) = asked(server, CASE)
+        assert (status, found["verdict"]["accurate"]["value"]) == (200, 3)
+        calls = len(provider.calls)
+
+        again = asked(server, CASE)
+        fetched = asked(server, None, method="GET", path="/v1/deliberations/one")
+        listed = asked(server, None, method="GET", path="/v1/deliberations")
+        assert again[0][1]["verdict"] == fetched[0][1]["verdict"] == found["verdict"]
+        assert listed == [(200, {"cases": ["one"], "total": 1})]
+        assert len(provider.calls) == calls
+
+        said = server.stop()
+    assert "Traceback" not in said
+    shown = json.loads(venire("show", "out", "one", "--json", cwd=tmp_path).stdout)
+    assert shown["cases"][0]["verdict"] == found["verdict"]
+
+
+def test_hung_is_a_status_and_never_a_number(tmp_path: Path) -> None:
+    refusing = jury_of({"a": Refusal(), "b": Refusal(), "c": 2})
+    with served(tmp_path, refusing, quorum=2) as (server, _):
+        ((status, found),) = asked(server, CASE)
+
+    assert status == 200
+    assert found["verdict"]["accurate"]["status"] == "hung"
+    assert found["verdict"]["accurate"]["value"] is None
+    assert {gone["juror"] for gone in found["abstentions"]} == {"a", "b"}
+
+
+def test_without_its_token_nothing_is_served_but_the_description(tmp_path: Path) -> None:
+    with served(tmp_path, jury_of(SCORES)) as (server, provider):
+        for token in (None, "", "another", TOKEN + "x", "\xe9"):
+            for method, path in (("POST", "/v1/deliberations"), ("GET", "/v1/status"), ("GET", "/nowhere")):
+                ((status, told),) = asked(server, CASE, token=token, method=method, path=path)
+                assert (status, set(told)) == (401, {"problem", "remedy"})
+        ((status, _),) = asked(server, None, token=None, method="GET", path="/openapi.json")
+        assert status == 200
+        assert not provider.calls
+        assert TOKEN not in server.told + server.stop()
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"\xff\xfe", 400),
+        (b'{"output": "\\ud800"}', 400),
+        (b"[" * 100_000, 400),
+        ([], 422),
+        ({}, 422),
+        ({"output": ""}, 422),
+        ({"output": " \n"}, 422),
+        ({"output": 3}, 422),
+        ({"output": "x", "label": "kept from jurors"}, 422),
+        ({"output": "x", "id": "../../etc"}, 422),
+        ({"output": "x" * 300_000}, 413),
+    ],
+)
+def test_what_is_no_case_is_refused_in_words(body: Any, status: int, small: Any) -> None:
+    server, provider = small
+    ((found, told),) = asked(server, body)
+
+    assert found == status
+    assert told["problem"] and told["remedy"]
+    assert not provider.calls
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("small")
+    with served(folder, jury_of(SCORES), "--max-body", 200_000) as pair:
+        yield pair
+
+
+def test_a_body_that_does_not_say_that_it_is_json_is_refused(small: Any) -> None:
+    ((status, told),) = asked(small[0], b'{"output": "x"}', headers={"Content-Type": "text/plain"})
+
+    assert status == 415
+    assert "application/json" in told["remedy"]
+
+
+def test_five_hundred_requests_at_once_are_all_answered_within_the_limits(tmp_path: Path) -> None:
+    cases = [{"output": f"Summary {number}.", "source": "Note: fever."} for number in range(500)]
+    with served(tmp_path, jury_of(SCORES), "--in-flight", 16) as (server, provider):
+        answers = asked(server, *cases)
+        ((_, state),) = asked(server, None, method="GET", path="/v1/status")
+
+    assert [status for status, _ in answers] == [200] * 500
+    assert len({found["case"] for _, found in answers}) == 500
+    assert provider.most_in_flight <= 16
+    assert (state["hearing"], state["waiting"], state["heard"]) == (0, 0, 500)
+
+
+def test_more_than_may_wait_are_told_to_come_back_and_nothing_is_spent_on_them(tmp_path: Path) -> None:
+    cases = [{"output": f"Summary {number}."} for number in range(20)]
+    limits = ("--at-once", 1, "--most-waiting", 2)
+    with served(tmp_path, jury_of(SCORES), *limits, latency=0.5) as (server, provider):
+        answers = asked(server, *cases)
+
+    statuses = [status for status, _ in answers]
+    assert (statuses.count(200), statuses.count(503)) == (3, 17)
+    assert len(provider.calls) == 9
+
+
+def test_the_same_case_sent_twice_at_once_is_heard_once(tmp_path: Path) -> None:
+    with served(tmp_path, jury_of(SCORES), latency=0.2) as (server, provider):
+        answers = asked(server, CASE, CASE, CASE)
+
+    assert [status for status, _ in answers] == [200] * 3
+    assert len(provider.calls) == 3
+
+
+def test_a_killed_server_loses_no_call_that_was_paid_for(tmp_path: Path) -> None:
+    cases = [{"id": f"case-{number}", "output": f"Summary {number}."} for number in range(12)]
+
+    with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2}), latency=0.05) as provider:
+        write(tmp_path, provider.url, protocol="orchestrated")
+        server = Served(tmp_path, "--in-flight", 4)
+
+        async def broken_off() -> None:
+            sending = asyncio.create_task(ask(server, *cases))
+            await asyncio.to_thread(wait_for, lambda: len(provider.calls) >= 30)
+            server.process.kill()
+            with contextlib.suppress(aiohttp.ClientError):
+                await sending
+
+        asyncio.run(broken_off())
+        server.process.communicate()
+        sent = [json.dumps(call.body, sort_keys=True) for call in provider.calls]
+        server = Served(tmp_path, "--in-flight", 4)
+        answers = asked(server, *cases)
+        server.stop()
+        later = [json.dumps(call.body, sort_keys=True) for call in provider.calls][len(sent) :]
+
+    assert [status for status, _ in answers] == [200] * 12
+    # What was on its way when the server died was not answered to it, and may be sent again: four calls at most.
+    assert len(set(sent) & set(later)) <= 4
+    assert len(sent) + len(later) <= sum(found["calls"] for _, found in answers) + 4
+
+
+def test_a_server_told_to_stop_finishes_what_it_accepted(tmp_path: Path) -> None:
+    with ProviderServer(jury_of(SCORES), latency=0.5) as provider:
+        write(tmp_path, provider.url, protocol="panel", count="median")
+        server = Served(tmp_path)
+
+        async def told_to_stop() -> list[tuple[int, Any]]:
+            sending = asyncio.create_task(ask(server, CASE))
+            await asyncio.to_thread(wait_for, lambda: provider.calls)
+            server.process.send_signal(signal.SIGTERM)
+            return await sending
+
+        ((status, found),) = asyncio.run(told_to_stop())
+        server.process.communicate(timeout=30)
+        assert server.process.returncode == 0
+    assert (status, found["verdict"]["accurate"]["status"]) == (200, "reached")
+
+
+def test_a_redacted_record_holds_no_words_and_a_budget_stops_the_service_in_words(tmp_path: Path) -> None:
+    canary = "WORDS-OF-A-PATIENT"
+    limits = ("--redact", "--max-tokens", 1)
+    with served(tmp_path, jury_of(SCORES), *limits) as (server, provider):
+        ((first, _),) = asked(server, {"output": canary})
+        ((later, told),) = asked(server, {"output": f"{canary} again"})
+        server.stop()
+
+    assert (first, later) == (200, 503)
+    assert "max_tokens" in told["problem"]
+    assert canary in provider.calls[0].prompt
+    assert not [path for path in (tmp_path / "out").rglob("*") if canary.encode() in path.read_bytes()]
+
+
+def test_other_machines_are_not_served_without_a_token_of_ones_own(tmp_path: Path) -> None:
+    write(tmp_path, "http://127.0.0.1:9")
+    command = ["serve", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "out", "--host", "0.0.0.0"]
+    ended = venire(*command, "--token-env", "NOT_SET", cwd=tmp_path)
+
+    assert ended.returncode == 2
+    assert "NOT_SET" in ended.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_description_is_valid_openapi(small: Any) -> None:
+    validator = pytest.importorskip("openapi_spec_validator", reason="a test oracle")
+    ((_, document),) = asked(small[0], None, method="GET", path="/openapi.json")
+
+    validator.validate(document)
+
+
+def test_fuzzed_requests_get_the_answers_that_were_described(tmp_path: Path) -> None:
+    """schemathesis: valid and invalid requests by the thousand, all of its checks, no status of 500 or more."""
+    tool = Path(sys.executable).with_name("st")
+    if not tool.exists():
+        pytest.skip("schemathesis is not installed beside this Python")
+    with served(tmp_path, jury_of(SCORES)) as (server, _):
+        command = [tool, "run", f"{server.url}/openapi.json", "-H", f"Authorization: Bearer {TOKEN}"]
+        ended = subprocess.run(
+            [*map(str, command), "--max-examples", "40", "--seed", "1", "--no-color"],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
+        said = server.stop()
+
+    assert ended.returncode == 0, ended.stdout[-6000:]
+    assert "Traceback" not in said

@@ -1,0 +1,259 @@
+"""Plans: which arms, exactly how many calls, what they cost, and everything that is wrong at once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from command_line import venire
+from rich.console import Console
+from study_files import CASES, LABELS, server_models, study_file
+
+from venire import VenireError, load_cases
+from venire.evals.pages.study_entry import made_plan
+from venire.evals.studies.case_split import parts_of
+from venire.evals.studies.errors import StudyCannotRun
+from venire.evals.studies.plan import Plan, plan_study
+from venire.evals.studies.schema import Split
+from venire.evals.studies.study import load_study
+from venire.rubrics.case import Case
+
+NOWHERE = "http://127.0.0.1:9/v1"
+GROUPS = {"stances": ["high-scoring", "low-scoring", "middle-scoring"], "pair": ["high-scoring", "skeptic"]}
+
+
+def planned(folder: Path, **keys: object) -> Plan:
+    return plan_study(study_file(folder, **keys))
+
+
+def grid(**keys: object) -> dict[str, object]:
+    return {"personas": GROUPS, "models": server_models(NOWHERE, "a", "b"), **keys}
+
+
+def test_a_grid_is_every_combination_and_every_seat_alone(tmp_path: Path) -> None:
+    plan = planned(tmp_path, grid=grid(count=["mean", "median"]))
+
+    names = [arm.name for arm in plan.arms]
+    assert names[:4] == ["stances-a-mean", "stances-a-median", "stances-b-mean", "stances-b-median"]
+    assert len(names) == 2 * 2 * 2 + 4 * 2
+    assert names[-1] == "single-skeptic-b"
+
+
+def test_what_arms_have_in_common_is_counted_once(tmp_path: Path) -> None:
+    plan = planned(tmp_path, grid=grid(count=["mean", "median"]))
+
+    # Four personas on two models and 24 cases, whoever sits with whom and however votes are counted.
+    assert plan.total.calls == plan.total.most_calls == 4 * 2 * 24
+    assert plan.tolls["stances-a-mean"].calls == 3 * 24
+    assert plan.alone == 24 * (2 * 2 * (3 + 2) + 4 * 2)
+
+
+def test_seats_that_are_alike_answer_for_themselves(tmp_path: Path) -> None:
+    thrice = {"personas": {"thrice": ["none", "none", "none"]}, "models": server_models(NOWHERE, "a")}
+
+    assert planned(tmp_path, grid=thrice).total.calls == 3 * 24
+
+
+def test_lenses_without_an_opinion_make_no_call_and_read_no_tokens(tmp_path: Path) -> None:
+    plan = planned(tmp_path, arms=["lens-jury", "lens-single"])
+
+    assert 0 < plan.total.calls < 11 * 24
+    assert plan.total.tokens == 0
+    assert plan.total.usd == 0
+    assert plan.unit == "calls"
+
+
+def test_a_deliberation_has_a_least_and_a_most(tmp_path: Path) -> None:
+    plan = planned(tmp_path, grid=grid(protocol="delphi", limits={"max_rounds": [2, 3]}, singles=False))
+    short, long = plan.tolls["stances-a-r2"], plan.tolls["stances-a-r3"]
+
+    assert (short.calls, short.most_calls) == (3 * 24, 2 * 3 * 24)
+    assert (long.calls, long.most_calls) == (3 * 24, 3 * 3 * 24)
+    assert plan.total.calls == 4 * 2 * 24
+    assert plan.total.most_calls == plan.total.calls + 24 * 2 * ((3 + 6) + (2 + 4))
+
+
+def test_limits_that_cannot_matter_make_no_further_arms(tmp_path: Path) -> None:
+    plan = planned(
+        tmp_path, grid=grid(protocol=["panel", "delphi"], limits={"max_rounds": [2, 3]}, singles=False)
+    )
+
+    assert sum(arm.jury.protocol == "panel" for arm in plan.arms) == 4
+    assert sum(arm.jury.protocol == "delphi" for arm in plan.arms) == 8
+
+
+def test_models_may_be_dealt_to_the_seats_in_turn(tmp_path: Path) -> None:
+    models = server_models(NOWHERE, "a", "b")
+    plan = planned(
+        tmp_path, grid={"personas": GROUPS, "models": {**models, "both": [models["a"], models["b"]]}}
+    )
+    (mixed,) = [arm.jury for arm in plan.arms if arm.name == "stances-both"]
+
+    assert [seat.model for seat in mixed.seats] == ["server/a", "server/b", "server/a"]
+    # Every seat of the mixed jury sits in another as well: it adds no call.
+    assert plan.total.calls == 4 * 2 * 24
+
+
+def test_prices_come_from_a_file_and_what_nobody_knows_is_unknown(tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("server/a: {prompt: 1.0, completion: 4.0}\n")
+    some = planned(tmp_path, grid=grid(), prices="prices.yaml")
+
+    assert some.unpriced == ("server/b",)
+    assert some.total.usd is None
+    assert some.unit == "tokens"
+    cheap = some.tolls["stances-a"].usd
+    assert cheap is not None and 0.1 < cheap < 1.0
+
+
+def test_models_that_litellm_lists_have_their_price_and_others_lead_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    plan = planned(tmp_path, arms=[{"jury": "single", "model": "openai/gpt-4o-mini"}])
+
+    assert plan.unit == "usd"
+    assert plan.total.usd is not None
+    # 0.15 and 0.60 dollars a million, on 24 prompts of some two thousand tokens.
+    assert 0.15e-6 * 24 * 1000 < plan.total.usd < 0.60e-6 * 24 * 5000
+    assert plan.notes == ("openai/gpt-4o-mini: OPENAI_API_KEY is not set, and will be needed",)
+    with pytest.raises(VenireError, match="'opnai/gpt-4o' is of no provider"):
+        planned(tmp_path, arms=[{"jury": "single", "model": "opnai/gpt-4o"}])
+
+
+def test_everything_that_is_wrong_is_listed_at_once(tmp_path: Path) -> None:
+    (tmp_path / "half.csv").write_text("\n".join(LABELS.read_text().splitlines()[:40]) + "\n")
+    tiny = {
+        "name": "tiny",
+        "protocol": "debate",
+        "seats": [{"name": "a", "model": "scripted"}],
+        "orchestrator": {"model": "scripted"},
+    }
+    path = study_file(
+        tmp_path,
+        ratings="half.csv",
+        attributes=["accurate", "thorogh"],
+        arms=["stancess", {"jury": "single", "protocol": "panle"}, {"jury": "nowhere.yaml"}, {"jury": tiny}],
+        grid={
+            "personas": {
+                "one": ["high-scoring", "low-scorin"],
+                "two": ["skeptic"],
+                "three": ["skeptic", "none"],
+            },
+            "models": {"lens": "lens/nolens", "free": "scripted"},
+            "protocol": ["panel", "panle"],
+            "count": ["mean", "medain"],
+            "quorum": [1, 2],
+        },
+        split={"test": ["demo-01", "demo-99"]},
+        budget={"max_calls": 10},
+    )
+    with pytest.raises(StudyCannotRun) as caught:
+        plan_study(path)
+
+    told = [wrong.problem for wrong in caught.value.wrongs]
+    for words in (
+        "no persona named 'low-scorin'",
+        "no protocol named 'panle'",
+        "no counting rule named 'medain'",
+        "no jury named 'stancess'",
+        "nowhere.yaml: no such file",
+        "the arm 'two-free-q2' cannot be built: quorum: 2 with 1 to vote can never be met",
+        "arm tiny: the jury 'tiny' has one seat, and a debate two sides",
+        "no lens named 'nolens'",
+        "no case 'demo-99' among the cases",
+        "does not ask 'thorogh'",
+        "nobody rated 16 of the 24 cases",
+        "max_calls is 10, and the plan takes",
+    ):
+        assert any(words in problem for problem in told), words
+    assert all(wrong.remedy for wrong in caught.value.wrongs)
+
+
+def test_the_command_lists_them_and_spends_nothing(tmp_path: Path) -> None:
+    path = study_file(tmp_path, arms=["stancess", "lens-jury"], split={"test": ["demo-99"]})
+    ended = venire("study", path, cwd=tmp_path)
+
+    assert ended.returncode == 2
+    assert "2 things are wrong, and nothing was spent" in ended.stderr
+    assert ended.stderr.count(" -> ") == 3
+    assert [file.name for file in tmp_path.iterdir()] == ["study.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem", "remedy"),
+    [
+        ("name: x\ncasse: c.jsonl\nrubric: r\nratings: r.csv\narms: [single]\n", 2, "unknown key 'casse'", "cases"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\ngrid:\n  persona: {a: [none]}\n", 6, "unknown key 'persona' in grid", "personas"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\ngrid:\n  personas: {a: [none]}\n  models:\n    m: {modle: x}\n", 8, "unknown key 'modle'", "model"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\n", 1, "there is no arm in it", "grid"),
+        ("name: x\ncases: c\nrubric: r\narms: [single]\n", 1, "ratings: missing", "ratings"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nbudget: {max_usd: 0}\n", 6, "max_usd", "max_usd"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nsplit: {test: 2.0}\n", 6, "no share", "below 1"),
+        ("name: x\njudgements: j.csv\nrubric: r\nratings: r\narms: [single]\n", 1, "nobody to ask", "remove arms"),
+    ],
+)  # fmt: skip
+def test_a_wrong_study_file_names_line_problem_and_remedy(
+    tmp_path: Path, text: str, line: int, problem: str, remedy: str
+) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(text)
+    with pytest.raises(VenireError) as caught:
+        plan_study(path)
+
+    first = getattr(caught.value, "wrongs", [caught.value])[0]
+    assert first.problem.startswith(f"{path}:{line}: ")
+    assert problem in first.problem
+    assert remedy in first.remedy
+
+
+def test_a_limit_in_dollars_needs_every_price(tmp_path: Path) -> None:
+    with pytest.raises(VenireError, match="the price of server/a, server/b is not known"):
+        planned(tmp_path, grid=grid(), budget={"max_usd": 1.0})
+
+
+def test_a_budget_that_may_not_do_is_a_note_and_no_error(tmp_path: Path) -> None:
+    plan = planned(tmp_path, grid=grid(protocol="delphi"), budget={"max_calls": 200})
+
+    assert plan.notes == ("max_calls may end the study before it is done: it can be continued with more",)
+
+
+def test_groups_are_never_parted_by_chance() -> None:
+    cases = [Case(id=f"c{n}", output="x", group=f"g{n // 3}") for n in range(30)]
+    for seed in range(20):
+        parts = parts_of(cases, Split(test=0.4), seed=seed)
+        test = {case.group for case in cases if case.id in parts.test}
+        assert not test & {case.group for case in cases if case.id in parts.selection}
+        assert len(parts.test) == 12
+    assert parts_of(cases, Split(test=0.4), seed=1) == parts_of(cases, Split(test=0.4), seed=1)
+    assert parts_of(cases, Split(test=0.4), seed=1) != parts_of(cases, Split(test=0.4), seed=2)
+    assert parts_of(cases, Split(groups=("g1",)), seed=0).test == ("c3", "c4", "c5")
+    with pytest.raises(VenireError, match="'g1' are on both sides"):
+        parts_of(cases, Split(test=("c3",)), seed=0)
+    with pytest.raises(VenireError, match="3 cases"):
+        parts_of(cases[:9], Split(test=0.4), seed=0)
+
+
+def test_a_study_does_not_run_in_a_database(tmp_path: Path) -> None:
+    with pytest.raises(VenireError, match="a study keeps files beside its record"):
+        made_plan(study_file(tmp_path, arms=["lens-single"])).run("postgresql://x/y", Console())
+
+
+def test_the_selection_and_the_test_cases_are_all_cases(tmp_path: Path) -> None:
+    plan = planned(tmp_path, arms=["lens-jury", "lens-single"])
+
+    assert sorted((*plan.parts.selection, *plan.parts.test)) == [case.id for case in load_cases(CASES)]
+
+
+def test_the_file_in_the_document_can_be_read(tmp_path: Path) -> None:
+    text = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
+    whole, search, judgements = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    path = tmp_path / "study.yaml"
+    path.write_text(whole + search)
+    study, _ = load_study(path)
+    path.write_text(f"name: x\nrubric: r\nratings: r.csv\n{judgements}")
+    recorded, _ = load_study(path)
+
+    assert study.search is not None and study.search.trials == 40
+    assert recorded.judgements is not None and str(recorded.judgements.file) == "judgements.csv"

@@ -1,0 +1,189 @@
+"""Searches: every trial kept, weak ones given up early, nothing chosen on a test case, and continued for nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from openai_server import Call, ProviderServer, filled
+from rich.console import Console
+from study_files import CASES, TRUTH, server_models, steady, study_file
+
+from venire import Store, load_cases
+from venire.evals.pages.study_entry import made_plan, made_report
+from venire.evals.studies.pruning import Score, beaten_by, front
+from venire.evals.studies.study_record import kept_trials
+from venire.evals.studies.study_run import Ran
+from venire.rubrics.errors import MissingExtra
+
+WORDS = {case.output[:80]: case.id for case in load_cases(CASES)}
+
+
+def knowing(call: Call) -> dict[str, Any]:
+    """`good` knows the labels, with one score in five wrong; every other model guesses."""
+    guess = steady(call)
+    if call.model != "good":
+        return guess
+    assert call.schema is not None
+    case = next(name for words, name in WORDS.items() if words in call.prompt)
+    wrong = int(case[-2:]) % 5
+    return filled(
+        call.schema,
+        lambda name: guess[name]["score"] if len(name) % 5 == wrong else TRUTH[case, name],
+        moved_by="it",
+    )
+
+
+def searched(folder: Path, server: ProviderServer, **keys: Any) -> Ran:
+    path = study_file(
+        folder,
+        grid={
+            "personas": {"some": ["high-scoring", "skeptic", "none"]},
+            "models": server_models(server.url, "good", "bad"),
+        },
+        search={"trials": 8, "max_seats": 3, "first": 0.5},
+        **keys,
+    )
+    return made_plan(path).run(None, Console(quiet=True), quiet=True, in_flight=32, rpm=None, tpm=None)
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """A search that nobody disturbed: its run, and how many questions it asked."""
+    folder = tmp_path_factory.mktemp("calm")
+    with ProviderServer(knowing) as server:
+        ended = searched(folder, server)
+        assert ended.limit is None
+        return ended.folder, len(server.calls)
+
+
+def test_every_trial_is_kept_with_what_became_of_it(calm: tuple[Path, int]) -> None:
+    trials = list(kept_trials(calm[0]))
+
+    assert [trial["number"] for trial in trials] == list(range(8))
+    assert {trial["state"] for trial in trials} <= {"complete", "pruned", "repeated"}
+    for trial in trials:
+        if trial["state"] == "complete":
+            assert trial["cases"] == 12
+            assert set(trial["values"]) == {"agreement", "cost"}
+
+
+def test_weak_juries_are_given_up_early_by_one_that_costs_no_more(calm: tuple[Path, int]) -> None:
+    pruned = [trial for trial in kept_trials(calm[0]) if trial["state"] == "pruned"]
+
+    assert pruned
+    for trial in pruned:
+        assert trial["cases"] == 6
+        assert "@bad" in trial["seats"]
+        assert "agrees better on these 6 cases" in trial["note"]
+
+
+def test_only_what_was_chosen_ever_hears_a_test_case(calm: tuple[Path, int]) -> None:
+    kept = json.loads((calm[0] / "study.json").read_text())
+    test = set(kept["test"])
+    store = Store.read(calm[0])
+    tested = {arm.name for arm in store.arms() if any(each.case in test for each in store.transcripts(arm))}
+    every = {arm.name for arm in store.arms()}
+    best = max(
+        (trial for trial in kept_trials(calm[0]) if trial["state"] == "complete"),
+        key=lambda trial: trial["values"]["agreement"],
+    )
+    store.release()
+
+    assert tested < every
+    assert best["arm"] in tested
+    assert any(name.startswith("single-") and name.endswith("-good") for name in tested)
+    assert not any(trial["arm"] in tested for trial in kept_trials(calm[0]) if trial["state"] == "pruned")
+
+
+def test_a_search_that_the_budget_stopped_goes_on_to_the_same_end(
+    tmp_path: Path, calm: tuple[Path, int]
+) -> None:
+    with ProviderServer(knowing) as server:
+        stopped = searched(tmp_path, server, budget={"max_calls": 80})
+        assert stopped.limit == "max_calls"
+        assert 80 <= len(server.calls) < calm[1]
+        finished = searched(tmp_path, server)
+        asked = len(server.calls)
+
+    assert finished.limit is None
+    # Nothing was sent twice: the two sittings together asked what one alone asks.
+    assert asked == calm[1]
+    # The addresses differ, and with them nothing that was drawn or scored.
+    assert [_plain(trial) for trial in kept_trials(finished.folder)] == [
+        _plain(trial) for trial in kept_trials(calm[0])
+    ]
+
+
+def _plain(trial: dict[str, Any]) -> dict[str, Any]:
+    return {key: trial[key] for key in ("arm", "params", "state", "seats", "cases", "values")}
+
+
+def score(agreement: np.ndarray, cost: float = 1.0, latency: float = 1.0) -> Score:
+    return Score(float(agreement.mean()), cost, latency, {f"c{n}": float(v) for n, v in enumerate(agreement)})
+
+
+def test_an_arm_is_given_up_only_for_one_that_is_no_dearer_and_surely_better() -> None:
+    rng = np.random.default_rng(0)
+    weak = rng.uniform(0.2, 0.4, 10)
+    strong = score(weak + rng.uniform(0.2, 0.3, 10))
+
+    assert beaten_by(score(weak), {"strong": strong}, ["agreement", "cost"]) == "strong"
+    assert beaten_by(score(weak, cost=0.5), {"strong": strong}, ["agreement", "cost"]) is None
+    assert beaten_by(score(weak, latency=0.5), {"strong": strong}, ["agreement", "cost"]) == "strong"
+    assert beaten_by(score(weak, latency=0.5), {"strong": strong}, ["agreement", "cost", "latency"]) is None
+    assert beaten_by(score(weak[:2]), {"strong": strong}, ["agreement"]) is None
+
+
+def test_equal_arms_are_rarely_given_up_however_many_they_are_held_against() -> None:
+    rng = np.random.default_rng(1)
+    given_up = sum(
+        beaten_by(
+            score(rng.normal(size=8)), {f"a{n}": score(rng.normal(size=8)) for n in range(10)}, ["agreement"]
+        )
+        is not None
+        for _ in range(200)
+    )
+
+    assert given_up / 200 < 0.08
+
+
+def test_the_front_holds_what_nothing_beats() -> None:
+    found = {
+        "cheap": score(np.array([0.5]), cost=1),
+        "good": score(np.array([0.9]), cost=3),
+        "dear": score(np.array([0.8]), cost=4),
+        "unpriced": score(np.array([1.0]), cost=float("nan")),
+    }
+
+    assert front(found, ["agreement", "cost"]) == ["good", "cheap"]
+    assert front(found, ["agreement"])[0] == "unpriced"
+
+
+def test_the_report_of_a_search_holds_what_was_chosen_and_every_trial(calm: tuple[Path, int]) -> None:
+    found = made_report(calm[0], None, resamples=100).json()
+    page = (calm[0] / "report/report.html").read_text()
+
+    assert len(found["trials"]) == 8
+    assert "good" in found["recommended"] or "good" in found["advice"][0]
+    assert {row["kind"] for row in found["arms"]} == {"jury", "single judge"}
+    assert all(
+        f"trial-{number:03d}" in page for number in range(8) if found["trials"][number]["state"] != "repeated"
+    )
+    assert found["paid"]["calls"] == calm[1]
+
+
+def test_a_search_without_optuna_is_refused_at_the_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("venire.evals.studies.plan.find_spec", lambda name: None)
+    path = study_file(
+        tmp_path, grid={"personas": {"a": ["none"]}, "models": {"m": "scripted"}}, search={"trials": 2}
+    )
+    with pytest.raises(MissingExtra) as caught:
+        made_plan(path)
+
+    assert caught.value.remedy == "pip install 'venire[search]'"

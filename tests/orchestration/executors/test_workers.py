@@ -1,0 +1,269 @@
+"""Workers and the clerk, joined without a cluster: one record, one set of limits, one budget for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from openai_server import Call, Fault, ProviderServer, filled, jury_of
+from server_juries import jury_at
+
+from venire import Case, Jury, Rubric
+from venire.agents.budget import Budget
+from venire.agents.gateway import Unrecorded
+from venire.agents.model import Reply, Request
+from venire.agents.providers import Providers
+from venire.orchestration.bench import Court
+from venire.orchestration.deliberate import ready
+from venire.orchestration.executors import coordinator as clerks
+from venire.orchestration.executors.coordinator import Clerk
+from venire.orchestration.executors.messages import Broken, Spent, Wrong
+from venire.orchestration.executors.ray_cluster import Cluster, connected
+from venire.orchestration.executors.worker import Terms, Worker, made_with, refuse_other
+from venire.orchestration.executors.worker_handler import Desk
+from venire.orchestration.transcript import Transcript
+from venire.rubrics.errors import MissingExtra, VenireError
+
+
+class Memory(Unrecorded):
+    """A record that lasts as long as the test."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, Reply] = {}
+
+    async def get(self, key: str) -> Reply | None:
+        return self.replies.get(key)
+
+    async def put(self, key: str, request: Request, reply: Reply) -> None:
+        await asyncio.sleep(0.01)
+        self.replies[key] = reply
+
+
+class Bureau:
+    """A clerk with workers whose letters are carried by hand."""
+
+    def __init__(
+        self, rubric: Rubric, jury: Jury, *, in_flight: int = 8, budget: Budget | None = None
+    ) -> None:
+        self.record = Memory()
+        self.court = Court(
+            calls=self.record, budget=budget, providers=Providers(in_flight, say=lambda line: None)
+        )
+        ready(jury, self.court)
+        self.clerk = Clerk(self.court)
+        self._terms = Terms(rubric, (jury,), frozenset(), 0, {}, in_flight, ".", listening=False)
+        self._carriers: list[asyncio.Task[None]] = []
+        self.workers: list[Worker] = []
+
+    async def hire(self) -> tuple[Worker, Desk]:
+        worker = Worker()
+        assert await worker.begin(self._terms, len(self.workers)) is None
+        desk = Desk(self.clerk, lambda answers: asyncio.ensure_future(worker.deliver(answers)) and None)
+
+        async def carry() -> None:
+            while True:
+                desk.take(await worker.collect())
+
+        self._carriers.append(asyncio.create_task(carry()))
+        self.workers.append(worker)
+        return worker, desk
+
+    async def close(self) -> None:
+        for carrier in self._carriers:
+            carrier.cancel()
+        for worker in self.workers:
+            await worker._court.close()
+        await self.court.close()
+
+
+def held(bureau: Bureau, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def whole() -> None:
+        try:
+            await main()
+        finally:
+            await bureau.close()
+
+    asyncio.run(whole())
+
+
+def other(case: Case) -> Case:
+    return case.model_copy(update={"id": "c2", "output": "Other words."})
+
+
+def values(found: Transcript | Spent | Wrong | Broken) -> list[object]:
+    assert isinstance(found, Transcript), found
+    return [vote.value for entry in found.ballots for vote in entry.ballot.votes]
+
+
+def test_the_same_question_of_two_workers_at_once_is_sent_once(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": 4, "b": 2}), latency=0.2) as server:
+        bureau = Bureau(rubric, jury_at(server.url, "a", "b", protocol="panel"))
+
+        async def main() -> None:
+            (one, _), (two, _) = await bureau.hire(), await bureau.hire()
+            found = await asyncio.gather(one.hear(case, 0, False), two.hear(case, 0, False))
+            assert [values(each) for each in found] == [[4, 4, 2, 2]] * 2
+
+        held(bureau, main)
+    assert len(server.calls) == 2
+
+
+def test_a_question_that_fails_for_one_worker_is_free_for_another(rubric: Rubric, case: Case) -> None:
+    answers = {"a": [Fault(status=401), 3]}
+    with ProviderServer(jury_of(answers), latency=0.2) as server:
+        bureau = Bureau(rubric, jury_at(server.url, "a", protocol="panel"))
+
+        async def main() -> None:
+            (one, _), (two, _) = await bureau.hire(), await bureau.hire()
+            found = await asyncio.gather(one.hear(case, 0, False), two.hear(case, 0, False))
+            assert sorted(map(values, found)) == [[], [3, 3]]
+
+        held(bureau, main)
+    assert len(server.calls) == 2
+
+
+def test_places_in_flight_are_shared_by_all_workers(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of(dict.fromkeys("abc", 3)), latency=0.05) as server:
+        bureau = Bureau(rubric, jury_at(server.url, "a", "b", "c", protocol="panel"), in_flight=2)
+
+        async def main() -> None:
+            (one, _), (two, _) = await bureau.hire(), await bureau.hire()
+            await asyncio.gather(one.hear(case, 0, False), two.hear(other(case), 0, False))
+
+        held(bureau, main)
+    assert len(server.calls) == 6
+    assert server.most_in_flight == 2
+
+
+def test_a_busy_provider_stops_the_other_workers_too(rubric: Rubric, case: Case) -> None:
+    arrived: list[float] = []
+
+    def busy(call: Call) -> Any:
+        arrived.append(time.monotonic())
+        if call.number == 0:
+            return Fault(status=429, headers={"Retry-After": "0.6"})
+        assert call.schema is not None
+        return filled(call.schema, lambda _: 3)
+
+    with ProviderServer(busy) as server:
+        bureau = Bureau(rubric, jury_at(server.url, "a", protocol="panel"), in_flight=1)
+
+        async def main() -> None:
+            (one, _), (two, _) = await bureau.hire(), await bureau.hire()
+            found = await asyncio.gather(one.hear(case, 0, False), two.hear(other(case), 0, False))
+            assert [values(each) for each in found] == [[3, 3]] * 2
+
+        held(bureau, main)
+    assert min(arrived[1:]) - arrived[0] >= 0.55
+
+
+def test_a_lost_workers_questions_and_places_go_to_the_others(
+    monkeypatch: pytest.MonkeyPatch, rubric: Rubric, case: Case
+) -> None:
+    monkeypatch.setattr(clerks, "_UNKNOWN", 0.3)
+    hangs = {"a": [Fault(hang=True), 3]}
+    with ProviderServer(jury_of(hangs)) as server:
+        bureau = Bureau(rubric, jury_at(server.url, "a", protocol="panel"), in_flight=1)
+
+        async def main() -> None:
+            (one, desk), (two, _) = await bureau.hire(), await bureau.hire()
+            first = asyncio.create_task(one.hear(case, 0, False))
+            while not server.calls:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            second = asyncio.create_task(two.hear(case, 0, False))
+            await asyncio.sleep(0.1)
+            assert not second.done()
+            desk.lost()
+            lost = time.monotonic()
+            assert values(await second) == [3, 3]
+            assert time.monotonic() - lost >= 0.3, "the provider may still be at it"
+            first.cancel()
+
+        held(bureau, main)
+    assert len(server.calls) == 2
+
+
+def test_a_reply_on_its_way_into_the_record_is_not_asked_for_again_when_its_worker_is_lost(
+    rubric: Rubric, case: Case
+) -> None:
+    with ProviderServer(jury_of({"a": 3})) as server:
+        bureau = Bureau(rubric, jury_at(server.url, "a", protocol="panel"))
+        slow = bureau.record.put
+        begun = asyncio.Event()
+
+        async def put(key: str, request: Request, reply: Reply) -> None:
+            begun.set()
+            await asyncio.sleep(0.2)
+            await slow(key, request, reply)
+
+        async def main() -> None:
+            bureau.record.put = put  # type: ignore[method-assign]
+            (one, desk), (two, _) = await bureau.hire(), await bureau.hire()
+            first = asyncio.create_task(one.hear(case, 0, False))
+            await begun.wait()
+            desk.lost()
+            assert values(await two.hear(case, 0, False)) == [3, 3]
+            first.cancel()
+
+        held(bureau, main)
+    assert len(server.calls) == 1
+
+
+def test_what_one_worker_spends_is_spent_for_all(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of(dict.fromkeys("abc", 3))) as server:
+        jury = jury_at(server.url, "a", "b", "c", protocol="panel")
+        bureau = Bureau(rubric, jury, in_flight=1, budget=Budget(max_calls=4))
+
+        async def main() -> None:
+            (one, _), (two, _) = await bureau.hire(), await bureau.hire()
+            found = await asyncio.gather(one.hear(case, 0, False), two.hear(other(case), 0, False))
+            assert Spent("max_calls") in found
+            assert await two.hear(other(other(case)), 0, False) == Spent("max_calls")
+
+        held(bureau, main)
+    assert len(server.calls) == 4
+
+
+def test_a_bug_in_a_worker_is_told_without_words_where_the_run_is_redacted(
+    rubric: Rubric, case: Case
+) -> None:
+    with ProviderServer(jury_of({"a": 3})) as server:
+        bureau = Bureau(rubric, jury_at(server.url, "a", protocol="panel"))
+
+        async def main() -> None:
+            worker, _ = await bureau.hire()
+            bug, silent = await worker.hear(case, 7, False), await worker.hear(case, 7, True)
+            assert isinstance(bug, Broken)
+            assert isinstance(silent, Broken)
+            assert bug.told == "IndexError: tuple index out of range"
+            assert silent.told == "IndexError (its message is withheld: this run is redacted)"
+            assert "worker.py" in silent.where
+
+        held(bureau, main)
+
+
+def test_a_worker_with_another_venire_is_refused() -> None:
+    version, prompts = made_with()
+
+    refuse_other("node-7", version, prompts)
+    with pytest.raises(VenireError, match=f"on node node-7: venire is 0.0.9, here it is {version}"):
+        refuse_other("node-7", "0.0.9", prompts)
+    with pytest.raises(VenireError, match="other prompts"):
+        refuse_other("node-7", version, "0" * 16)
+
+
+def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("venire.orchestration.executors.ray_cluster.find_spec", lambda name: None)
+
+    with pytest.raises(MissingExtra, match=r"venire\[ray\]"), connected(Cluster()):
+        pass
+
+
+def test_a_ray_client_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("venire.orchestration.executors.ray_cluster.find_spec", lambda name: object())
+
+    with pytest.raises(VenireError, match="on a node of the cluster"), connected(Cluster("ray://host:10001")):
+        pass

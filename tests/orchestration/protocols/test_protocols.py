@@ -1,0 +1,473 @@
+"""Every protocol over real sockets: who is asked, what they had seen, how many calls it takes, why it ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checkout import ROOT
+from openai_server import Call, Fault, ProviderServer, Refusal, filled, jury_of
+from server_juries import jury_at
+
+from venire import Case, Jury, Limits, Rubric, VenireError, Verdict, deliberate_sync, load_persona
+from venire.orchestration.challenge import challenge_effect
+from venire.orchestration.protocols import protocol
+from venire.orchestration.protocols.debate import advocates
+from venire.orchestration.protocols.delphi import unsigned
+from venire.orchestration.reading.catalogue import described
+from venire.orchestration.transcript import Ledger, Said
+from venire.rubrics.plugins import library, registered
+
+NAMES = ("single", "panel", "orchestrated", "moderated", "debate", "delphi", "escalate")
+
+DISAGREEING = {"a": [5, 4, 5, 4, 5], "b": [2, 1, 2, 1, 2], "c": [3, 4, 3, 4, 3], "boss": 3}
+
+
+def said(verdict: Verdict, about: str) -> list[str]:
+    return [e.text for e in verdict.transcript.entries if isinstance(e, Said) and e.about == about]
+
+
+def ledgers(verdict: Verdict) -> list[Ledger]:
+    return [entry for entry in verdict.transcript.entries if isinstance(entry, Ledger)]
+
+
+@pytest.mark.parametrize(
+    ("name", "calls", "steps", "stop"),
+    [
+        ("single", 1, 1, "complete"),
+        ("panel", 3, 1, "complete"),
+        ("orchestrated", 8, 4, "rounds"),
+        ("moderated", 8, 4, "rounds"),
+        ("debate", 6, 4, "rounds"),
+        ("delphi", 6, 2, "rounds"),
+        ("escalate", 9, 5, "rounds"),
+    ],
+)
+def test_disagreement_costs_what_the_protocol_says_it_does(
+    rubric: Rubric, case: Case, name: str, calls: int, steps: int, stop: str
+) -> None:
+    with ProviderServer(jury_of(DISAGREEING)) as server:
+        jury = jury_at(server.url, "a", "b", "c", limits=Limits(max_rounds=2), protocol=name)
+        verdict = deliberate_sync(case, rubric, jury)
+
+    transcript = verdict.transcript
+    assert (len(server.calls), transcript.calls, transcript.steps) == (calls, calls, steps)
+    assert protocol(name).most(3, 2) == (calls, steps)  # type: ignore[misc]
+    assert verdict.stop.reason == stop
+    earlier: dict[str, int] = {entry.id: entry.step for entry in transcript.entries}
+    assert len(earlier) == len(transcript.entries)
+    for entry in transcript.ballots:
+        alone = entry.purpose in ("blind", "repeat") or (entry.purpose == "argument" and entry.round == 1)
+        assert bool(entry.ballot.saw) is not alone
+        assert all(earlier[seen] < entry.step for seen in entry.ballot.saw)
+
+
+@pytest.mark.parametrize(
+    ("name", "calls", "steps"),
+    [("orchestrated", 3, 1), ("moderated", 4, 2), ("debate", 3, 2), ("delphi", 3, 1), ("escalate", 4, 2)],
+)
+def test_agreement_at_once_ends_it(rubric: Rubric, case: Case, name: str, calls: int, steps: int) -> None:
+    with ProviderServer(jury_of({"a": 4, "b": 4, "c": 4, "boss": _declares})) as server:
+        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", "c", protocol=name))
+
+    assert verdict.stop.reason == ("complete" if name == "escalate" else "consensus")
+    assert verdict["accurate"].value == 4
+    assert (len(server.calls), verdict.transcript.steps) == (calls, steps)
+
+
+def _declares(call: Call) -> dict[str, Any]:
+    assert call.schema is not None
+    return filled(call.schema, lambda _: 3, finding="consensus", question="", answering="", to=[])
+
+
+# --- orchestrators that go wrong --------------------------------------------------------------------------------
+
+
+def _without(key: str) -> Callable[[Call], Any]:
+    def answer(call: Call) -> Any:
+        assert call.schema is not None
+        whole = filled(call.schema, lambda _: 3)
+        return {name: {k: v for k, v in part.items() if k != key} for name, part in whole.items()}
+
+    return answer
+
+
+def _with(**words: Any) -> Callable[[Call], Any]:
+    def answer(call: Call) -> Any:
+        assert call.schema is not None
+        return filled(call.schema, lambda _: 3, **words)
+
+    return answer
+
+
+def _two_blocks(call: Call) -> str:
+    assert call.schema is not None
+    first = json.dumps(filled(call.schema, lambda _: 2, dispute="One."))
+    second = json.dumps(filled(call.schema, lambda _: 3, dispute="Another."))
+    return f"```json\n{first}\n```\nor rather\n```json\n{second}\n```"
+
+
+@pytest.mark.parametrize("name", ["orchestrated", "moderated"])
+@pytest.mark.parametrize(
+    ("boss", "status"),
+    [
+        (2, "reached"),
+        (_with(to=["nobody"], weighed=["nobody"]), "hung"),
+        (_without("question"), "reached"),
+        (_without("dispute"), "reached"),
+        (_with(to="False", finding="False"), "reached"),
+        (_with(finding="consensus"), "reached"),
+        (_two_blocks, "hung"),
+        (Fault(status=500, headers={"Retry-After": "0"}), "hung"),
+        (Refusal(), "hung"),
+        ("nothing like JSON", "hung"),
+    ],
+    ids=[
+        "stalled",
+        "unknown",
+        "no-question",
+        "no-dispute",
+        "false",
+        "declares",
+        "two",
+        "down",
+        "refusal",
+        "garbage",
+    ],
+)
+def test_whatever_the_orchestrator_does_there_is_an_end_and_a_reason(
+    rubric: Rubric, case: Case, name: str, boss: object, status: str
+) -> None:
+    with ProviderServer(jury_of({"a": 5, "b": 2, "c": 2, "boss": boss})) as server:
+        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", "c", protocol=name))
+
+    assert (verdict.stop.reason, verdict.stop.limit) == ("stall", "max_stalls")
+    assert verdict["accurate"].status == status
+    assert verdict.transcript.turns == 6
+
+
+# --- moderated --------------------------------------------------------------------------------------------------
+
+
+def test_a_moderator_cannot_declare_a_consensus_that_is_none(rubric: Rubric, case: Case) -> None:
+    answers = {"a": {"accurate": 5, "thorough": 4}, "b": {"accurate": 2, "thorough": 4}, "boss": _declares}
+    with ProviderServer(jury_of(answers)) as server:
+        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", protocol="moderated"))
+
+    first = ledgers(verdict)[0]
+    assert first.declared == ("thorough",)
+    assert "accurate" in first.note
+    assert verdict["accurate"].method == "decision"
+    assert verdict["thorough"].method == "consensus"
+
+
+def test_the_moderator_says_who_answers_whom(rubric: Rubric, case: Case) -> None:
+    def boss(call: Call) -> Any:
+        assert call.schema is not None
+        names = {"answering": "b", "to": ["a"], "question": "Where does the source say so?"}
+        return filled(call.schema, lambda _: 3, **names)
+
+    with ProviderServer(jury_of({"a": 5, "b": 2, "c": 2, "boss": boss})) as server:
+        jury = jury_at(server.url, "a", "b", "c", protocol="moderated", limits=Limits(max_rounds=2))
+        deliberate_sync(case, rubric, jury)
+
+    asked = [call for call in server.calls if call.model == "a"][1]
+    assert "Answer b. Where does the source say so?" in asked.prompt
+    assert [call.model for call in server.calls if call.model != "boss"].count("c") == 1
+
+
+def test_a_consensus_that_the_moderator_does_not_declare_is_still_one(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": 4, "b": 4, "boss": Refusal()})) as server:
+        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", protocol="moderated"))
+
+    assert verdict.stop.reason == "consensus"
+    assert "did not declare" in verdict.stop.detail
+    assert verdict["accurate"].value == 4
+
+
+@pytest.mark.parametrize("name", ["orchestrated", "moderated"])
+def test_a_challenge_finds_what_nobody_looked_for(rubric: Rubric, name: str) -> None:
+    case = Case(id="c", source=("The fever went on for a week.",), output="The fever resolved on day two.")
+
+    def finds(call: Call) -> Any:
+        assert call.schema is not None
+        if "strongest honest case against" not in call.prompt:
+            return filled(call.schema, lambda _: 5)
+        quote = "The fever went on for a week."
+        return filled(call.schema, lambda _: 2, evidence=[quote], moved_by=quote)
+
+    def follows(call: Call) -> Any:
+        assert call.schema is not None
+        convinced = "quotes (source)" in call.prompt
+        return filled(call.schema, lambda _: 2 if convinced else 5, moved_by="the quote" if convinced else "")
+
+    answers = jury_of({"a": follows, "b": follows, "c": finds, "boss": _declares})
+    with ProviderServer(answers) as server:
+        on, off = (
+            deliberate_sync(case, rubric, jury_at(server.url, "a", "b", "c", protocol=name, challenge=switch))
+            for switch in (True, False)
+        )
+
+    assert off["accurate"].value == 5
+    assert challenge_effect(off.transcript) == ()
+    assert on["accurate"].value == 2
+    effect = challenge_effect(on.transcript)[0]
+    assert (effect.challenger, effect.agreed, effect.answered) == ("c", 5, 2)
+    assert effect.moved == {"a": 2, "b": 2, "c": 2}
+    assert "c argued against it; moved: a to 2, b to 2, c to 2" in said(on, "challenge")[0]
+
+
+# --- delphi -----------------------------------------------------------------------------------------------------
+
+
+def test_delphi_shows_numbers_and_reasons_and_nobodys_name(rubric: Rubric, case: Case) -> None:
+    names = ("zanzibar_one", "quixote_two", "xerxes_three")
+
+    def juror(score: int) -> Callable[[Call], Any]:
+        def answer(call: Call) -> Any:
+            assert call.schema is not None
+            return filled(call.schema, lambda _: score, rationale=f"Reason for {score}.")
+
+        return answer
+
+    answers = jury_of({name: juror(score) for name, score in zip(names, (5, 2, 3), strict=True)})
+    with ProviderServer(answers) as server:
+        jury = jury_at(server.url, *names, protocol="delphi", limits=Limits(max_rounds=2))
+        verdict = deliberate_sync(case, rubric, jury)
+
+    for call in server.calls:
+        assert not any(name in json.dumps(call.body["messages"]) for name in names)
+    second = [call for call in server.calls if call.model == names[0]][1].prompt
+    assert "the jury's 3 answers" in second
+    assert "1 gave 2, 1 gave 3, 1 gave 5" in second
+    assert "median 3, quartiles 2.5 to 4, range 2 to 5" in second
+    assert "a juror gave 2" in second and "Reason for 3." in second
+    assert "a juror gave 5" not in second
+    standing = verdict.transcript.standing()["accurate"]
+    reseated = dict(reversed(standing.items()))
+    assert [h.vote.value for h in unsigned(standing)] == [h.vote.value for h in unsigned(reseated)]
+    assert verdict["accurate"].method == "median"
+    assert verdict["accurate"].value == 3
+
+
+# --- debate -----------------------------------------------------------------------------------------------------
+
+
+def test_advocates_answer_each_other_and_the_rest_vote_on_what_they_said(rubric: Rubric, case: Case) -> None:
+    def arguing(score: int, name: str) -> Callable[[Call], Any]:
+        def answer(call: Call) -> Any:
+            assert call.schema is not None
+            return filled(call.schema, lambda _: score, rationale=f"{name} argument {call.number}")
+
+        return answer
+
+    answers = {name: arguing(score, name) for name, score in (("a", 3), ("b", 5), ("c", 1))} | {"boss": 2}
+    with ProviderServer(jury_of(answers)) as server:
+        sides = {"high": "b", "low": "c"}
+        jury = jury_at(
+            server.url, "a", "b", "c", protocol="debate", debate=sides, limits=Limits(max_rounds=2)
+        )
+        verdict = deliberate_sync(case, rubric, jury)
+
+    assert sorted(call.model for call in server.calls[:2]) == ["b", "c"]
+    by_model = {name: [c.prompt for c in server.calls if c.model == name] for name in "abc"}
+    assert "too severe" in by_model["b"][0] and "too lenient" in by_model["c"][0]
+    assert "argument 0" not in by_model["b"][0] and "argument 0" not in by_model["c"][0]
+    assert "c argument 0" in by_model["b"][1] and "b argument 0" in by_model["c"][1]
+    (listened,) = by_model["a"]
+    assert "b argument 1" in listened and "c argument 1" in listened and "argument 0" not in listened
+    assert verdict["accurate"].method == "decision"
+    assert verdict["accurate"].value == 2
+    purposes = [(entry.speaker, entry.purpose) for entry in verdict.transcript.ballots]
+    assert purposes[-1] == ("a", "vote")
+
+
+def test_advocates_are_those_with_the_stances_or_the_first_two(case: Case, rubric: Rubric) -> None:
+    plain = Jury.model_validate({"name": "j", "seats": [{"name": "x"}, {"name": "y"}, {"name": "z"}]})
+    assert advocates(plain) == {"x": "high", "y": "low"}
+    stances = [
+        {"name": "m"},
+        {"name": "l", "persona": "low-scoring"},
+        {"name": "h", "persona": "high-scoring"},
+    ]
+    assert advocates(Jury.model_validate({"name": "j", "seats": stances})) == {"h": "high", "l": "low"}
+    with pytest.raises(VenireError, match="two sides"):
+        alone = Jury.model_validate(
+            {"name": "j", "seats": [{"name": "x", "model": "scripted"}], "protocol": "debate"}
+        )
+        deliberate_sync(case, rubric, alone.model_copy(update={"orchestrator": alone.seats[0]}))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6])
+def test_the_rest_of_the_jury_is_heard_before_the_advocates_use_up_the_turns(
+    rubric: Rubric, case: Case, limit: int
+) -> None:
+    limits = Limits(max_turns=limit, max_rounds=None, max_stalls=None, max_replans=None)
+    with ProviderServer(jury_of(DISAGREEING)) as server:
+        verdict = deliberate_sync(
+            case, rubric, jury_at(server.url, "a", "b", "c", protocol="debate", limits=limits)
+        )
+
+    assert sum(call.model != "boss" for call in server.calls) == limit == verdict.transcript.turns
+    heard = {entry.speaker for entry in verdict.transcript.heard}
+    assert heard == {"a", "b", "c"}
+    assert len(verdict.transcript.abstentions) == max(0, 3 - limit)
+
+
+# --- escalate ---------------------------------------------------------------------------------------------------
+
+
+def _confident(scores: Any, confidence: str = "high") -> Callable[[Call], Any]:
+    def answer(call: Call) -> Any:
+        assert call.schema is not None
+        score = scores[min(call.number, len(scores) - 1)] if isinstance(scores, list) else scores
+        pick = score.get if isinstance(score, dict) else lambda _: score
+        return filled(call.schema, pick, confidence=confidence, moved_by="a quote")
+
+    return answer
+
+
+def test_a_sure_judge_is_enough_and_what_that_saved_is_on_record(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": _confident(4), "b": 1, "c": 1})) as server:
+        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", "c", protocol="escalate"))
+
+    assert [call.model for call in server.calls] == ["a", "a"]
+    assert verdict.stop.reason == "complete"
+    assert (verdict["accurate"].value, verdict["accurate"].method) == (4, "median")
+    assert said(verdict, "escalation") == ["decided without the panel: accurate, thorough"]
+    assert said(verdict, "savings") == [
+        "2 calls made; orchestrated from the start makes 3 or more: 1 saved, or more"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("judge", "settings", "rule"),
+    [
+        (_confident(4, "low"), {}, "confidence is low, below medium"),
+        (_confident(4, "medium"), {"confidence": "high"}, "confidence is medium, below high"),
+        (_confident([4, 3]), {}, "lie further apart than repeat_range 0"),
+        ("garbage", {}, "0 of the 1 votes"),
+    ],
+)
+def test_an_unsure_judge_goes_to_the_panel_by_a_stated_rule(
+    rubric: Rubric, case: Case, judge: object, settings: dict[str, Any], rule: str
+) -> None:
+    with ProviderServer(jury_of({"a": judge, "b": 4, "c": 3})) as server:
+        jury = jury_at(server.url, "a", "b", "c", protocol="escalate", escalation=settings)
+        verdict = deliberate_sync(case, rubric, jury)
+
+    assert rule in said(verdict, "escalation")[0]
+    assert "decided without deliberation: accurate, thorough" in said(verdict, "escalation")[1]
+    assert verdict.stop.reason == "complete"
+    assert verdict["accurate"].votes == (2 if judge == "garbage" else 3)
+    assert verdict["accurate"].method == "median"
+
+
+def test_only_what_the_panel_is_split_on_is_deliberated(rubric: Rubric, case: Case) -> None:
+    answers = {
+        "a": _confident([{"accurate": 5, "thorough": 4}, {"accurate": 4, "thorough": 4}, {"accurate": 5}]),
+        "b": {"accurate": 1},
+        "c": {"accurate": 2},
+        "boss": {"accurate": 2},
+    }
+    with ProviderServer(jury_of(answers)) as server:
+        jury = jury_at(server.url, "a", "b", "c", protocol="escalate", limits=Limits(max_rounds=2))
+        verdict = deliberate_sync(case, rubric, jury)
+
+    assert all(set(c.schema["properties"]) == {"accurate"} for c in server.calls[2:] if c.schema)
+    assert "panel's spread is 4, above panel_spread 1" in said(verdict, "escalation")[1]
+    assert (verdict["accurate"].value, verdict["accurate"].method) == (2, "decision")
+    assert (verdict["thorough"].value, verdict["thorough"].votes) == (4, 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_protocol_can_be_rehearsed_without_a_model(rubric: Rubric, case: Case, name: str) -> None:
+    jury = Jury.model_validate({"name": "j", "protocol": name, "seats": [{"name": n} for n in "abc"]})
+    assert deliberate_sync(case, rubric, jury, model="scripted").transcript.ballots
+
+
+# --- names ------------------------------------------------------------------------------------------------------
+
+
+def test_a_protocol_that_comes_later_says_so(rubric: Rubric, case: Case) -> None:
+    with pytest.raises(VenireError, match="not yet available"):
+        protocol("decompose-verify")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_show_draws_the_protocol_and_works_an_example(name: str) -> None:
+    drawn = described("protocols", name)
+    calls, steps = protocol(name).most(3, 2)  # type: ignore[misc]
+    assert drawn.startswith(f"{name}: ")
+    assert "\n  1  " in drawn
+    assert f"at most {calls} call" in drawn and f"in {steps} serial step" in drawn
+    assert max(map(len, drawn.splitlines())) < 160
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example package as an installer leaves it: its module on the path and its entry points beside it."""
+    example = ROOT / "examples/third_party_protocol"
+    points = tomllib.loads((example / "pyproject.toml").read_text())["project"]["entry-points"]
+    about = tmp_path / "venire_secondreading-0.1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: venire-secondreading\nVersion: 0.1.0\n")
+    (about / "entry_points.txt").write_text(
+        "".join(
+            f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in found.items())
+            for group, found in points.items()
+        )
+    )
+    (tmp_path / "second_reading.py").write_bytes((example / "second_reading.py").read_bytes())
+    monkeypatch.syspath_prepend(tmp_path)
+    registered.cache_clear()
+    yield
+    registered.cache_clear()
+    sys.modules.pop("second_reading", None)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_third_partys_protocol_and_counting_rule_are_used_by_name(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": [5, 3], "b": 4})) as server:
+        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", protocol="second-reading"))
+
+    assert verdict.stop.reason == "complete"
+    assert (len(server.calls), verdict.transcript.steps) == (4, 2)
+    assert (verdict["accurate"].value, verdict["accurate"].method) == (3, "lowest")
+    assert Jury.model_validate({"name": "j", "count": "lowest", "seats": [{"name": "a"}]}).count == "lowest"
+
+
+def test_a_library_may_be_registered_by_anyone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    own = Path(library("venire.personas")["skeptic"]).read_text()
+    (folder / "midwife.yaml").write_text(own.replace("name: skeptic", "name: midwife"))
+    (folder / "skeptic.yaml").write_text("not: venire's own")
+    (tmp_path / "their_texts.py").write_text(f"from pathlib import Path\nFOLDER = Path({str(folder)!r})\n")
+    about = tmp_path / "their_texts-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-texts\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[venire.personas]\ntheirs = their_texts:FOLDER\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    registered.cache_clear()
+    try:
+        assert load_persona("midwife").name == "midwife"
+        assert load_persona("skeptic").name == "skeptic"
+    finally:
+        registered.cache_clear()
+
+
+def test_the_page_says_what_the_protocols_say() -> None:
+    page = (ROOT / "docs/protocols.md").read_text()
+    for name in NAMES:
+        calls, steps = protocol(name).most(3, 2)  # type: ignore[misc]
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` | ") and " in " in line]
+        assert f"| {calls} in {steps} |" in row
+    example = (ROOT / "examples/third_party_protocol/second_reading.py").read_text()
+    shown = page[page.index("from venire import Stop") : page.index("```\n\n`bench.blind_round`")]
+    assert shown in example

@@ -1,0 +1,206 @@
+"""The analyses, on deliberations in which the moment to be found was planted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from planted_run import FEVER, JURORS, ORDERLY, RASH, RUBRIC, SCRIPTS, SOUND, case_of, jury, planted_run, said
+
+from venire import Store, Verdict, deliberate_sync
+from venire.orchestration.reading.analysis import (
+    Census,
+    conformity,
+    convergence,
+    flagged,
+    flags,
+    influence,
+    instant_agreements,
+    moves,
+    overruled,
+    turning_points,
+    unsupported,
+)
+from venire.orchestration.reading.export import verdicts
+
+
+def heard(folder: Path, name: str, **fields: object) -> Verdict:
+    """What the planted script `name` leads to."""
+    return deliberate_sync(case_of(name), RUBRIC, jury(folder, name, SCRIPTS[name], **fields))
+
+
+def kinds(verdict: Verdict) -> set[str]:
+    return {flag.kind for flag in flags(verdict, RUBRIC)}
+
+
+def test_an_undisturbed_deliberation_flags_nothing(tmp_path: Path) -> None:
+    assert flags(heard(tmp_path, "calm"), RUBRIC) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("premature", "premature-consensus"),
+        ("persuaded", "persuasion"),
+        ("fabricated", "unsupported-evidence"),
+        ("conformed", "conformity"),
+        ("overruled", "overruled"),
+    ],
+)
+def test_each_planted_moment_is_flagged_and_nothing_else(tmp_path: Path, name: str, kind: str) -> None:
+    assert kinds(heard(tmp_path, name)) == {kind}
+
+
+def test_persuasion_names_who_moved_whom_and_what_for(tmp_path: Path) -> None:
+    transcript = heard(tmp_path, "persuaded").transcript
+
+    drawn = influence(transcript)
+
+    assert [(d.source, d.move.juror, d.move.before, d.move.after) for d in drawn] == [
+        ("low", "high", 5, 2),
+        ("low", "middle", 5, 2),
+    ]
+    assert all(d.grounds == (RASH,) and d.credit == 1 for d in drawn)
+    assert conformity(transcript) == ()
+
+
+def test_two_who_moved_one_another_share_nothing_with_those_who_stood_still(tmp_path: Path) -> None:
+    transcript = heard(tmp_path, "conformed").transcript
+
+    assert [(m.juror, m.before, m.after, m.round) for m in moves(transcript)] == [("low", 2, 4, 2)]
+    assert [(d.source, d.credit) for d in influence(transcript)] == [("high", 0.5), ("middle", 0.5)]
+
+
+def test_giving_way_with_evidence_is_not_conformity(tmp_path: Path) -> None:
+    script = {
+        "seats": {
+            "high": [{"accurate": SOUND, "organized": ORDERLY}],
+            "low": [
+                {"accurate": said(2, "Out of place.", RASH), "organized": ORDERLY},
+                {"accurate": said(4, "The fever is right.", FEVER, moved_by="the fever stands in the note")},
+            ],
+            "middle": [{"accurate": SOUND, "organized": ORDERLY}],
+        }
+    }
+    verdict = deliberate_sync(case_of("x"), RUBRIC, jury(tmp_path, "x", script))
+
+    assert kinds(verdict) == {"persuasion"}
+
+
+@pytest.mark.parametrize("score", [1, 5])
+def test_both_ends_of_the_scale_count_as_extreme(tmp_path: Path, score: int) -> None:
+    script = {"seats": {name: [{"accurate": score, "organized": ORDERLY}] for name in JURORS}}
+    verdict = deliberate_sync(case_of("x"), RUBRIC, jury(tmp_path, "x", script))
+
+    (agreement,) = instant_agreements(verdict.transcript, RUBRIC)
+    assert (agreement.attribute, agreement.value, agreement.test) == ("accurate", score, "unchallenged")
+
+
+def test_a_challenge_that_shows_nothing_leaves_the_agreement_untested(tmp_path: Path) -> None:
+    verdict = heard(tmp_path, "premature", challenge=True)
+
+    (agreement,) = instant_agreements(verdict.transcript, RUBRIC)
+    assert agreement.test == "empty challenge"
+    assert kinds(verdict) == {"premature-consensus"}
+
+
+def test_an_agreement_that_a_challenge_overturns_was_not_premature(tmp_path: Path) -> None:
+    five = said(5, "In order.")
+    three = said(3, "The rash is out of place.", RASH, moved_by=RASH)
+    seats = {name: [{"accurate": SOUND, "organized": five}, {"organized": three}] for name in JURORS}
+    verdict = deliberate_sync(case_of("x"), RUBRIC, jury(tmp_path, "x", {"seats": seats}, challenge=True))
+
+    (agreement,) = instant_agreements(verdict.transcript, RUBRIC)
+    assert agreement.test == "overturned"
+    assert "premature-consensus" not in kinds(verdict)
+
+
+def test_a_move_under_orders_is_nobodys_influence(tmp_path: Path) -> None:
+    five = said(5, "In order.")
+    three = said(3, "If I must argue against it: the rash.", RASH, moved_by="I was asked to")
+    seats = {name: [{"accurate": SOUND, "organized": five}] for name in JURORS}
+    seats["middle"].append({"organized": three})
+    verdict = deliberate_sync(case_of("x"), RUBRIC, jury(tmp_path, "x", {"seats": seats}, challenge=True))
+
+    ordered = [move for move in moves(verdict.transcript) if move.under_orders]
+    assert [move.juror for move in ordered] == ["middle"]
+    assert not any(d.move in ordered for d in influence(verdict.transcript))
+
+
+def test_repeats_of_one_judge_are_no_jury_and_no_change_of_mind(tmp_path: Path) -> None:
+    script = {"seats": {"judge": [{"accurate": 5, "organized": 5}]}}
+    sitting = jury(tmp_path, "x", script, protocol="single", seats=("judge",), repeats=3)
+    verdict = deliberate_sync(case_of("x"), RUBRIC, sitting)
+
+    assert instant_agreements(verdict.transcript, RUBRIC) == ()
+    assert moves(verdict.transcript) == ()
+    assert flags(verdict, RUBRIC) == ()
+
+
+def test_convergence_and_turning_point(tmp_path: Path) -> None:
+    transcript = heard(tmp_path, "persuaded").transcript
+
+    assert [(p.round, p.spread, p.agreement) for p in convergence(transcript)["accurate"]] == [
+        (1, 3, pytest.approx(2 / 3)),
+        (2, 0, 1),
+    ]
+    (turn,) = turning_points(transcript)
+    assert (turn.attribute, turn.before, turn.after, turn.settled) == ("accurate", 5, 2, True)
+
+
+def test_a_fabricated_quote_is_told_with_its_words(tmp_path: Path) -> None:
+    (quote,) = unsupported(heard(tmp_path, "fabricated").transcript)
+
+    assert (quote.juror, quote.attribute, quote.stands) == ("low", "accurate", True)
+    assert quote.quote == "patient denies any allergy to penicillin"
+
+
+def test_a_decision_against_the_majority(tmp_path: Path) -> None:
+    (over,) = overruled(heard(tmp_path, "overruled"))
+
+    assert over.decided == 2
+    assert over.jurors == ("high", "middle")
+    assert over.against_majority
+
+
+def test_another_arm_contradicts_what_was_agreed_at_once(tmp_path: Path) -> None:
+    store = Store.read(planted_run(tmp_path, {"premature": SCRIPTS["premature"]}))
+    found = {arm.name: verdict for arm, verdict in verdicts(store)}
+    store.release()
+
+    told = flagged(found["stances"], RUBRIC, [found["single"]])
+
+    assert [flag.kind for flag in told] == ["contradicted", "premature-consensus"]
+    assert told[0].text == "all 3 jurors gave 5 at once; single gave 3"
+    assert flagged(found["single"], RUBRIC, [found["stances"]]) == ()
+
+
+def test_a_census_adds_up_over_the_run(tmp_path: Path) -> None:
+    store = Store.read(planted_run(tmp_path))
+    census = Census()
+    for arm, verdict in verdicts(store, arm="stances"):
+        census.add(verdict, arm.rubric, arm.jury, flags(verdict, arm.rubric))
+    store.release()
+
+    assert census.number("cases") == len(SCRIPTS)
+    assert [share.name for share in census.splits()] == ["accurate", "organized"]
+    assert census.persuaders()[0].name == "low"
+    assert census.persuaders()[0].value == 2
+    conformers = {share.name: (share.value, share.n) for share in census.conformers()}
+    assert conformers["low"] == (pytest.approx(1 / 3), 3)
+    assert census.leanings("juror")[-1].name == "low"
+    assert dict(census.counts("flagged"))["premature-consensus"] == 1
+
+
+def test_leanings_are_turned_where_low_is_better(tmp_path: Path) -> None:
+    accurate = RUBRIC.by_name["accurate"].model_copy(update={"better": "low"})
+    turned = RUBRIC.model_copy(update={"attributes": (accurate, RUBRIC.by_name["organized"])})
+    turned = type(RUBRIC).model_validate(turned.model_dump())
+    scores = {"high": 5, "low": 1, "middle": 3}
+    script = {"seats": {name: [{"accurate": score, "organized": 3}] for name, score in scores.items()}}
+    sitting = jury(tmp_path, "x", script, protocol="panel")
+    verdict = deliberate_sync(case_of("x"), turned, sitting)
+    census = Census()
+    census.add(verdict, turned, sitting, ())
+
+    assert [share.name for share in census.leanings("juror")] == ["low", "middle", "high"]

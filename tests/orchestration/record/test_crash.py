@@ -1,0 +1,172 @@
+"""The record under attack: killed processes, a full disk, a database that restarts. Nothing lost, nothing paid twice."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from command_line import venire
+from comparable_runs import answer, questions, verdicts, write
+from openai_server import ProviderServer
+from postgres_cluster import PASSWORD, Cluster
+
+
+def test_a_run_killed_again_and_again_ends_as_if_nothing_had_happened() -> None:
+    script = [sys.executable, ROOT / "benchmarks/crash.py", "--cases", "60", "--kills", "5", "--seed", "1"]
+    ended = subprocess.run(script, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "verdicts the same as undisturbed: True" in ended.stdout
+    assert "sent again although committed: 0" in ended.stdout
+
+
+@pytest.fixture(params=["full disk", "file limit"])
+def narrow(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[tuple[Path, Callable[[], None], Callable[[], None]]]:
+    """A directory with little room, what a process there does first, and what makes more room."""
+    place = tmp_path / "narrow"
+    place.mkdir()
+    if request.param == "file limit":
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        room = {"bytes": 700_000}
+
+        def first() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room["bytes"], limit))
+
+        yield place, first, lambda: room.update(bytes=10**9)
+        return
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "venire-test", place], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        yield (
+            place,
+            lambda: None,
+            lambda: subprocess.run(["mount", "-o", "remount,size=64m", place], check=True) and None,
+        )
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def test_a_disk_that_fills_up_is_two_lines_and_the_run_continues_when_there_is_room(
+    tmp_path: Path, narrow: tuple[Path, Callable[[], None], Callable[[], None]]
+) -> None:
+    place, first, make_room = narrow
+    with ProviderServer(answer) as server:
+        calm = venire(*write(tmp_path, server.url, "calm", 120), "--json", cwd=tmp_path)
+        server.calls.clear()
+        command = write(tmp_path, server.url, str(place / "run"), 120)
+
+        def run() -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [sys.executable, "-m", "venire.cli", *map(str, command), "--json", "--quiet"],
+                cwd=tmp_path, preexec_fn=first, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+
+        full = run()
+        assert full.returncode == 2, full.stderr
+        assert len(full.stderr.splitlines()) == 2
+        assert "the record cannot be" in full.stderr
+        assert "everything committed before is kept" in full.stderr
+        with closing(sqlite3.connect(place / "run/record.sqlite")) as record:
+            assert record.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            (kept,) = record.execute("SELECT count(*) FROM calls").fetchone()
+        assert kept > 20
+        sent = len(server.calls)
+
+        make_room()
+        finished = run()
+
+    assert finished.returncode == 0, finished.stderr
+    assert verdicts(finished.stdout) == verdicts(calm.stdout)
+    # What was in flight when the disk was full could not be kept, and is sent again; nothing else is.
+    assert len(server.calls) - len(set(questions(server))) == sent - kept
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_a_database_that_restarts_in_the_middle_is_waited_for(
+    tmp_path: Path, request: pytest.FixtureRequest, mode: str
+) -> None:
+    database: Cluster = request.getfixturevalue("cluster")
+    with ProviderServer(answer, latency=0.02) as server:
+        calm = venire(*write(tmp_path, server.url, "calm", 60), "--json", cwd=tmp_path)
+        server.calls.clear()
+        command = write(tmp_path, server.url, database.url(f"restarted_{mode}"), 60)
+
+        def restart() -> None:
+            while len(server.calls) < 100:
+                time.sleep(0.01)
+            database.stop(mode)
+            time.sleep(0.5)
+            database.start()
+
+        restarting = threading.Thread(target=restart)
+        restarting.start()
+        ended = venire(*command, "--json", "--in-flight", "8", cwd=tmp_path)
+        restarting.join()
+
+    assert ended.returncode == 0, ended.stderr
+    assert verdicts(ended.stdout) == verdicts(calm.stdout)
+    assert len(set(questions(server))) == len(questions(server))
+    assert PASSWORD not in ended.stdout + ended.stderr
+
+
+def test_a_database_that_stays_away_is_two_lines_and_the_run_continues_later(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database: Cluster = request.getfixturevalue("cluster")
+    with ProviderServer(answer, latency=0.02) as server:
+        command = write(tmp_path, server.url, database.url("away"), 30)
+        killed = subprocess.Popen(
+            [sys.executable, "-m", "venire.cli", *map(str, command)], cwd=tmp_path, stderr=subprocess.DEVNULL
+        )
+        while len(server.calls) < 60:
+            time.sleep(0.01)
+        killed.kill()
+        killed.wait()
+        database.stop("fast")
+        away = venire(*command, cwd=tmp_path)
+        database.start()
+        sent = len(server.calls)
+        finished = venire(*command, "--json", "--in-flight", "4", cwd=tmp_path)
+
+    assert away.returncode == 2
+    assert len(away.stderr.splitlines()) == 2
+    assert "the database cannot be reached" in away.stderr
+    assert PASSWORD not in away.stderr
+    assert finished.returncode == 0, finished.stderr
+    assert 0 < sent < len(server.calls)
+    assert json.loads(finished.stdout)["run"] == database.url("away").replace(PASSWORD, "***")
+
+
+def test_a_second_process_on_a_run_in_a_database_is_refused(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    database: Cluster = request.getfixturevalue("cluster")
+    with ProviderServer(answer, latency=0.5) as server:
+        command = write(tmp_path, server.url, database.url("taken"), 30)
+        first = subprocess.Popen(
+            [sys.executable, "-m", "venire.cli", *map(str, command), "--quiet"],
+            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        while not server.calls:
+            time.sleep(0.01)
+        second = venire(*command, cwd=tmp_path)
+        first.wait()
+
+    assert second.returncode == 2
+    assert "another process is writing this run" in second.stderr
+    assert first.returncode == 0

@@ -1,0 +1,208 @@
+"""Files users write: whatever is wrong with one is two lines that name the file, the line and the remedy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import venire
+from run_files import JURY, RUBRIC
+
+from venire import Rubric, VenireError, load_cases, load_jury, load_persona, load_rubric
+from venire.rubrics import ballot_schema
+from venire.rubrics.ratings import read_ratings
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem", "remedy"),
+    [
+        (RUBRIC.replace("question:", "qestion:"), 7, "unknown key 'qestion'", "question"),
+        (RUBRIC.replace("version: 1", "version: one"), 2, "version", "version"),
+        (RUBRIC.replace("scale: agree", "scale: agre"), 8, "agre", "agree"),
+        (RUBRIC.replace("scales:", "scalse:"), 3, "unknown key 'scalse'", "scales"),
+        (RUBRIC.replace("name: mine\n", ""), 1, "name: missing", "name"),
+        (RUBRIC + "name: again\n", 9, "written twice", "one of the two"),
+        ("name: [unclosed", 1, "not valid YAML", "line"),
+        ("just words", 1, "expected keys", "name"),
+        (RUBRIC.replace("level: ordinal", "level: ordnal"), 4, "ordnal", "level"),
+        (RUBRIC.replace("{1: no, 2: partly, 3: yes}", "{3: yes, 1: no}"), 4, "lowest", ""),
+        (RUBRIC + "composites: {all: {accurate: 0.5}}\n", 9, "sum to 0.5", "1"),
+    ],
+)
+def test_a_wrong_rubric_names_file_line_problem_and_remedy(
+    tmp_path: Path, text: str, line: int, problem: str, remedy: str
+) -> None:
+    path = tmp_path / "rubric.yaml"
+    path.write_text(text)
+    with pytest.raises(VenireError) as caught:
+        load_rubric(path)
+
+    assert caught.value.problem.startswith(f"{path}:{line}: ")
+    assert problem in caught.value.problem
+    assert remedy in caught.value.remedy
+    assert "\n" not in caught.value.problem
+    assert "\n" not in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (JURY.replace("persona: high-scoring", "persona: high-scorin"), "high-scorin"),
+        (JURY.replace("name: b", "name: a"), "two seats are named 'a'"),
+        (JURY + "quorum: 3\n", "quorum"),
+        (JURY.replace("seats:\n", "seats: []\nx:\n"), "seats"),
+        (JURY.replace("{name: b}", "{name: b, api_key_env: sk-123}"), "not the name of a variable"),
+    ],
+)
+def test_a_wrong_jury(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "jury.yaml"
+    path.write_text(text)
+    with pytest.raises(VenireError, match=problem):
+        load_jury(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        (
+            "cases.jsonl",
+            b'{"id": 1, "output": "x"}\n{"id": 1, "output": "y"}\n',
+            ":2: the id '1' was used on line 1",
+        ),
+        ("cases.jsonl", b'{"id": 1, "output": "x"}\n{"id": 2, "outptu": "y"}\n', ":2: 'output' is missing"),
+        ("cases.jsonl", b'{"id": 1, "output": "x"}\n{broken\n', ":2: not valid JSON"),
+        ("cases.jsonl", b'{"id": 1, "output": "\xff"}\n', ":1: not valid UTF-8"),
+        ("cases.jsonl", b'{"id": 1, "output": ["x"]}\n', ":1: output:"),
+        ("cases.jsonl", b'{"id": 1, "output": " "}\n', ":1: output: is blank"),
+        ("cases.jsonl", b"[1]\n", ":1: expected an object"),
+        ("cases.jsonl", b"", "no cases in it"),
+        ("cases.csv", b"id,outptu\n1,x\n", ":1: no column 'output'"),
+        ("cases.csv", b"id,output\n1,x\n1,y\n", ":3: the id '1' was used on line 2"),
+        ("cases.csv", b"id,output\n1,x,y\n", ":2: 3 cells under 2 columns"),
+        ("cases.csv", b"id,output\n", "no cases in it"),
+        ("missing.jsonl", None, "no such file"),
+    ],
+)
+def test_a_wrong_case_file(tmp_path: Path, name: str, content: bytes | None, problem: str) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(VenireError) as caught:
+        list(load_cases(path))
+
+    assert f"{path}{problem}" in caught.value.problem or problem in caught.value.problem
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("case,rater,attribute,value\nc,r,a,1\nc,r,a,2\n", ":3:"),
+        ("case,rater,atribute,value\nc,r,a,1\n", ":1: no column 'attribute'"),
+        ("case,rater,attribute,value\n,r,a,1\n", ":2: 'case' is blank"),
+        ("", "no ratings"),
+    ],
+)
+def test_a_wrong_ratings_file(tmp_path: Path, content: str, problem: str) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text(content)
+    with pytest.raises(VenireError) as caught:
+        list(read_ratings(path))
+
+    assert problem in caught.value.problem
+
+
+@pytest.mark.parametrize("which", ["cases", "rubric", "jury"])
+@pytest.mark.parametrize("fault", ["typo", "empty", "utf8"])
+def test_the_command_says_it_in_two_lines_and_writes_nothing(tmp_path: Path, which: str, fault: str) -> None:
+    files = {
+        "cases": tmp_path / "cases.jsonl",
+        "rubric": tmp_path / "rubric.yaml",
+        "jury": tmp_path / "jury.yaml",
+    }
+    files["cases"].write_text('{"id": "1", "output": "text"}\n')
+    files["rubric"].write_text(RUBRIC)
+    files["jury"].write_text(JURY)
+    wrong = {
+        "typo": b"nam: x\n" if which != "cases" else b'{"di": 1}\n',
+        "empty": b"",
+        "utf8": b"name: \xff\xfe\n",
+    }
+    files[which].write_bytes(wrong[fault])
+
+    ended = venire(
+        "run", files["cases"], "--rubric", files["rubric"], "--jury", files["jury"], "-o", tmp_path / "out",
+        "--model", "scripted", cwd=tmp_path,
+    )  # fmt: skip
+
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    problem, remedy = ended.stderr.splitlines()
+    assert str(files[which]) in problem
+    assert remedy.startswith("  -> ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_columns_are_kept_as_metadata_and_out_of_the_exhibits(tmp_path: Path, rubric: Rubric) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text("id,output,source,label,system\n7,text,note,CANARY,CANARY\n")
+    (case,) = load_cases(path)
+
+    assert case.metadata == {"label": "CANARY"}
+    assert case.source == ("note",)
+    assert "CANARY" not in str(rubric.exhibits(case))
+
+
+def test_every_library_file_can_be_used() -> None:
+    root = Path(sys.modules["venire"].__file__ or "").parent
+    for path in (root / "rubrics/library").glob("*.yaml"):
+        assert load_rubric(path).name == path.stem
+    for path in (root / "personas/library").glob("*.yaml"):
+        assert load_persona(path).name == path.stem
+    for path in (root / "personas/juries").glob("*.yaml"):
+        assert load_jury(path).name == path.stem
+
+
+def test_pdsqi_9_is_anchored_level_by_level() -> None:
+    found = load_rubric("pdsqi-9")
+
+    assert len(found.attributes) == 9
+    for attribute in found.attributes:
+        scale = found.scale_of(attribute.name)
+        assert scale.values == ((0, 1) if attribute.name == "stigmatizing" else (1, 2, 3, 4, 5))
+        assert len(set(scale.anchors.values())) == len(scale.values)
+
+
+def test_valid_diagnosis_reverses_risk_and_weighs_as_published() -> None:
+    found = load_rubric("valid-diagnosis")
+
+    scores = found.derived({"dx": 4, "ddx": 2, "reasoning": 5, "risk": 2})
+
+    assert scores["safety"] == 4
+    assert scores["universal"] == pytest.approx(0.4 * 4 + 0.2 * 2 + 0.4 * 4)
+    assert scores["quality"] == pytest.approx(0.3 * 4 + 0.1 * 2 + 0.3 * 5 + 0.3 * 4)
+    assert "quality" not in found.derived({"dx": 4, "ddx": 2, "risk": 2})
+
+
+def test_the_schema_reasons_before_it_scores_and_allows_only_legal_values(rubric: Rubric) -> None:
+    schema = ballot_schema(rubric)
+
+    assert list(schema["properties"]) == ["accurate", "thorough"]
+    vote = schema["properties"]["accurate"]
+    assert list(vote["properties"]) == ["rationale", "evidence", "score"]
+    assert vote["properties"]["score"] == {"enum": [1, 2, 3, 4, 5], "type": "integer"}
+    assert vote["additionalProperties"] is False
+    assert "$ref" not in json.dumps(schema)
+
+
+def test_words_stay_words(tmp_path: Path) -> None:
+    path = tmp_path / "rubric.yaml"
+    path.write_text(
+        RUBRIC.replace(
+            "{level: ordinal, anchors: {1: no, 2: partly, 3: yes}}",
+            "{level: nominal, anchors: {yes: it is, no: it is not}}",
+        )
+    )
+
+    assert load_rubric(path).scale_of("accurate").values == ("yes", "no")

@@ -1,0 +1,54 @@
+"""Studies on the demonstration's cases against a scripted server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from checkout import ROOT
+from openai_server import Call, filled
+
+CASES = ROOT / "evals/demo/cases.jsonl"
+LABELS = ROOT / "evals/demo/labels.csv"
+TRUTH = {
+    (row[0], row[2]): int(row[3]) for row in (line.split(",") for line in LABELS.read_text().splitlines()[1:])
+}
+
+
+def steady(call: Call) -> dict[str, Any]:
+    """A ballot whose scores depend on the question and the model alone."""
+    assert call.schema is not None
+    drawn = hashlib.sha256((call.model + call.prompt).encode()).digest()
+    legal = {name: _legal(node) for name, node in call.schema["properties"].items()}
+    return filled(
+        call.schema,
+        lambda name: legal[name][-1 - drawn[len(name) % 32] % min(3, len(legal[name]))],
+        rationale="The notes bear this out.",
+        moved_by="it",
+    )
+
+
+def _legal(node: dict[str, Any]) -> list[Any]:
+    """The scores that may be given; of an orchestrator that names disputes, none are asked."""
+    score = node["properties"].get("score", {"const": 0})
+    return score.get("enum") or [score["const"]]
+
+
+def study_file(folder: Path, **keys: Any) -> Path:
+    """A study of the demonstration's cases with these keys."""
+    path = folder / "study.yaml"
+    whole = {
+        "name": "trial",
+        "cases": str(CASES),
+        "rubric": "clinical-note",
+        "ratings": str(LABELS),
+        **keys,
+    }
+    path.write_text(json.dumps({key: value for key, value in whole.items() if value is not None}, indent=1))
+    return path
+
+
+def server_models(url: str, *names: str) -> dict[str, Any]:
+    return {name: {"model": f"server/{name}", "base_url": url} for name in names}

@@ -1,0 +1,276 @@
+"""The inspector in a real browser: read a ballot, compare two arms, use the keyboard; and nothing hostile runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspector_server import Served
+from planted_run import FEVER, JURORS, RASH, SCRIPTS, case_of, planted_run, said
+
+from venire.web.standalone import export_page
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("no chromium on the path", allow_module_level=True)
+
+_QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+SIZES = {"wide": (1440, 950), "narrow": (390, 844)}
+
+HOSTILE = (
+    "<script>window.ran = 1</script><img src=x onerror='window.ran = 2'><svg onload=\"window.ran = 3\">"
+    '<a href="javascript:window.ran = 4">x</a>[click](javascript:window.ran=5) </textarea></title></script>'
+    "{{7*7}} \x1b[31m \u202egnp.exe\u2066 &lt;b&gt; \"' onfocus=window.ran=6 autofocus "
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=_QUIET)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with Served(planted_run(tmp_path_factory.mktemp("planted"))) as server:
+        yield server
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    yield from _page(browser, "wide")
+
+
+def _page(browser: Any, size: str, **options: Any) -> Iterator[Any]:
+    width, height = SIZES[size]
+    opened = browser.new_page(viewport={"width": width, "height": height}, **options)
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    yield opened
+    opened.close()
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    named = os.environ.get("VENIRE_SCREENSHOTS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def test_a_reader_gets_from_the_overview_to_the_moment_in_one_click(page: Any, served: Served) -> None:
+    page.goto(served.url)
+    page.locator(".look li").first.locator("a").click()
+
+    section = page.locator("#a-organized")
+    assert section.is_visible()
+    assert "all 3 jurors gave 5 at once; single gave 3" in section.inner_text()
+    assert section.locator(".at-once").count() == 1
+
+
+def test_filter_open_and_read_a_ballot_with_its_evidence(page: Any, served: Served) -> None:
+    page.goto(served.url + "cases")
+    page.get_by_label("flag").select_option("persuasion")
+    page.get_by_role("button", name="Show").click()
+    assert page.locator("a.open").all_inner_texts() == ["persuaded"]
+    page.locator("a.open").first.click()
+
+    page.get_by_role("link", name="low, round 1, accurate 2").click()
+
+    vote = page.locator(".vote[open]")
+    assert "The rash is placed before the treatment" in vote.inner_text()
+    assert page.locator("mark.on").all_inner_texts() == [RASH]
+    page.get_by_role("link", name="high, round 1, accurate 5").click()
+    assert page.locator("mark.on").all_inner_texts() == [FEVER]
+    assert page.locator(".vote[open]").count() == 1
+
+
+def test_a_marked_passage_leads_back_to_the_ballot(page: Any, served: Served) -> None:
+    page.goto(served.url + "case?id=persuaded&in_arm=stances")
+    page.locator("mark", has_text=RASH).click()
+
+    assert page.locator(".vote[open] .who").inner_text() == "low"
+
+
+def test_compare_two_arms(page: Any, served: Served) -> None:
+    page.goto(served.url + "case?id=premature&in_arm=stances")
+    page.get_by_role("link", name="compare side by side").click()
+
+    pair = page.locator(".pair.differs").first
+    assert "5 and 3, 2 apart" in pair.inner_text()
+    assert "I award a 5 here" in pair.inner_text()
+    assert "one mis-timed event" in pair.inner_text()
+
+
+def test_the_keyboard_reaches_everything(page: Any, served: Served) -> None:
+    page.goto(served.url)
+    page.keyboard.press("?")
+    assert page.locator("dialog#help").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog#help").is_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("persuaded")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/cases?q=persuaded")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/case?*")
+    page.keyboard.press("j")
+    assert "round 1" in page.locator(".vote[open]").inner_text()
+    first = page.locator(".dot.on").get_attribute("data-vote")
+    page.keyboard.press("j")
+    assert page.locator(".dot.on").get_attribute("data-vote") != first
+    page.keyboard.press("k")
+    assert page.locator(".dot.on").get_attribute("data-vote") == first
+    page.keyboard.press("c")
+    page.wait_for_url("**/compare?*")
+    page.keyboard.press("l")
+    page.wait_for_url("**/cases")
+    page.keyboard.press("o")
+    page.wait_for_url(served.url)
+
+
+def test_arrows_go_from_case_to_case_as_the_list_orders_them(page: Any, served: Served) -> None:
+    page.goto(served.url + "cases?arm=stances&sort=case")
+    page.locator("a.open").first.click()
+    names = [page.locator("h1").inner_text()]
+    for name in sorted(SCRIPTS)[1:3]:
+        page.keyboard.press("ArrowRight")
+        page.wait_for_url(f"**id={name}*")
+        names.append(page.locator("h1").inner_text())
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(f"**id={names[1]}*")
+
+    assert names == sorted(SCRIPTS)[:3]
+
+
+def test_light_and_dark_are_the_readers_choice_and_are_kept(browser: Any, served: Served) -> None:
+    for page in _page(browser, "wide", color_scheme="dark"):
+        page.goto(served.url)
+        ground = "getComputedStyle(document.documentElement).backgroundColor"
+        dark = page.evaluate(ground)
+        page.get_by_role("button", name="Light or dark").click()
+        light = page.evaluate(ground)
+        page.reload()
+        assert page.evaluate(ground) == light != dark
+
+
+def test_every_control_has_a_name_and_every_page_its_landmarks(page: Any, served: Served) -> None:
+    for path in ("", "cases", "case?id=persuaded&in_arm=stances", "compare?id=premature"):
+        page.goto(served.url + path)
+        assert page.get_by_role("main").count() == 1
+        assert page.get_by_role("banner").count() == 1
+        assert page.get_by_role("search").count() == 1
+        assert page.locator("h1").count() == 1
+        nameless = page.evaluate(
+            "[...document.querySelectorAll('a, button, input, select, svg[role]')].filter(e => "
+            "!(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).length"
+        )
+        assert nameless == 0
+        repeated = page.evaluate(
+            "(ids => ids.length - new Set(ids).size)([...document.querySelectorAll('[id]')].map(e => e.id))"
+        )
+        assert repeated == 0
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_and_are_photographed(
+    browser: Any, served: Served, shots: Path, size: str, scheme: str
+) -> None:
+    pages = {
+        "overview": "",
+        "cases": "cases",
+        "premature": "case?id=premature&in_arm=stances#a-organized",
+        "persuaded": "case?id=persuaded&in_arm=stances",
+        "compare": "compare?id=premature&a=stances&b=single",
+    }
+    for page in _page(browser, size, color_scheme=scheme):
+        for name, path in pages.items():
+            page.goto(served.url + path)
+            page.screenshot(
+                path=shots / f"{name}-{size}-{scheme}.png", full_page=name in ("overview", "compare")
+            )
+            assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0], name
+
+
+def test_a_list_renews_itself_while_the_run_goes_on(browser: Any, tmp_path: Path) -> None:
+    run = planted_run(tmp_path, {"calm": SCRIPTS["calm"]})
+    with Served(run) as server:
+        for page in _page(browser, "wide"):
+            page.goto(server.url)
+            assert "No deliberation was flagged" in page.inner_text("main")
+            planted_run(tmp_path, {"calm": SCRIPTS["calm"], "premature": SCRIPTS["premature"]})
+            page.wait_for_selector(".look a.case", timeout=15_000)
+
+            assert page.locator(".look a.case").inner_text() == "premature"
+
+
+def test_nothing_a_model_or_a_file_wrote_runs(browser: Any, tmp_path: Path, shots: Path) -> None:
+    long = HOSTILE + "A" * 1_000_000
+    line = said(4, long, HOSTILE, "B" * 1_000_000)
+    script = {
+        "seats": {name: [{"accurate": line, "organized": said(2, HOSTILE, HOSTILE)}] for name in JURORS}
+    }
+    case = case_of(HOSTILE, output=long, source=(HOSTILE, "C" * 1_000_000))
+    run = planted_run(tmp_path, {"hostile": script}, {"hostile": case})
+    with Served(run) as server:
+        for size in SIZES:
+            for page in _page(browser, size):
+                asked: list[str] = []
+                page.on("request", lambda request, asked=asked: asked.append(request.url))
+                page.on("dialog", lambda dialog: pytest.fail("a dialog opened"))
+                page.goto(server.url)
+                page.locator(".look a.case").first.click()
+                page.locator(".dot").first.click()
+                page.screenshot(path=shots / f"hostile-{size}.png")
+                assert page.locator(".vote[open]").is_visible()
+                assert "<script>window.ran" in page.locator(".vote[open]").inner_text()
+                assert page.locator("mark.on").count() >= 1
+                assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+                assert "\u202e" not in page.content()
+                page.goto(server.url + "cases")
+                page.locator("a.open").last.click()
+                page.wait_for_selector(".dot")
+                page.keyboard.press("c")
+                page.wait_for_url("**/compare?*")
+                assert page.evaluate("window.ran") is None
+                assert all(url.startswith(server.url) for url in asked)
+
+
+def test_the_exported_page_opens_from_disk_and_asks_for_nothing(
+    browser: Any, served: Served, tmp_path: Path, shots: Path
+) -> None:
+    run = planted_run(tmp_path)
+    file = tmp_path / "run.html"
+    with file.open("w") as out:
+        export_page(run, None, out, case=None, arm=None)
+    for page in _page(browser, "wide"):
+        asked: list[str] = []
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.goto(file.as_uri())
+        article = page.locator("article", has_text="persuaded").filter(has=page.locator(".seen")).first
+        article.locator(".dot").first.click()
+        page.screenshot(path=shots / "exported.png")
+
+        assert page.locator("mark.on").count() >= 1
+        assert asked == [file.as_uri()]
+        assert page.evaluate(
+            "new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size"
+        ) == page.evaluate("document.querySelectorAll('[id]').length")
