@@ -148,6 +148,7 @@ def test_folders_of_tests_are_rooms() -> None:
     folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("*.py")} - {Path(), Path("support")}
 
     assert not {folder.parts[0] for folder in folders} - set(ORDER)
+    assert not [path.name for path in TESTS.glob("*.py") if not path.name.startswith(("test_", "conftest"))]
     assert not [str(folder) for folder in folders if not (ROOT / folder).is_dir()]
 
 

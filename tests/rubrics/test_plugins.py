@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from packages import on_the_path, put_package
+from installed_packages import on_the_path, put_package
 
 from venire import Jury, VenireError, load_persona
 from venire.cli import app
