@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options import IN_FLIGHT, JSON, QUIET, RESAMPLES, RPM, TPM, console, location, print_json
+
+if TYPE_CHECKING:
+    from ..evals.pages.study_report import StudyReport
+    from ..evals.studies.plan import StudyPlan
+    from ..evals.studies.study_run import StudyRun
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
 OUTPUT = click.option(
@@ -35,13 +40,14 @@ def study() -> None:
 @JSON
 def plan(study: Path, as_json: bool) -> None:
     """Every arm of STUDY with its calls, tokens and price; everything that is wrong. Spends nothing."""
-    from ..evals.pages.study_entry import made_plan
+    from ..evals.pages.study_plan import plan_json, show_plan
+    from ..evals.studies.plan import plan_study
 
-    planned = made_plan(study)
+    planned = plan_study(study)
     if as_json:
-        print_json(planned.json())
+        print_json(plan_json(planned))
     else:
-        planned.show(console())
+        show_plan(planned, console())
 
 
 @study.command()
@@ -52,15 +58,14 @@ def plan(study: Path, as_json: bool) -> None:
 @TPM
 @QUIET
 @JSON
-def run(study: Path, output: Path | str | None, as_json: bool, **options: Any) -> None:
+def run(study: Path, output: Path | str | None, as_json: bool, **pace: Any) -> None:
     """Have every arm of STUDY hear its cases, what they have in common once; resumes where it left off."""
-    from ..evals.pages.study_entry import made_plan
+    from ..evals.studies.plan import plan_study
 
-    planned = made_plan(study)
-    ended = planned.run(output, console(stderr=True), **options)
+    ended = _run(plan_study(study), output, pace)
     if as_json:
         print_json(ended.json())
-    _finish(ended.limit)
+    _exit(ended.limit)
 
 
 @study.command()
@@ -72,9 +77,11 @@ def run(study: Path, output: Path | str | None, as_json: bool, **options: Any) -
 @JSON
 def report(study: Path, output: Path | None, resamples: int, as_json: bool) -> None:
     """What STUDY (its file, or its run) found: the frontier of agreement against cost, and which arm to use."""
-    from ..evals.pages.study_entry import made_report
+    from ..evals.pages.study_report import write_study_report
+    from ..evals.studies.findings import findings_at
 
-    _told(made_report(study, output, resamples=resamples), as_json)
+    found = findings_at(study, resamples=resamples)
+    _show(write_study_report(found, output), as_json)
 
 
 @study.command(hidden=True)
@@ -86,28 +93,42 @@ def report(study: Path, output: Path | None, resamples: int, as_json: bool) -> N
 @QUIET
 @RESAMPLES
 @JSON
-def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool, **options: Any) -> None:
+def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool, **pace: Any) -> None:
     """Plan, run and report."""
-    from ..evals.pages.study_entry import made_plan, report_of
+    from ..evals.pages.study_plan import show_plan
+    from ..evals.pages.study_report import write_study_report
+    from ..evals.studies.findings import plan_findings
+    from ..evals.studies.plan import plan_study
 
-    planned = made_plan(study)
-    if not options["quiet"]:
-        planned.show(console(stderr=True))
-    ended = planned.run(output, console(stderr=True), **options)
+    planned = plan_study(study)
+    if not pace["quiet"]:
+        show_plan(planned, console(stderr=True))
+    ended = _run(planned, output, pace)
     if ended.limit is None:
-        _told(report_of(planned, ended.folder, resamples=resamples), as_json)
-    _finish(ended.limit)
+        found = plan_findings(planned, ended.folder, resamples=resamples)
+        _show(write_study_report(found), as_json)
+    _exit(ended.limit)
 
 
-def _told(found: Any, as_json: bool) -> None:
+def _run(planned: StudyPlan, output: Path | str | None, pace: dict[str, Any]) -> StudyRun:
+    from ..evals.studies.study_files import run_folder
+    from ..evals.studies.study_run import run_study
+    from ..evals.studies.study_session import StudySession
+
+    folder = run_folder(output, planned.path)
+    return run_study(planned, StudySession(folder, console(stderr=True), **pace))
+
+
+def _show(written: StudyReport, as_json: bool) -> None:
     if as_json:
-        print_json(found.json())
+        print_json(written.json())
         return
-    found.show(console())
-    click.echo(f"written: {found.page}", err=True)
+    written.show(console())
+    click.echo(f"written: {written.page}", err=True)
 
 
-def _finish(limit: str | None) -> None:
+def _exit(limit: str | None) -> None:
+    """Exit with 130 after an interrupt, with 3 where a limit of the budget stopped the run."""
     if limit == "interrupt":
         raise SystemExit(130)
     if limit is not None:

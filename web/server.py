@@ -22,7 +22,7 @@ from .pages.frame import Reach, framed
 from .pages.overview import overview
 from .pages.study import study
 from .search import Finder, Search
-from .studied import Studied
+from .study_report import ReportReader
 
 HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
@@ -53,7 +53,7 @@ class Inspector:
         self.run = self._store.name
         self._reader = Reader(self._store)
         self._name = run_name(run, self._store)
-        self._studied = Studied(run)
+        self._study_report = ReportReader(run)
         # Read once, served by name: no request ever names a path on the disk.
         self._static = {path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in STATIC.iterdir()}
 
@@ -134,12 +134,12 @@ class Inspector:
         )
 
     async def _study(self, request: web.Request) -> web.Response:
-        if not self._studied.there:
+        if not self._study_report.there:
             raise NotThere("This run is no study's.")
-        return self._page("Study", "study", Search(), study(self._studied.document()))
+        return self._page("Study", "study", Search(), study(self._study_report.document()))
 
     async def _figure(self, request: web.Request) -> web.Response:
-        drawn = self._studied.figure(request.query.get("name", ""))
+        drawn = self._study_report.figure(request.query.get("name", ""))
         if drawn is None:
             raise NotThere("no such figure")
         return web.Response(body=drawn, content_type="image/svg+xml", charset="utf-8")
@@ -161,7 +161,7 @@ class Inspector:
         return Reach(self.index.read_to, self._store.last_finished(), self._store.writing())
 
     def _page(self, title: str, here: str, search: Search, *main: object) -> web.Response:
-        text = framed(title, self._name, here, search, self._reach(), *main, studied=self._studied.there)
+        text = framed(title, self._name, here, search, self._reach(), *main, studied=self._study_report.there)
         return web.Response(text=text, content_type="text/html")
 
 

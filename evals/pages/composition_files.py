@@ -13,10 +13,8 @@ from .composition_page import composition_page
 from .folder import write_folder
 from .tables import records
 
-__all__ = ["composition_json", "composition_page", "figures", "write_composition"]
 
-
-def figures(composition: Composition) -> dict[str, str]:
+def composition_figures(composition: Composition) -> dict[str, str]:
     """Every figure that there is something to draw for, as SVG."""
     drawn = {
         "frontier": pareto(
@@ -48,6 +46,6 @@ def composition_json(composition: Composition) -> dict[str, Any]:
 
 def write_composition(composition: Composition, folder: Path) -> Path:
     """Write `report.html`, `report.json`, `tables/*.csv` and `figures/*.svg`; the page's path."""
-    drawn = figures(composition)
+    drawn = composition_figures(composition)
     page = composition_page(composition, drawn)
     return write_folder(folder, page, composition_json(composition), composition.tables, drawn)

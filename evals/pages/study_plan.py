@@ -1,4 +1,4 @@
-"""A plan in the terminal and as JSON."""
+"""A study's plan in the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -7,31 +7,54 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ..studies.cost_estimate import Toll
-from ..studies.dry_run import ANSWER, BYTES
-from ..studies.plan import Plan
+from ..studies.cost_estimate import CostEstimate
+from ..studies.dry_run import ANSWER_TOKENS, BYTES_PER_TOKEN
+from ..studies.plan import Plan, StudyPlan
+from ..studies.recorded_plan import RecordedPlan
+
+FREE = CostEstimate(calls=0, most_calls=0, tokens=0, most_tokens=0, usd=0.0, most_usd=0.0)
 
 
-def show_plan(plan: Plan, console: Console) -> None:
-    """Every arm with what it takes alone, then what the study takes, and what that rests on."""
+def show_plan(plan: StudyPlan, console: Console) -> None:
+    """Every arm with what it costs alone, then what the study costs, and what that rests on."""
+    if isinstance(plan, Plan):
+        console.print(_arms_table(plan))
+    for line in plan_lines(plan):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def plan_lines(plan: StudyPlan) -> list[str]:
+    """What the study costs as a whole, in words."""
+    return _run_lines(plan) if isinstance(plan, Plan) else _recorded_lines(plan)
+
+
+def plan_json(plan: StudyPlan) -> dict[str, Any]:
+    """The plan as other programs read it; what is not known is null."""
+    return _run_json(plan) if isinstance(plan, Plan) else _recorded_json(plan)
+
+
+def _arms_table(plan: Plan) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("arm", no_wrap=True)
     for column in ("seats", "protocol", "count", "calls", "tokens", "price"):
         table.add_column(column, overflow="fold")
     for arm in plan.arms:
-        toll = plan.tolls[arm.name]
-        told = (arm.name, str(len(arm.jury.seats)), arm.jury.protocol, arm.jury.count or "")
-        calls, tokens = _between(toll.calls, toll.most_calls), _between(toll.tokens, toll.most_tokens)
-        table.add_row(*told, calls, tokens, _price(toll))
-    console.print(table)
-    for line in plan_lines(plan):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        cost = plan.costs[arm.name]
+        table.add_row(
+            arm.name,
+            str(len(arm.jury.seats)),
+            arm.jury.protocol,
+            arm.jury.count or "",
+            _between(cost.calls, cost.most_calls),
+            _between(cost.tokens, cost.most_tokens),
+            _price(cost),
+        )
+    return table
 
 
-def plan_lines(plan: Plan) -> list[str]:
-    """What the study takes as a whole, in words."""
+def _run_lines(plan: Plan) -> list[str]:
     total, study = plan.total, plan.study
-    selection, test = len(plan.parts.selection), len(plan.parts.test)
+    selection, test = len(plan.split.selection), len(plan.split.test)
     tokens, price = _between(total.tokens, total.most_tokens), _price(total)
     lines = [
         f"{len(plan.arms)} arms on {len(plan.cases)} cases ({selection} to choose on, {test} to score what was chosen)",
@@ -42,7 +65,8 @@ def plan_lines(plan: Plan) -> list[str]:
             else ", at the least and at the most"
         )
         + f"; each arm by itself would make {plan.alone} at the least",
-        f"tokens: about {tokens}; a token is taken for {BYTES} bytes of prompt, and an answer to have {ANSWER} an attribute",
+        f"tokens: about {tokens}; a token is taken for {BYTES_PER_TOKEN} bytes of prompt, and an answer to have "
+        f"{ANSWER_TOKENS} an attribute",
         f"price: {price}" + (f"; unknown for {', '.join(plan.unpriced)}" if plan.unpriced else ""),
     ]
     if study.search is not None:
@@ -56,8 +80,15 @@ def plan_lines(plan: Plan) -> list[str]:
     return [*lines, *plan.notes]
 
 
-def plan_json(plan: Plan) -> dict[str, Any]:
-    """The plan as other programs read it; what is not known is null."""
+def _recorded_lines(plan: RecordedPlan) -> list[str]:
+    table = plan.recording.judgements
+    return [
+        f"{len(plan.jurors)} recorded jurors, {len(table)} judgements of {table['case'].nunique()} cases: "
+        "no call is made, and nothing is paid"
+    ]
+
+
+def _run_json(plan: Plan) -> dict[str, Any]:
     return {
         "study": plan.study.name,
         "arms": [
@@ -68,28 +99,39 @@ def plan_json(plan: Plan) -> dict[str, Any]:
                 "protocol": arm.jury.protocol,
                 "count": arm.jury.count,
                 "calibration": arm.calibration,
-                **_toll_json(plan.tolls[arm.name]),
+                **_cost_json(plan.costs[arm.name]),
             }
             for arm in plan.arms
         ],
         "cases": len(plan.cases),
-        "selection": list(plan.parts.selection),
-        "test": list(plan.parts.test),
-        "total": _toll_json(plan.total),
+        "selection": list(plan.split.selection),
+        "test": list(plan.split.test),
+        "total": _cost_json(plan.total),
         "alone": plan.alone,
         "unpriced": list(plan.unpriced),
         "notes": list(plan.notes),
     }
 
 
-def _toll_json(toll: Toll) -> dict[str, Any]:
+def _recorded_json(plan: RecordedPlan) -> dict[str, Any]:
+    table = plan.recording.judgements
     return {
-        "calls": toll.calls,
-        "most_calls": toll.most_calls,
-        "tokens": toll.tokens,
-        "most_tokens": toll.most_tokens,
-        "usd": toll.usd,
-        "most_usd": toll.most_usd,
+        "study": plan.study.name,
+        "jurors": plan.jurors,
+        "cases": int(table["case"].nunique()),
+        "judgements": len(table),
+        "total": _cost_json(FREE),
+    }
+
+
+def _cost_json(cost: CostEstimate) -> dict[str, Any]:
+    return {
+        "calls": cost.calls,
+        "most_calls": cost.most_calls,
+        "tokens": cost.tokens,
+        "most_tokens": cost.most_tokens,
+        "usd": cost.usd,
+        "most_usd": cost.most_usd,
     }
 
 
@@ -97,9 +139,9 @@ def _between(least: int, most: int | None) -> str:
     return str(least) if least == most else f"{least} to {'?' if most is None else most}"
 
 
-def _price(toll: Toll) -> str:
-    if toll.usd is None:
+def _price(cost: CostEstimate) -> str:
+    if cost.usd is None:
         return "unknown"
-    if toll.usd == toll.most_usd:
-        return f"${toll.usd:.4f}"
-    return f"${toll.usd:.4f} to {'unknown' if toll.most_usd is None else f'${toll.most_usd:.4f}'}"
+    if cost.usd == cost.most_usd:
+        return f"${cost.usd:.4f}"
+    return f"${cost.usd:.4f} to {'unknown' if cost.most_usd is None else f'${cost.most_usd:.4f}'}"

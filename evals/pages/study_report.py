@@ -1,4 +1,4 @@
-"""A study's report on disk, in the terminal and as JSON."""
+"""The report writer of a study: its findings on disk, in the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from rich.table import Table
 
 from ..selection import Composition
 from ..studies.credit_table import UNITS
-from ..studies.findings import Report, report_on
-from ..studies.recorded_study import RecordedStudy
-from ..studies.study_record import REPORT
-from .composition_files import composition_json, figures, write_composition
+from ..studies.findings import Findings, RecordedFindings, RunFindings
+from ..studies.study_files import REPORT
+from .composition_files import composition_figures, composition_json, write_composition
 from .folder import write_folder
 from .study_page import CAPTIONS, study_page
 from .tables import bounded, records
@@ -24,7 +23,7 @@ from .tables import bounded, records
 
 @dataclass(frozen=True, slots=True)
 class StudyReport:
-    """A report that was written to `page`."""
+    """A report that was written, its page at `page`."""
 
     page: Path
     document: Mapping[str, Any]
@@ -54,37 +53,39 @@ class StudyReport:
             console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
 
 
-def report_run(folder: Path, output: Path | None, *, resamples: int) -> StudyReport:
-    """The report of a run, beside it, where the inspector finds it, and in `output`."""
-    found = report_on(folder, resamples=resamples)
-    drawn = _drawn(found)
+def write_study_report(found: Findings, output: Path | None = None) -> StudyReport:
+    """The report of a run beside it, where the inspector finds it, and in `output`; that of recorded judgements in
+    `output`, or in the study's own folder."""
+    if isinstance(found, RecordedFindings):
+        return _write_recorded(found, output)
+    figures = _figures(found)
     tables = {"arms": found.table, "trials": found.trials, **_tables("arms", found.arms)}
     if found.jurors is not None:
         tables |= _tables("jurors", found.jurors)
-    page, document = study_page(found, drawn), _document(found, tables, drawn)
-    places = [where for where in (folder / REPORT, output) if where]
-    written = [write_folder(where, page, document, tables, drawn) for where in places]
+    page, document = study_page(found, figures), _document(found, tables, figures)
+    folders = [where for where in (found.folder / REPORT, output) if where]
+    written = [write_folder(where, page, document, tables, figures) for where in folders]
     return StudyReport(written[-1], document, found.table, UNITS[found.study.unit])
 
 
-def report_recorded(study: RecordedStudy, output: Path | None, *, resamples: int) -> StudyReport:
-    """The report of a study of recorded jurors, in `output` or beside the study's file."""
-    found = study.analysed(resamples=resamples)
-    page = write_composition(found, output or study.folder)
-    return StudyReport(
-        page, {"study": study.study.name, **composition_json(found)}, found.frontier, found.unit
-    )
+def _write_recorded(found: RecordedFindings, output: Path | None) -> StudyReport:
+    page = write_composition(found.jurors, output or found.folder)
+    document = {"study": found.study, **composition_json(found.jurors)}
+    return StudyReport(page, document, found.jurors.frontier, found.jurors.unit)
 
 
-def _drawn(found: Report) -> dict[str, str]:
+def _figures(found: RunFindings) -> dict[str, str]:
     """The frontier of the arms, and what there is to draw of the seats."""
-    drawn = {name: svg for name, svg in figures(found.arms).items() if name == "frontier"}
+    drawn = {name: svg for name, svg in composition_figures(found.arms).items() if name == "frontier"}
     if found.jurors is not None:
-        drawn |= {name: svg for name, svg in figures(found.jurors).items() if name != "frontier"}
+        seats = composition_figures(found.jurors)
+        drawn |= {name: svg for name, svg in seats.items() if name != "frontier"}
     return drawn
 
 
-def _document(found: Report, tables: Mapping[str, pd.DataFrame], drawn: Mapping[str, str]) -> dict[str, Any]:
+def _document(
+    found: RunFindings, tables: Mapping[str, pd.DataFrame], figures: Mapping[str, str]
+) -> dict[str, Any]:
     study, paid = found.study, found.paid
     return {
         "study": study.name,
@@ -105,8 +106,8 @@ def _document(found: Report, tables: Mapping[str, pd.DataFrame], drawn: Mapping[
         "alone": found.alone,
         "trials": records(found.trials),
         "tables": {name: records(table) for name, table in tables.items() if name not in ("arms", "trials")},
-        "figures": {name: CAPTIONS.get(name, name) for name in drawn},
-        "methods": [*found.arms.methods, *(found.jurors.methods if found.jurors else ())],
+        "figures": {name: CAPTIONS.get(name, name) for name in figures},
+        "methods": list(found.methods),
         "notes": list(found.notes),
     }
 

@@ -1,1 +1,9 @@
-"""Which jury to use: a study file, its plan, one run for all its arms, and what it found."""
+"""A study: which jury to use. One module a step:
+
+    study.py      the study file                        load_study
+    plan.py       every arm, its cost, all errors       plan_study
+    study_run.py  all arms in one run                   run_study
+    findings.py   which arm to use, and why             plan_findings, findings_at
+
+`evals/pages/study_plan.py` and `study_report.py` show the plan and the findings; `commands/studying.py` calls each step.
+"""

@@ -1,4 +1,4 @@
-"""Arms whose scores are brought onto people's scale before they are held against people: out of fold, at report time."""
+"""Calibrated arms: their scores brought onto people's scale out of fold, when the report is made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ratings.evidence import gather
 from .schema import Calibration
 
 
-def calibrated(
+def calibrate_arms(
     store: Store,
     people: pd.DataFrame,
     values: pd.DataFrame,
@@ -30,7 +30,7 @@ def calibrated(
     if not wanted:
         return values, ()
     evidence = gather(store, people)
-    kept, notes = [values[~values["rater"].isin(list(wanted))]], []
+    parts, notes = [values[~values["rater"].isin(list(wanted))]], []
     for arm, how in wanted.items():
         try:
             found = crossed(scored(evidence, arm), method=how, seed=seed)
@@ -38,6 +38,6 @@ def calibrated(
             notes.append(f"{arm} is left out: {few.problem}")
             continue
         rows = found.scores[~found.scores["attribute"].isin(list(found.composites))]
-        kept.append(rows.assign(rater=arm, value=rows["after"].astype(object))[list(values.columns)])
+        parts.append(rows.assign(rater=arm, value=rows["after"].astype(object))[list(values.columns)])
         notes += [f"{arm}: {note}" for note in found.notes]
-    return pd.concat(kept, ignore_index=True), tuple(notes)
+    return pd.concat(parts, ignore_index=True), tuple(notes)

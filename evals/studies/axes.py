@@ -48,16 +48,16 @@ def axes_of(study: Study, written: Written) -> tuple[Axes, list[VenireError]]:
     """The grid's axes, and what on them does not exist: each once, however many arms it is in."""
     assert study.grid is not None
     grid, part = study.grid, written.part("grid")
-    wrongs: list[VenireError] = []
+    errors: list[VenireError] = []
     groups = {}
     for name, members in grid.personas.items():
-        seated = [_persona(member, part, name, number, wrongs) for number, member in enumerate(members)]
+        seated = [_persona(member, part, name, number, errors) for number, member in enumerate(members)]
         if all(isinstance(each, Persona | None) for each in seated):
             groups[name] = tuple(each for each in seated if isinstance(each, Persona | None))
-    protocols = [name for name in grid.protocol if _known(protocol, name, part, "protocol", wrongs)]
-    counts = [name for name in grid.count or () if _known(counting_rule, name, part, "count", wrongs)]
+    protocols = [name for name in grid.protocol if _known(protocol, name, part, "protocol", errors)]
+    counts = [name for name in grid.count or () if _known(counting_rule, name, part, "count", errors)]
     settings = {
-        name: tuple(_filled(model.model_dump(exclude_none=True), study) for model in dealt)
+        name: tuple(_with_model(model.model_dump(exclude_none=True), study) for model in dealt)
         for name, dealt in grid.models.items()
     }
     return (
@@ -72,10 +72,10 @@ def axes_of(study: Study, written: Written) -> tuple[Axes, list[VenireError]]:
             calibrations=grid.calibration,
             orchestrator=None
             if grid.orchestrator is None
-            else _filled(grid.orchestrator.model_dump(exclude_none=True), study),
+            else _with_model(grid.orchestrator.model_dump(exclude_none=True), study),
             singles=grid.singles,
         ),
-        wrongs,
+        errors,
     )
 
 
@@ -104,7 +104,7 @@ def limits_of_use(limits: Sequence[Mapping[str, float | None]], way: str) -> lis
 
 
 def _persona(
-    member: Any, part: Written, group: str, number: int, wrongs: list[VenireError]
+    member: Any, part: Written, group: str, number: int, errors: list[VenireError]
 ) -> Persona | VenireError | None:
     if member in (None, NOBODY):
         return None
@@ -113,24 +113,24 @@ def _persona(
             {"name": "seat", "persona": member}, context={"beside": part.path.parent}
         ).persona
     except ValidationError as error:
-        told, _, remedy = error.errors()[0]["msg"].removeprefix("Value error, ").partition("\n")
+        problem, _, remedy = error.errors()[0]["msg"].removeprefix("Value error, ").partition("\n")
         line = part.line("personas", group, number)
-        wrongs.append(InvalidFile(f"{part.path}:{line}: {told}", remedy=remedy or f"correct {member!r}"))
-        return wrongs[-1]
+        errors.append(InvalidFile(f"{part.path}:{line}: {problem}", remedy=remedy or f"correct {member!r}"))
+        return errors[-1]
 
 
 def _known(
-    look_up: Callable[[str], object], name: str, part: Written, key: str, wrongs: list[VenireError]
+    look_up: Callable[[str], object], name: str, part: Written, key: str, errors: list[VenireError]
 ) -> bool:
     try:
         look_up(name)
         return True
     except VenireError as error:
-        wrongs.append(InvalidFile(f"{part.path}:{part.line(key)}: {error.problem}", remedy=error.remedy))
+        errors.append(InvalidFile(f"{part.path}:{part.line(key)}: {error.problem}", remedy=error.remedy))
         return False
 
 
-def _filled(settings: Mapping[str, Any], study: Study) -> dict[str, Any]:
+def _with_model(settings: Mapping[str, Any], study: Study) -> dict[str, Any]:
     """The settings, with the study's model where they name none."""
     if settings.get("model"):
         return dict(settings)

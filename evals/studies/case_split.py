@@ -16,14 +16,14 @@ FEWEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class CaseSplit:
     """Case ids. `selection` is in an order drawn by the seed, so that any first part of it is a fair sample."""
 
     selection: tuple[str, ...]
     test: tuple[str, ...]
 
 
-def parts_of(cases: Sequence[Case], split: Split, *, seed: int) -> Parts:
+def split_cases(cases: Sequence[Case], split: Split, *, seed: int) -> CaseSplit:
     """The cases in two parts; those of one group are never parted by chance.
 
     Raises:
@@ -35,23 +35,23 @@ def parts_of(cases: Sequence[Case], split: Split, *, seed: int) -> Parts:
             f"{len(units)} cases (or groups of cases) are too few to choose arms on some and score them on others",
             remedy=f"give {FEWEST} or more",
         )
-    kept = _test(cases, split, random.Random(seed))
-    torn = {case.group for case in cases if case.id in kept} & {
-        case.group for case in cases if case.id not in kept
+    test = _test_cases(cases, split, random.Random(seed))
+    torn = {case.group for case in cases if case.id in test} & {
+        case.group for case in cases if case.id not in test
     }
     if torn - {None}:
         raise VenireError(
             f"cases of the group {min(filter(None, torn))!r} are on both sides",
             remedy="keep each group whole: name groups in place of cases",
         )
-    order = [case.id for case in cases if case.id not in kept]
+    order = [case.id for case in cases if case.id not in test]
     random.Random(seed).shuffle(order)
     if not order:
         raise VenireError("the split leaves no case to choose arms on", remedy="make the test part smaller")
-    return Parts(tuple(order), tuple(case.id for case in cases if case.id in kept))
+    return CaseSplit(tuple(order), tuple(case.id for case in cases if case.id in test))
 
 
-def _test(cases: Sequence[Case], split: Split, rng: random.Random) -> frozenset[str]:
+def _test_cases(cases: Sequence[Case], split: Split, rng: random.Random) -> frozenset[str]:
     if split.groups:
         known = {case.group for case in cases if case.group is not None}
         _all_known("group", split.groups, known)

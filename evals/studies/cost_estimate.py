@@ -1,4 +1,4 @@
-"""What a plan would take: calls, tokens and dollars, at the least and at the most."""
+"""Cost estimates: calls, tokens and dollars, at the least and at the most."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ...agents.model import Usage
 from ...agents.prices import Price
 from ...orchestration.protocols import protocol
 from ...personas.jury import Jury
-from .dry_run import Asked
+from .dry_run import PlannedCall
 
 _CHALLENGED = ("orchestrated", "moderated", "escalate")
 """The protocols in which an instant agreement at the end of a scale is challenged."""
 
 
 @dataclass(frozen=True, slots=True)
-class Toll:
+class CostEstimate:
     """Calls are exact where `calls == most_calls`; tokens and dollars are estimates. None is unknown, never nothing."""
 
     calls: int
@@ -31,8 +31,8 @@ class Toll:
         return self.calls == self.most_calls
 
 
-def first_toll(asked: Iterable[Asked], prices: Mapping[str, Price | None]) -> Toll:
-    """What questions take that are sure to be asked."""
+def first_step_cost(asked: Iterable[PlannedCall], prices: Mapping[str, Price | None]) -> CostEstimate:
+    """The cost of questions that are sure to be asked."""
     calls = tokens = 0
     usd: float | None = 0.0
     for each in asked:
@@ -40,41 +40,41 @@ def first_toll(asked: Iterable[Asked], prices: Mapping[str, Price | None]) -> To
         tokens += each.prompt + each.completion
         paid = _usd(each, prices[each.model])
         usd = None if usd is None or paid is None else usd + paid
-    return Toll(calls, calls, tokens, tokens, usd, usd)
+    return CostEstimate(calls, calls, tokens, tokens, usd, usd)
 
 
-def arm_toll(
-    first: Sequence[Mapping[str, Asked]],
+def arm_cost(
+    first: Sequence[Mapping[str, PlannedCall]],
     jury: Jury,
     attributes: int,
     prices: Mapping[str, Price | None],
-) -> Toll:
-    """What an arm takes alone: its first step in every case, and at the most all that its protocol allows.
+) -> CostEstimate:
+    """The cost of an arm alone: its first step in every case, and at the most all that its protocol allows.
 
     A later question is taken to be as long as the arm's first ones with everybody's answers in it.
     """
     asked = [each for case in first for each in case.values()]
-    sure = first_toll(asked, prices)
+    sure = first_step_cost(asked, prices)
     most = most_calls(jury, attributes)
     if most is None:
-        return sure if one_step(jury) else Toll(sure.calls, None, sure.tokens, None, sure.usd, None)
+        return sure if one_step(jury) else CostEstimate(sure.calls, None, sure.tokens, None, sure.usd, None)
     further = sum(max(0, most - len(case)) for case in first if case)
     if not further or not asked:
         return sure
     answers = sum(each.completion for each in asked) / len(asked) * len(jury.seats)
     tokens = sure.tokens + round(further * (sure.tokens / len(asked) + answers))
     usd = None if sure.usd is None or not sure.tokens else sure.usd / sure.tokens * tokens
-    return Toll(
+    return CostEstimate(
         sure.calls, sure.calls + further, sure.tokens, tokens, sure.usd, sure.usd if not sure.tokens else usd
     )
 
 
-def together(tolls: Sequence[Toll], shared: Toll) -> Toll:
-    """What arms take that share every question of their first steps; `shared` is of those questions, each once."""
-    most_calls = _beyond(shared.calls, [(each.calls, each.most_calls) for each in tolls])
-    most_tokens = _beyond(shared.tokens, [(each.tokens, each.most_tokens) for each in tolls])
-    most_usd = _beyond(shared.usd, [(each.usd, each.most_usd) for each in tolls])
-    return Toll(
+def combined_cost(arms: Sequence[CostEstimate], shared: CostEstimate) -> CostEstimate:
+    """The cost of arms that share every question of their first steps; `shared` is of those questions, each once."""
+    most_calls = _beyond(shared.calls, [(each.calls, each.most_calls) for each in arms])
+    most_tokens = _beyond(shared.tokens, [(each.tokens, each.most_tokens) for each in arms])
+    most_usd = _beyond(shared.usd, [(each.usd, each.most_usd) for each in arms])
+    return CostEstimate(
         shared.calls,
         None if most_calls is None else int(most_calls),
         shared.tokens,
@@ -84,8 +84,8 @@ def together(tolls: Sequence[Toll], shared: Toll) -> Toll:
     )
 
 
-def at_most(fixed: Toll, largest: Toll, times: float) -> Toll:
-    """What fixed arms take, and at the most as much as the largest jury `times` over."""
+def search_cost(fixed: CostEstimate, largest: CostEstimate, times: float) -> CostEstimate:
+    """The cost of fixed arms, and at the most of the largest jury `times` over besides."""
 
     def beyond(start: float | None, further: float | None) -> float | None:
         return None if start is None or further is None else start + further * times
@@ -134,7 +134,7 @@ def _beyond(start: float | None, pairs: Iterable[tuple[float | None, float | Non
     return total
 
 
-def _usd(asked: Asked, price: Price | None) -> float | None:
+def _usd(asked: PlannedCall, price: Price | None) -> float | None:
     if price is None:
         return None
     return price.usd(Usage(asked.prompt, asked.completion)) or 0.0

@@ -1,4 +1,4 @@
-"""What each arm of a study earned on each case, and what it took: read from the record, never from a model."""
+"""The credit that each arm of a study earned on each case, and what that cost: read from the record, never from a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ratings.evidence import checked
 from ..ratings.question import Question
 from ..ratings.run_tables import VALUES
 from ..selection import arm_credits
-from .arm_calibration import calibrated
+from .arm_calibration import calibrate_arms
 from .schema import Calibration, Unit
 from .study_arms import JURY, SINGLE
 
@@ -34,7 +34,7 @@ def questions_in(arms: Collection[Arm], attributes: Collection[str]) -> dict[str
     }
 
 
-def heard(
+def arm_values(
     store: Store, names: Collection[str], cases: Collection[str], unit: Unit
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The arms' scores (`case, rater, attribute, value`), and what each case took (`arm, case, cost, seconds`).
@@ -47,8 +47,8 @@ def heard(
         for arm, verdict in verdicts(store, arm=name):
             if verdict.case not in wanted:
                 continue
-            taken = _taken(verdict.transcript, unit)
-            spent.append((arm.name, verdict.case, taken, verdict.transcript.seconds))
+            cost = _cost(verdict.transcript, unit)
+            spent.append((arm.name, verdict.case, cost, verdict.transcript.seconds))
             values += [
                 (verdict.case, arm.name, attribute, outcome.value)
                 for attribute, outcome in verdict.outcomes.items()
@@ -60,7 +60,7 @@ def heard(
     )
 
 
-def credits(
+def credit_table(
     store: Store,
     arms: Mapping[str, Calibration],
     cases: Collection[str],
@@ -73,8 +73,10 @@ def credits(
     """One row for each arm, case and attribute with the credit it earned: what `weigh` takes; and what was left out."""
     sat = [arm for arm in store.arms() if arm.name in arms]
     questions = questions_in(sat, attributes)
-    values, spent = heard(store, [arm.name for arm in sat], cases, unit)
-    values, notes = calibrated(store, people, values, {arm.name: arms[arm.name] for arm in sat}, seed=seed)
+    values, spent = arm_values(store, [arm.name for arm in sat], cases, unit)
+    values, notes = calibrate_arms(
+        store, people, values, {arm.name: arms[arm.name] for arm in sat}, seed=seed
+    )
     rated, _ = checked(people, questions, taken=set())
     kinds = {arm.name: SINGLE if arm.jury.protocol == "single" else JURY for arm in sat}
     table = arm_credits(
@@ -101,11 +103,12 @@ def _by_arm(spent: pd.DataFrame) -> pd.DataFrame:
 
 
 def groups_of(store: Store, cases: Collection[str]) -> dict[str, str]:
-    found = {name: store.case(name) for name in cases}
-    return {name: case.group for name, case in found.items() if case is not None and case.group is not None}
+    """By case, its group; a case without one is not in it."""
+    stored = {name: store.case(name) for name in cases}
+    return {name: case.group for name, case in stored.items() if case is not None and case.group is not None}
 
 
-def _taken(transcript: Transcript, unit: Unit) -> float:
+def _cost(transcript: Transcript, unit: Unit) -> float:
     match unit:
         case "usd":
             return float("nan") if transcript.usd is None else transcript.usd

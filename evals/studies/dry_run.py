@@ -1,4 +1,4 @@
-"""The first step of a deliberation without a model: which questions it asks, and how long they are.
+"""A dry run of a deliberation up to its first answers: which calls it makes, and how long they are.
 
 Until somebody has answered, what a protocol asks is settled. So the real protocol is run up to its first answer, over
 the real prompts, with nobody at the other end. Where a protocol has one step, that is every call it makes.
@@ -20,9 +20,9 @@ from ...personas.jury import Jury, ModelSettings
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 
-BYTES = 4
-"""Of a prompt to a token: about what English takes."""
-ANSWER = 120
+BYTES_PER_TOKEN = 4
+"""About what English takes."""
+ANSWER_TOKENS = 120
 """Tokens that an answer is taken to have for each attribute asked about, unless the seat's max_tokens is less."""
 _READ_NO_PROMPT = ("lens", "recorded")
 
@@ -30,39 +30,41 @@ Note = Callable[[Request], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One question: to which model, and about how many tokens it and its answer have."""
+class PlannedCall:
+    """One call: to which model, and about how many tokens its prompt and its answer have."""
 
     model: str
     prompt: int
     completion: int
 
 
-class Rehearsal:
-    """Hears what juries would ask; opens the roads of `providers`, and sends nothing along them."""
+class DryRun:
+    """Collects the calls that juries would make; opens the clients of `providers`, and sends nothing."""
 
     def __init__(self, providers: Providers, *, scored: frozenset[str], seed: int) -> None:
-        self._stage = _Stage(providers, self._note)
-        self._court = Court(providers=self._stage, scored=scored, seed=seed, listener=self._over)
-        self._asked: dict[str, Asked] = {}
+        silent = _SilentProviders(providers, self._note)
+        self._court = Court(providers=silent, scored=scored, seed=seed, listener=self._over)
+        self._calls: dict[str, PlannedCall] = {}
 
-    def first_step(self, jury: Jury, cases: Iterable[Case], rubric: Rubric) -> list[Mapping[str, Asked]]:
-        """For each case, the questions that are asked before anything is answered, by their keys in the record."""
-        return asyncio.run(self._rehearsed(jury, list(cases), rubric))
+    def first_step(
+        self, jury: Jury, cases: Iterable[Case], rubric: Rubric
+    ) -> list[Mapping[str, PlannedCall]]:
+        """For each case, the calls that are made before anything is answered, by their keys in the record."""
+        return asyncio.run(self._first_step(jury, list(cases), rubric))
 
-    async def _rehearsed(
+    async def _first_step(
         self, jury: Jury, cases: Sequence[Case], rubric: Rubric
-    ) -> list[Mapping[str, Asked]]:
-        found: list[Mapping[str, Asked]] = []
+    ) -> list[Mapping[str, PlannedCall]]:
+        calls: list[Mapping[str, PlannedCall]] = []
         for case in cases:
-            self._asked = {}
+            self._calls = {}
             with suppress(_StepOver):
                 await hear(case, rubric, jury, self._court)
-            found.append(self._asked)
-        return found
+            calls.append(self._calls)
+        return calls
 
     def _note(self, request: Request) -> None:
-        self._asked[request.key] = _measured(request)
+        self._calls[request.key] = _planned_call(request)
 
     @staticmethod
     def _over(case: str, entry: Entry) -> None:
@@ -73,22 +75,22 @@ class _StepOver(Exception):
     """The first step is recorded: what comes after depends on answers that nobody gave."""
 
 
-class _Stage(Providers):
-    """The roads of a run, with nobody at the other end."""
+class _SilentProviders(Providers):
+    """The clients of a run, none of which sends anything."""
 
     def __init__(self, providers: Providers, note: Note) -> None:
         super().__init__(prices=providers.prices)
         self._real = providers
         self._note = note
-        self._silent: dict[ModelSettings, Queued] = {}
+        self._clients: dict[ModelSettings, Queued] = {}
 
     def get(self, settings: ModelSettings) -> Queued:
-        if settings not in self._silent:
-            self._silent[settings] = Queued(_Silent(self._real.get(settings).road, self._note), 1000)
-        return self._silent[settings]
+        if settings not in self._clients:
+            self._clients[settings] = Queued(_SilentClient(self._real.get(settings).road, self._note), 1000)
+        return self._clients[settings]
 
 
-class _Silent:
+class _SilentClient:
     """Notes what it is asked and gives no answer; whoever has no opinion on an attribute still has none."""
 
     def __init__(self, road: Provider, note: Note) -> None:
@@ -98,20 +100,22 @@ class _Silent:
 
     async def complete(self, request: Request) -> Reply:
         self._note(request)
-        raise ModelFailure("unavailable", "a rehearsal")
+        raise ModelFailure("unavailable", "a dry run")
 
     async def close(self) -> None:
         return None
 
 
-def _measured(request: Request) -> Asked:
+def _planned_call(request: Request) -> PlannedCall:
     if prefix_of(request.model) in _READ_NO_PROMPT:
-        return Asked(request.model, 0, 0)
+        return PlannedCall(request.model, 0, 0)
     written = sum(len(message.content.encode()) for message in request.messages)
     schema = len(request.schema.text) if request.schema is not None else 0
     attributes = len(request.schema["properties"]) if request.schema is not None else 1
-    answer = ANSWER * attributes
+    answer = ANSWER_TOKENS * attributes
     most = request.settings.get("max_tokens")
-    return Asked(
-        request.model, -(-(written + schema) // BYTES), answer if most is None else min(answer, most)
+    return PlannedCall(
+        request.model,
+        -(-(written + schema) // BYTES_PER_TOKEN),
+        answer if most is None else min(answer, most),
     )

@@ -14,15 +14,19 @@ from ..ratings.evidence import checked
 from ..ratings.question import Question
 from ..selection import Composition, analyse, weigh
 from .blind_ballots import blind_ballots
-from .credit_table import UNITS, credits, groups_of, questions_in
-from .study_record import Kept, kept, kept_ratings, kept_trials
+from .credit_table import UNITS, credit_table, groups_of, questions_in
+from .plan import StudyPlan
+from .recorded_plan import RecordedPlan, plan_recorded
+from .study import load_study
+from .study_files import default_folder
+from .study_record import StudyRecord, read_record, recorded_ratings, recorded_trials
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """A study's findings, as tables and sentences."""
+class RunFindings:
+    """What a run of models found, as tables and sentences."""
 
-    study: Kept
+    study: StudyRecord
     folder: Path
     arms: Composition
     """The arms that sat on the test cases, chosen on the others."""
@@ -42,6 +46,10 @@ class Report:
         return [*self.arms.sentences(), self.paid_sentence]
 
     @property
+    def methods(self) -> tuple[str, ...]:
+        return (*self.arms.methods, *(self.jurors.methods if self.jurors else ()))
+
+    @property
     def paid_sentence(self) -> str:
         dollars = f"${self.paid.usd:.4f}" if self.paid.priced == self.paid.calls else "an unknown price"
         return (
@@ -50,19 +58,74 @@ class Report:
         )
 
 
-def report_on(folder: Path, *, resamples: int = 1000) -> Report:
-    """The report of the study that was run in `folder`. Makes no model call."""
-    study, people = kept(folder), kept_ratings(folder)
+@dataclass(frozen=True, slots=True)
+class RecordedFindings:
+    """What recorded judgements show: which of their jurors to seat."""
+
+    study: str
+    folder: Path
+    """Where the report goes, unless another is named."""
+    jurors: Composition
+
+
+Findings = RunFindings | RecordedFindings
+
+
+def findings_at(path: Path, *, resamples: int = 1000) -> Findings:
+    """The findings of the study in a file, or of the run in a directory. Makes no model call."""
+    if path.is_dir():
+        return run_findings(path, resamples=resamples)
+    study, _ = load_study(path)
+    folder = default_folder(path)
+    if study.judgements is not None:
+        return recorded_findings(plan_recorded(path, study), folder, resamples=resamples)
+    if not folder.is_dir():
+        raise VenireError(
+            f"{path}: there is no run of it at {folder}",
+            remedy=f"venire study run {path}; or, if it was kept elsewhere, name the run",
+        )
+    return run_findings(folder, resamples=resamples)
+
+
+def plan_findings(plan: StudyPlan, folder: Path, *, resamples: int = 1000) -> Findings:
+    """The findings of a plan that was just run into `folder`."""
+    if isinstance(plan, RecordedPlan):
+        return recorded_findings(plan, folder, resamples=resamples)
+    return run_findings(folder, resamples=resamples)
+
+
+def recorded_findings(plan: RecordedPlan, folder: Path, *, resamples: int) -> RecordedFindings:
+    """What juries of recorded jurors are worth, on cases that did not choose them."""
+    how = plan.study.judgements
+    assert how is not None
+    jurors = analyse(
+        plan.recording.judgements,
+        plan.recording.people,
+        questions=plan.questions,
+        counting=how.counting,
+        largest=how.largest,
+        test=plan.test,
+        seed=plan.study.seeds.statistics,
+        resamples=resamples,
+    )
+    return RecordedFindings(plan.study.name, folder, jurors)
+
+
+def run_findings(folder: Path, *, resamples: int) -> RunFindings:
+    """What the study that was run in `folder` found, from its record alone."""
+    study, people = read_record(folder), recorded_ratings(folder)
     store = Store.read(folder)
     try:
-        return _reported(study, folder, store, people, resamples)
+        return _findings(study, folder, store, people, resamples)
     finally:
         store.release()
 
 
-def _reported(study: Kept, folder: Path, store: Store, people: pd.DataFrame, resamples: int) -> Report:
+def _findings(
+    study: StudyRecord, folder: Path, store: Store, people: pd.DataFrame, resamples: int
+) -> RunFindings:
     both = (*study.selection, *study.test)
-    table, notes = credits(
+    table, notes = credit_table(
         store, study.arms, both, people, attributes=study.attributes, unit=study.unit, seed=study.seed
     )
     heard = table.dropna(subset=["credit"]).groupby("arm")["case"].agg(set)
@@ -82,13 +145,13 @@ def _reported(study: Kept, folder: Path, store: Store, people: pd.DataFrame, res
     arms = [arm for arm in store.arms() if arm.name in study.arms]
     questions = questions_in(arms, study.attributes)
     jurors, why = _jurors(store, study, people, questions, resamples)
-    return Report(
+    return RunFindings(
         study=study,
         folder=folder,
         arms=found,
         jurors=jurors,
         table=_arms_table(store, study, table, found),
-        trials=pd.DataFrame(kept_trials(folder)),
+        trials=pd.DataFrame(recorded_trials(folder)),
         paid=store.toll(),
         alone=sum(each.calls for arm in store.arms() for each in store.transcripts(arm)),
         notes=(*notes, *found.notes, *why),
@@ -96,7 +159,7 @@ def _reported(study: Kept, folder: Path, store: Store, people: pd.DataFrame, res
 
 
 def _jurors(
-    store: Store, study: Kept, people: pd.DataFrame, questions: Mapping[str, Question], resamples: int
+    store: Store, study: StudyRecord, people: pd.DataFrame, questions: Mapping[str, Question], resamples: int
 ) -> tuple[Composition | None, tuple[str, ...]]:
     """What the seats add to each other, as far as they voted blind."""
     ballots = blind_ballots(store, study.arms, study.unit)
@@ -115,7 +178,7 @@ def _jurors(
     return found, tuple(f"Of the seats' own ballots: {note}" for note in found.notes)
 
 
-def _arms_table(store: Store, study: Kept, table: pd.DataFrame, found: Composition) -> pd.DataFrame:
+def _arms_table(store: Store, study: StudyRecord, table: pd.DataFrame, found: Composition) -> pd.DataFrame:
     """The frontier with how each arm is made, and what it earned on the cases it was chosen on."""
     made = {
         arm.name: {

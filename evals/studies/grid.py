@@ -10,7 +10,7 @@ from ...personas.persona import Persona
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import Written
 from .axes import Axes, label_of, limits_of_use, persona_name
-from .study_arms import StudyArm, built
+from .study_arms import StudyArm, build_jury
 
 _LETTERS = {
     "max_rounds": "r",
@@ -32,17 +32,17 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
             axes.groups, axes.models.items(), limits_of_use(axes.limits, way), axes.counts, axes.tolerances,
             axes.quorums, axes.calibrations,
         ):  # fmt: skip
-            told = {
+            labels = {
                 "personas": group,
                 "model": model if len(axes.models) > 1 else "",
                 "protocol": way if len(axes.protocols) > 1 else "",
-                "limits": limits_told(limits, limits_of_use(axes.limits, way)),
+                "limits": limits_label(limits, limits_of_use(axes.limits, way)),
                 "count": (count or "") if len(axes.counts) > 1 else "",
                 "tolerance": f"tol{tolerance:g}".replace(".", "_") if len(axes.tolerances) > 1 else "",
                 "quorum": f"q{quorum}" if len(axes.quorums) > 1 else "",
                 "calibration": calibration if len(axes.calibrations) > 1 else "",
             }
-            name = "-".join(filter(None, told.values()))
+            name = "-".join(filter(None, labels.values()))
             try:
                 if way == "single" and len(axes.groups[group]) > 1:
                     raise InvalidFile(
@@ -51,7 +51,7 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
                         remedy="leave single out of the protocols: singles: true has each seat judge alone",
                     )
                 fields = {"limits": limits} if limits else {}
-                jury = built(
+                jury = build_jury(
                     {
                         "name": name,
                         "protocol": way,
@@ -65,7 +65,7 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
                     beside,
                     where,
                 )  # fmt: skip
-                yield StudyArm(jury, calibration, {key: words for key, words in told.items() if words})
+                yield StudyArm(jury, calibration, {key: words for key, words in labels.items() if words})
             except VenireError as error:
                 yield error
     if axes.singles:
@@ -86,7 +86,7 @@ def _singles(axes: Axes, beside: object, where: str) -> Iterator[StudyArm]:
             for calibration in axes.calibrations:
                 parts = ["single", who[0], label if len(axes.models) > 1 or len(dealt) > 1 else ""]
                 parts.append(calibration if len(axes.calibrations) > 1 else "")
-                jury = built(
+                jury = build_jury(
                     {
                         "name": "-".join(filter(None, parts)),
                         "protocol": "single",
@@ -109,12 +109,12 @@ def seats_of(
         name = persona_name(persona)
         names.append(name)
         again = names.count(name)
-        told = name if again == 1 else f"{name}-{again}"
-        seats.append({"name": told, "persona": persona, **dealt[number % len(dealt)]})
+        unique = name if again == 1 else f"{name}-{again}"
+        seats.append({"name": unique, "persona": persona, **dealt[number % len(dealt)]})
     return seats
 
 
-def limits_told(limits: Mapping[str, float | None], among: Sequence[Mapping[str, float | None]]) -> str:
+def limits_label(limits: Mapping[str, float | None], among: Sequence[Mapping[str, float | None]]) -> str:
     """The limits that differ among the arms, in short."""
     differing = [name for name in limits if len({each[name] for each in among}) > 1]
     return "-".join(

@@ -1,4 +1,4 @@
-"""The plan: every arm of a study, what it would take, and everything that is wrong, before anything is spent."""
+"""The plan: every arm of a study, what it would cost, and everything that is wrong, before anything is spent."""
 
 from __future__ import annotations
 
@@ -14,37 +14,39 @@ from ...agents.prices import Price, load_prices
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import InvalidFile, MissingExtra, VenireError
 from ...rubrics.files import Written
-from ...rubrics.rubric import Rubric, load_rubric
+from ...rubrics.rubric import Rubric
 from ..ratings.people import load_ratings
 from .axes import Axes, axes_of
-from .case_split import Parts, parts_of
-from .cost_estimate import Toll
-from .errors import Wrongs, every_wrong
+from .budget import cost_unit, near_budget, over_budget
+from .case_split import CaseSplit, split_cases
+from .cost_estimate import CostEstimate
+from .errors import ErrorList
 from .grid import grid_arms
-from .plan_cost import Scope, close_to_budget, estimate, in_court, over_budget, unit_of
-from .rating_checks import gaps, questions_of, strange_attributes
+from .plan_cost import Scope, estimate_cost
+from .rating_checks import questions_of, rating_gaps, unknown_attributes
+from .recorded_plan import RecordedPlan, plan_recorded
 from .schema import Unit
-from .study import Study, load_study
-from .study_arms import StudyArm, named_twice, written_arms
+from .study import Study, load_study, named_rubric
+from .study_arms import StudyArm, duplicate_names, listed_arms
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A study that can be run: nothing in it is wrong."""
+    """A study whose arms ask models, and which can be run: nothing in it is wrong."""
 
     path: Path
     study: Study
     rubric: Rubric
     cases: tuple[Case, ...]
-    parts: Parts
+    split: CaseSplit
     ratings: pd.DataFrame
     arms: tuple[StudyArm, ...]
     axes: Axes | None
     """What a search chooses from."""
-    tolls: Mapping[str, Toll]
-    """By arm: what it would take alone."""
-    total: Toll
-    """What the study takes: questions that arms have in common are asked once."""
+    costs: Mapping[str, CostEstimate]
+    """By arm: what it would cost alone."""
+    total: CostEstimate
+    """What the study costs: questions that arms have in common are asked once."""
     prices: Mapping[str, Price]
     unpriced: tuple[str, ...]
     """Models whose price nobody knows."""
@@ -54,56 +56,56 @@ class Plan:
     @property
     def alone(self) -> int:
         """The calls that the arms would make if each sat in a run of its own."""
-        return sum(toll.calls for toll in self.tolls.values())
+        return sum(cost.calls for cost in self.costs.values())
 
 
-def plan_study(path: Path) -> Plan:
+StudyPlan = Plan | RecordedPlan
+
+
+def plan_study(path: Path) -> StudyPlan:
     """The plan of the study in a file.
 
     Raises:
         StudyCannotRun: What is wrong with it, everything at once.
     """
     study, written = load_study(path)
-    wrongs = Wrongs()
+    if study.judgements is not None:
+        return plan_recorded(path, study)
+    return _plan(path, study, written)
+
+
+def _plan(path: Path, study: Study, written: Written) -> Plan:
+    errors = ErrorList()
     beside = path.parent
     assert study.cases is not None and study.rubric is not None and study.ratings is not None
-    prices = wrongs.tried(partial(load_prices, beside / study.prices)) if study.prices else {}
-    cases = wrongs.tried(partial(_cases, beside / study.cases))
-    rubric = wrongs.tried(partial(_rubric, study.rubric, beside))
-    ratings = wrongs.tried(partial(load_ratings, beside / study.ratings, wide=study.wide))
-    arms, axes = _arms(study, written, wrongs)
-    if study.search is not None and find_spec("optuna") is None:
-        wrongs.add(MissingExtra("search needs Optuna", remedy="pip install 'venire[search]'"))
-    if study.search is not None and study.grid is not None and set(study.grid.calibration) != {"none"}:
-        line = written.line("grid", "calibration")
-        wrongs.add(
-            InvalidFile(
-                f"{path}:{line}: a search scores on growing parts of the cases, too few to calibrate on",
-                remedy="remove calibration, and calibrate what was chosen: venire calibrate RUN",
-            )
-        )
-    parts = None
+    prices = errors.attempt(partial(load_prices, beside / study.prices)) if study.prices else {}
+    cases = errors.attempt(partial(_cases, beside / study.cases))
+    rubric = errors.attempt(partial(named_rubric, study.rubric, beside))
+    ratings = errors.attempt(partial(load_ratings, beside / study.ratings, wide=study.wide))
+    arms, axes = _arms(study, written, errors)
+    errors.add(*_search_errors(study, written))
+    split = None
     if cases:
-        make = partial(parts_of, cases, study.split, seed=study.seeds.split)
-        parts = wrongs.tried(make, f"{path}:{written.line('split')}")
+        make = partial(split_cases, cases, study.split, seed=study.seeds.split)
+        split = errors.attempt(make, f"{path}:{written.line('split')}")
     notes: list[str] = []
     if rubric is not None:
-        wrongs.at(f"{path}:{written.line('attributes')}", *strange_attributes(study, rubric))
+        errors.at(f"{path}:{written.line('attributes')}", *unknown_attributes(study, rubric))
         if ratings is not None and cases is not None:
-            lost, notes = gaps(ratings, cases, questions_of(rubric, study))
-            wrongs.at(f"{path}:{written.line('ratings')}", *lost)
-    found = None
+            unrated, notes = rating_gaps(ratings, cases, questions_of(rubric, study))
+            errors.at(f"{path}:{written.line('ratings')}", *unrated)
+    cost = None
     if cases is not None and rubric is not None and prices is not None:
-        scope = Scope(study, cases, parts, rubric, None if study.search is None else axes, path)
-        found = in_court(prices, lambda court: estimate(scope, arms, court, wrongs))
-        wrongs.at(f"{path}:{written.line('budget')}", *over_budget(study, found))
-    if wrongs.found:
-        raise every_wrong(path, wrongs.told())
-    assert cases and rubric and parts and ratings is not None and found is not None and prices is not None
+        scope = Scope(study, cases, split, rubric, None if study.search is None else axes, path)
+        cost = estimate_cost(scope, arms, prices, errors)
+        errors.at(f"{path}:{written.line('budget')}", *over_budget(study, cost))
+    if errors:
+        raise errors.as_one(path)
+    assert cases and rubric and split and ratings is not None and cost is not None and prices is not None
     return Plan(
-        path=path, study=study, rubric=rubric, cases=cases, parts=parts, ratings=ratings, arms=tuple(arms),
-        axes=axes, tolls=found.tolls, total=found.total, prices=prices, unpriced=found.unpriced,
-        unit=unit_of(study, found), notes=(*notes, *found.notes, *close_to_budget(study, found.total)),
+        path=path, study=study, rubric=rubric, cases=cases, split=split, ratings=ratings, arms=tuple(arms),
+        axes=axes, costs=cost.arms, total=cost.total, prices=prices, unpriced=cost.unpriced,
+        unit=cost_unit(study, cost), notes=(*notes, *cost.notes, *near_budget(study, cost.total)),
     )  # fmt: skip
 
 
@@ -111,22 +113,36 @@ def _cases(path: Path) -> tuple[Case, ...]:
     return tuple(load_cases(path))
 
 
-def _rubric(name: str, beside: Path) -> Rubric:
-    return load_rubric(beside / name if name.endswith((".yaml", ".yml")) else name)
+def _search_errors(study: Study, written: Written) -> list[VenireError]:
+    """Why a search cannot be made: its extra is not installed, or it would calibrate on too few cases."""
+    if study.search is None:
+        return []
+    errors: list[VenireError] = []
+    if find_spec("optuna") is None:
+        errors.append(MissingExtra("search needs Optuna", remedy="pip install 'venire[search]'"))
+    if study.grid is not None and set(study.grid.calibration) != {"none"}:
+        line = written.line("grid", "calibration")
+        errors.append(
+            InvalidFile(
+                f"{written.path}:{line}: a search scores on growing parts of the cases, too few to calibrate on",
+                remedy="remove calibration, and calibrate what was chosen: venire calibrate RUN",
+            )
+        )
+    return errors
 
 
-def _arms(study: Study, written: Written, wrongs: Wrongs) -> tuple[list[StudyArm], Axes | None]:
-    found: list[StudyArm | VenireError] = list(written_arms(study, written))
+def _arms(study: Study, written: Written, errors: ErrorList) -> tuple[list[StudyArm], Axes | None]:
+    built: list[StudyArm | VenireError] = list(listed_arms(study, written))
     axes = None
     if study.grid is not None:
-        axes, lost = axes_of(study, written)
-        wrongs.add(*lost)
+        axes, unknown = axes_of(study, written)
+        errors.add(*unknown)
         # A search composes its own juries; of the grid it has the single judges, to hold them against.
-        found += [
+        built += [
             arm
             for arm in grid_arms(axes, written)
             if study.search is None or (isinstance(arm, StudyArm) and arm.jury.protocol == "single")
         ]
-    arms = [each for each in found if isinstance(each, StudyArm)]
-    wrongs.add(*(each for each in found if isinstance(each, VenireError)), *named_twice(arms, written))
+    arms = [each for each in built if isinstance(each, StudyArm)]
+    errors.add(*(each for each in built if isinstance(each, VenireError)), *duplicate_names(arms, written))
     return arms, axes

@@ -1,9 +1,9 @@
-"""What a study would take, found by rehearsing every arm; and whether the budget bears it."""
+"""What a study would cost: every arm is dry-run up to its first answers, and checked for what would stop it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,32 +20,29 @@ from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from .axes import Axes
-from .case_split import Parts
-from .cost_estimate import Toll, arm_toll, at_most, first_toll, together
-from .dry_run import Asked, Rehearsal
-from .errors import Made, Wrongs
-from .schema import Unit
-from .search_space import Space
+from .case_split import CaseSplit
+from .cost_estimate import CostEstimate, arm_cost, combined_cost, first_step_cost, search_cost
+from .dry_run import DryRun, PlannedCall
+from .errors import ErrorList
+from .search_space import SearchSpace
 from .study import Study
 from .study_arms import StudyArm
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    tolls: Mapping[str, Toll]
-    total: Toll
-    unpriced: tuple[str, ...]
-    priced: Mapping[str, Price | None]
+class PlanCost:
+    """The cost of each arm alone and of all together, and the prices that this rests on."""
+
+    arms: Mapping[str, CostEstimate]
+    total: CostEstimate
+    prices: Mapping[str, Price | None]
+    """By model; None is unknown."""
     notes: tuple[str, ...]
 
-
-def in_court(prices: Mapping[str, Price], use: Callable[[Court], Made]) -> Made:
-    """What `use` makes of a court whose roads are opened, and closed again."""
-    court = Court(providers=Providers(prices=prices))
-    try:
-        return use(court)
-    finally:
-        asyncio.run(court.close())
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Models whose price nobody knows."""
+        return tuple(sorted(model for model, price in self.prices.items() if price is None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class Scope:
 
     study: Study
     cases: Sequence[Case]
-    parts: Parts | None
+    split: CaseSplit | None
     rubric: Rubric
     axes: Axes | None
     """Those of a search."""
@@ -63,129 +60,100 @@ class Scope:
     @property
     def heard(self) -> Sequence[Case]:
         """The cases that every fixed arm hears: with a search, those that it selects on."""
-        if self.axes is None or self.parts is None:
+        if self.axes is None or self.split is None:
             return self.cases
-        return [case for case in self.cases if case.id in self.parts.selection]
+        return [case for case in self.cases if case.id in self.split.selection]
 
 
-def estimate(scope: Scope, arms: Sequence[StudyArm], court: Court, wrongs: Wrongs) -> Estimate:
-    scored, rubric = frozenset(case.id for case in scope.cases), scope.rubric
-    rehearsal = Rehearsal(court.providers, scored=scored, seed=scope.study.seeds.run)
-    heard: dict[tuple[str, int], list[Mapping[str, Asked]]] = {}
-    prices: dict[str, Price | None] = {}
-    tolls: dict[str, Toll] = {}
-    every: dict[str, Asked] = {}
+def estimate_cost(
+    scope: Scope, arms: Sequence[StudyArm], prices: Mapping[str, Price], errors: ErrorList
+) -> PlanCost:
+    """The cost of `arms` on the cases in scope; what keeps an arm from being run is added to `errors`."""
+    court = Court(providers=Providers(prices=prices))
+    try:
+        return _Estimator(scope, court, errors).cost(arms)
+    finally:
+        asyncio.run(court.close())
 
-    keys: dict[str, tuple[str, ...]] = {}
 
-    def rehearsed(arm: StudyArm, cases: Sequence[Case]) -> Toll:
-        ready(arm.jury, court)
-        for settings in asked_by(arm.jury):
-            refuse_unknown(settings)
-            keys[settings.model or "local"] = missing_keys(settings)
-        worked_examples(arm.jury.shots, rubric, scored)
-        refuse_unreadable(cases, rubric, arm.jury, court)
-        key = (arm.asks, len(cases))
-        if key not in heard:
-            heard[key] = rehearsal.first_step(arm.jury, cases, rubric)
-        first = heard[key]
-        for model in {each.model for case in first for each in case.values()} - prices.keys():
-            prices[model] = price_of(model, court.providers.prices)
-        return arm_toll(first, arm.jury, len(rubric.names), prices)
+class _Estimator:
+    """Dry-runs arms; arms that ask the same are run once."""
 
-    for arm in arms:
-        try:
-            tolls[arm.name] = rehearsed(arm, scope.heard)
-            for case in heard[arm.asks, len(scope.heard)]:
-                every.update(case)
-        except VenireError as error:
-            wrongs.of_arm(arm.name, error)
-    distinct = {arm.asks: tolls[arm.name] for arm in arms if arm.name in tolls}
-    total = together(list(distinct.values()), first_toll(every.values(), prices))
-    if scope.axes is not None and scope.axes.groups and scope.axes.protocols:
-        total = _searched(scope, total, rehearsed, wrongs)
-    return Estimate(
-        tolls=tolls,
-        total=total,
-        unpriced=tuple(sorted(model for model, price in prices.items() if price is None)),
-        priced=prices,
-        notes=tuple(
+    def __init__(self, scope: Scope, court: Court, errors: ErrorList) -> None:
+        self._scope, self._court, self._errors = scope, court, errors
+        self._scored = frozenset(case.id for case in scope.cases)
+        self._dry_run = DryRun(court.providers, scored=self._scored, seed=scope.study.seeds.run)
+        self._first_steps: dict[tuple[str, int], list[Mapping[str, PlannedCall]]] = {}
+        """By what is asked and of how many cases."""
+        self._prices: dict[str, Price | None] = {}
+        self._missing_keys: dict[str, tuple[str, ...]] = {}
+
+    def cost(self, arms: Sequence[StudyArm]) -> PlanCost:
+        heard = self._scope.heard
+        costs: dict[str, CostEstimate] = {}
+        calls: dict[str, PlannedCall] = {}
+        for arm in arms:
+            try:
+                costs[arm.name] = self._arm_cost(arm, heard)
+                for case in self._first_steps[arm.asks, len(heard)]:
+                    calls.update(case)
+            except VenireError as error:
+                self._errors.of_arm(arm.name, error)
+        distinct = {arm.asks: costs[arm.name] for arm in arms if arm.name in costs}
+        total = combined_cost(list(distinct.values()), first_step_cost(calls.values(), self._prices))
+        axes = self._scope.axes
+        if axes is not None and axes.groups and axes.protocols:
+            total = self._with_trials(total, axes)
+        notes = (
             f"{model}: {' or '.join(names)} is not set, and will be needed"
-            for model, names in keys.items()
+            for model, names in self._missing_keys.items()
             if names
-        ),
-    )
+        )
+        return PlanCost(costs, total, self._prices, tuple(notes))
+
+    def _arm_cost(self, arm: StudyArm, cases: Sequence[Case]) -> CostEstimate:
+        """What an arm costs alone.
+
+        Raises:
+            VenireError: Something keeps it from being run.
+        """
+        rubric = self._scope.rubric
+        ready(arm.jury, self._court)
+        for settings in _settings_asked(arm.jury):
+            refuse_unknown(settings)
+            self._missing_keys[settings.model or "local"] = missing_keys(settings)
+        worked_examples(arm.jury.shots, rubric, self._scored)
+        refuse_unreadable(cases, rubric, arm.jury, self._court)
+        key = (arm.asks, len(cases))
+        if key not in self._first_steps:
+            self._first_steps[key] = self._dry_run.first_step(arm.jury, cases, rubric)
+        first = self._first_steps[key]
+        for model in {each.model for case in first for each in case.values()} - self._prices.keys():
+            self._prices[model] = price_of(model, self._court.providers.prices)
+        return arm_cost(first, arm.jury, len(rubric.names), self._prices)
+
+    def _with_trials(self, total: CostEstimate, axes: Axes) -> CostEstimate:
+        """With what the trials cost at the most: each the largest jury there is, pruned never, sharing nothing."""
+        scope, search = self._scope, self._scope.study.search
+        assert search is not None
+        space = SearchSpace(axes, search.max_seats, scope.path)
+        few = scope.heard[:2]
+        tested = len(scope.cases) - len(scope.heard)
+        listed = sum(1 for entry in scope.study.arms if entry)
+        times = (search.trials * len(scope.heard) + (search.chosen + 2 + listed) * tested) / max(1, len(few))
+        costs = []
+        for name in space.protocols:
+            arm = self._errors.attempt(partial(space.largest, name))
+            if arm is None:
+                continue
+            try:
+                costs.append(search_cost(total, self._arm_cost(arm, few), times))
+            except VenireError as error:
+                self._errors.of_arm(f"of {name}", error)
+        return max(costs, key=lambda cost: cost.most_calls or float("inf"), default=total)
 
 
-def asked_by(jury: Jury) -> list[ModelSettings]:
+def _settings_asked(jury: Jury) -> list[ModelSettings]:
     """Every seat that a jury asks, its orchestrator's where one presides."""
     presided = protocol(jury.protocol).orchestrator
     return [*jury.seats, *([jury.orchestrator] if presided else [])]
-
-
-def _searched(
-    scope: Scope, total: Toll, rehearsed: Callable[[StudyArm, Sequence[Case]], Toll], wrongs: Wrongs
-) -> Toll:
-    """With what the trials take at the most: each the largest jury there is, pruned never, sharing nothing."""
-    how, axes = scope.study.search, scope.axes
-    assert how is not None and axes is not None
-    space = Space(axes, how.max_seats, scope.path)
-    few = scope.heard[:2]
-    tested = len(scope.cases) - len(scope.heard)
-    written = sum(1 for entry in scope.study.arms if entry)
-    times = (how.trials * len(scope.heard) + (how.chosen + 2 + written) * tested) / max(1, len(few))
-    found = []
-    for way in space.protocols:
-        arm = wrongs.tried(partial(space.largest, way))
-        try:
-            found += [at_most(total, rehearsed(arm, few), times)] if arm is not None else []
-        except VenireError as error:
-            wrongs.of_arm(f"of {way}", error)
-    return max(found, key=lambda toll: toll.most_calls or float("inf"), default=total)
-
-
-def over_budget(study: Study, estimate: Estimate) -> list[VenireError]:
-    """An error for each part of the budget that even the least of the plan goes beyond."""
-    budget, total = study.budget, estimate.total
-    wrongs = []
-    if budget.max_usd is not None and estimate.unpriced:
-        wrongs.append(
-            VenireError(
-                f"max_usd cannot be kept: the price of {', '.join(estimate.unpriced)} is not known",
-                remedy="give it in a file under prices, or limit calls or tokens instead",
-            )
-        )
-    for key, least, told in (
-        ("max_calls", total.calls, f"{total.calls} calls"),
-        ("max_tokens", total.tokens, f"about {total.tokens} tokens"),
-        ("max_usd", total.usd, f"about ${total.usd or 0:.2f}"),
-    ):
-        most = getattr(budget, key)
-        if most is not None and least is not None and least > most:
-            wrongs.append(
-                VenireError(
-                    f"{key} is {most:g}, and the plan takes {told} at the least",
-                    remedy="raise it, or plan fewer arms or cases",
-                )
-            )
-    return wrongs
-
-
-def close_to_budget(study: Study, total: Toll) -> list[str]:
-    budget = study.budget
-    pairs = (("max_calls", total.most_calls), ("max_tokens", total.most_tokens), ("max_usd", total.most_usd))
-    return [
-        f"{key} may end the study before it is done: it can be continued with more"
-        for key, most in pairs
-        if (limit := getattr(budget, key)) is not None and (most is None or most > limit)
-    ]
-
-
-def unit_of(study: Study, estimate: Estimate) -> Unit:
-    """What cost is counted in: dollars where every price is known and one is paid, else tokens, else calls."""
-    if study.cost is not None:
-        return study.cost
-    paid = [price for price in estimate.priced.values() if price is None or price.prompt or price.completion]
-    if paid and None not in paid:
-        return "usd"
-    return "tokens" if estimate.total.tokens else "calls"

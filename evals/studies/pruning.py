@@ -1,4 +1,4 @@
-"""Giving an arm up early: another that costs no more has already been shown to agree better, on the same cases."""
+"""Pruning: an arm is given up when one that costs no more has been shown to agree better, on the same cases."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy.stats import t as student
+
+from ..selection.candidates import pareto
 
 CONFIDENCE = 0.95
 """One-sided, and shared out among all the arms that it is held against: how sure it must be that one is better."""
@@ -30,15 +32,15 @@ class Score:
         return {"agreement": self.agreement, "cost": self.cost, "latency": self.latency}
 
 
-def scores(credits: pd.DataFrame) -> dict[str, Score]:
+def arm_scores(credits: pd.DataFrame) -> dict[str, Score]:
     """Each arm's score on the cases of `credits`."""
     table = credits.dropna(subset=["credit"])
     cluster = table["case"]
     if "group" in table:
         cluster = table["group"].where(table["group"].notna(), table["case"])
-    found = {}
+    scores = {}
     for arm, rows in table.assign(cluster=cluster).groupby("arm", sort=False):
-        found[str(arm)] = Score(
+        scores[str(arm)] = Score(
             agreement=float(rows["credit"].mean()),
             cost=float(rows["cost"].iloc[0]),
             latency=float(rows["seconds"].iloc[0]),
@@ -46,7 +48,7 @@ def scores(credits: pd.DataFrame) -> dict[str, Score]:
                 str(name): float(mean) for name, mean in rows.groupby("cluster")["credit"].mean().items()
             },
         )
-    return found
+    return scores
 
 
 def beaten_by(mine: Score, others: Mapping[str, Score], objectives: Sequence[str]) -> str | None:
@@ -70,21 +72,10 @@ def _better(one: Score, two: Score, tests: int) -> bool:
     return bool(gaps.mean() - student.ppf(1 - (1 - CONFIDENCE) / tests, len(gaps) - 1) * error > 0)
 
 
-def front(found: Mapping[str, Score], objectives: Sequence[str]) -> list[str]:
+def pareto_front(arms: Mapping[str, Score], objectives: Sequence[str]) -> list[str]:
     """The arms that no other equals in every objective and beats in one, the best agreement first."""
-
-    def goods(score: Score) -> tuple[float, ...]:
-        told = score.objectives
-        return tuple(told[each] if each == "agreement" else -told[each] for each in objectives)
-
-    known = {name: goods(score) for name, score in found.items() if not np.isnan(goods(score)).any()}
-
-    def beaten(name: str) -> bool:
-        mine = known[name]
-        return any(
-            all(a >= b for a, b in zip(other, mine, strict=True)) and other != mine
-            for other in known.values()
-        )
-
-    kept = [name for name in known if not beaten(name)]
-    return sorted(kept, key=lambda name: -found[name].agreement)
+    rest = [objective for objective in objectives if objective != "agreement"]
+    columns = {each: np.array([score.objectives[each] for score in arms.values()]) for each in rest}
+    on_front = pareto(np.array([score.agreement for score in arms.values()]), *columns.values())
+    kept = [name for name, on in zip(arms, on_front, strict=True) if on]
+    return sorted(kept, key=lambda name: -arms[name].agreement)

@@ -25,7 +25,8 @@ def questions_of(rubric: Rubric, study: Study) -> dict[str, Question]:
     }
 
 
-def strange_attributes(study: Study, rubric: Rubric) -> list[VenireError]:
+def unknown_attributes(study: Study, rubric: Rubric) -> list[VenireError]:
+    """An error for each attribute of the study that the rubric does not ask."""
     return [
         VenireError(
             f"the rubric {rubric.name!r} does not ask {name!r}",
@@ -36,11 +37,11 @@ def strange_attributes(study: Study, rubric: Rubric) -> list[VenireError]:
     ]
 
 
-def gaps(
+def rating_gaps(
     ratings: pd.DataFrame, cases: Sequence[Case], questions: dict[str, Question]
 ) -> tuple[list[VenireError], list[str]]:
     """What people left unrated: errors for a case or an attribute with nothing, a note for single scores."""
-    wrongs: list[VenireError] = []
+    errors: list[VenireError] = []
     try:
         kept, notes = checked(ratings, questions, taken=set())
     except VenireError as error:
@@ -49,7 +50,7 @@ def gaps(
     rated = {(str(case), str(name)) for case, name in zip(kept["case"], kept["attribute"], strict=True)}
     bare = [case for case in ids if not any((case, name) in rated for name in questions)]
     if bare:
-        wrongs.append(
+        errors.append(
             VenireError(
                 f"nobody rated {len(bare)} of the {len(ids)} cases: {_some(bare)}",
                 remedy="rate them, or leave them out of the cases",
@@ -57,7 +58,7 @@ def gaps(
         )
     unasked = [name for name in questions if not any((case, name) in rated for case in ids)]
     if unasked:
-        wrongs.append(
+        errors.append(
             VenireError(
                 f"nobody rated {_some(unasked)} of any case",
                 remedy="rate it, or name under attributes those that arms are to be scored on",
@@ -70,12 +71,12 @@ def gaps(
         for name in questions
         if name not in unasked
     )
-    told = (
+    missing = (
         [f"{single} scores of cases that people rated otherwise are missing, and will not count"]
         if single
         else []
     )
-    return wrongs, [*notes, *told]
+    return errors, [*notes, *missing]
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:

@@ -1,4 +1,4 @@
-"""The parts of a study file: arms, the grid, the search, the split, the budget, the seeds."""
+"""The schema of a study file's keys: arms, the grid, the search, the split, the budget, the seeds."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ Objective = Literal["agreement", "cost", "latency"]
 Unit = Literal["usd", "tokens", "calls"]
 
 
-def _listed(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     """One value as a list of one, so that an axis with a single value may be written plainly."""
     return value if isinstance(value, list | tuple) else (value,)
 
 
-def _named(value: Any) -> Any:
+def _as_model(value: Any) -> Any:
     return {"model": value} if isinstance(value, str) else value
 
 
-def _seated(value: Any) -> Any:
-    return tuple(_named(each) for each in _listed(value))
+def _as_models(value: Any) -> Any:
+    return tuple(_as_model(each) for each in _as_tuple(value))
 
 
-Seating = Annotated[tuple[ModelSettings, ...], BeforeValidator(_seated), Field(min_length=1)]
+Seating = Annotated[tuple[ModelSettings, ...], BeforeValidator(_as_models), Field(min_length=1)]
 """A model for every seat, or several that are dealt to the seats in turn."""
-Model = Annotated[ModelSettings, BeforeValidator(_named)]
-Words = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
-Numbers = Annotated[tuple[float | None, ...], BeforeValidator(_listed), Field(min_length=1)]
+Model = Annotated[ModelSettings, BeforeValidator(_as_model)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
+Numbers = Annotated[tuple[float | None, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
 
 
-class Part(BaseModel):
-    """A part of the file: it knows its own keys and no others."""
+class StrictModel(BaseModel):
+    """A part of the file; an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ArmEntry(Part):
+class ArmEntry(StrictModel):
     """One arm written out: a jury by name, by file or in full, with what it does differently here."""
 
     jury: str | dict[str, Any]
@@ -60,7 +60,7 @@ class ArmEntry(Part):
         return {"jury": value} if isinstance(value, str) else value
 
 
-class LimitAxes(Part):
+class LimitAxes(StrictModel):
     """Each limit with the values it is tried at."""
 
     max_rounds: Numbers | None = None
@@ -72,7 +72,7 @@ class LimitAxes(Part):
     max_seconds: Numbers | None = None
 
 
-class Grid(Part):
+class Grid(StrictModel):
     """Every combination of these is an arm; with `search`, they are what a search chooses from."""
 
     personas: dict[Name, tuple[Any, ...]] = Field(min_length=1)
@@ -83,8 +83,8 @@ class Grid(Part):
     count: Words | None = None
     """Counting rules; without any, each protocol's own."""
     tolerance: Numbers = (0.0,)
-    quorum: Annotated[tuple[int, ...], BeforeValidator(_listed)] = (1,)
-    calibration: Annotated[tuple[Calibration, ...], BeforeValidator(_listed)] = ("none",)
+    quorum: Annotated[tuple[int, ...], BeforeValidator(_as_tuple)] = (1,)
+    calibration: Annotated[tuple[Calibration, ...], BeforeValidator(_as_tuple)] = ("none",)
     orchestrator: Model | None = None
     """Who presides, where someone does; without one, the model of the first seat."""
     singles: bool = True
@@ -100,7 +100,7 @@ class Grid(Part):
         return value
 
 
-class Search(Part):
+class Search(StrictModel):
     """Juries composed seat by seat out of the grid's personas and models, tried where they promise most."""
 
     trials: int = Field(ge=1)
@@ -122,7 +122,7 @@ class Search(Part):
         return value
 
 
-class Split(Part):
+class Split(StrictModel):
     """Which cases arms are chosen on, and which are kept to score what was chosen."""
 
     test: float | tuple[str, ...] | None = None
@@ -146,8 +146,8 @@ class Split(Part):
         return self
 
 
-class Spending(Part):
-    """What the whole study may take, however often it is continued; `max_seconds` is of one sitting."""
+class Spending(StrictModel):
+    """What the whole study may take, however often it is continued; `max_seconds` is of one session."""
 
     max_usd: float | None = Field(default=None, gt=0)
     max_tokens: int | None = Field(default=None, ge=1)
@@ -155,7 +155,7 @@ class Spending(Part):
     max_calls: int | None = Field(default=None, ge=1)
 
 
-class Seeds(Part):
+class Seeds(StrictModel):
     run: int = 0
     split: int = 0
     search: int = 0
@@ -167,7 +167,7 @@ class Seeds(Part):
         return dict.fromkeys(cls.model_fields, value) if isinstance(value, int) else value
 
 
-class Judgements(Part):
+class Judgements(StrictModel):
     """Jurors that have answered already, in place of models: a table of them, or a set that venire knows."""
 
     file: Path | None = None

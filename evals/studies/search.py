@@ -17,62 +17,63 @@ from ...orchestration.runner import Ended
 from ...rubrics.errors import VenireError
 from .plan import Plan
 from .schema import Search
-from .search_space import Space
+from .search_space import SearchSpace
 from .study_arms import StudyArm
-from .study_session import Sitting
-from .trials import Entered, Stopped, Trial, Tryouts
+from .study_session import StudySession
+from .trials import Entered, Stopped, Trial, Trials
 
 
-def run_search(plan: Plan, sitting: Sitting) -> Ended:
+def run_search(plan: Plan, session: StudySession) -> Ended:
     """Try as many juries as the study says on the selection cases, then the chosen ones on the test cases."""
     assert plan.axes is not None
-    tryouts = Tryouts(plan, sitting)
-    space = Space(plan.axes, tryouts.how.max_seats, plan.path)
-    study = _begun(tryouts.how, plan.study.seeds.search)
+    trials = Trials(plan, session)
+    space = SearchSpace(plan.axes, trials.search.max_seats, plan.path)
+    study = _optuna_study(trials.search, plan.study.seeds.search)
     try:
-        tryouts.hear_fixed()
-        while (left := tryouts.how.trials - len(tryouts.trials)) > 0:
-            _batch(study, space, tryouts, min(left, tryouts.how.at_once))
-        chosen = tryouts.chosen()
-        if tryouts.test and chosen:
-            tryouts.sit(chosen, tryouts.test)
+        trials.hear_fixed()
+        while (left := trials.search.trials - len(trials.trials)) > 0:
+            _batch(study, space, trials, min(left, trials.search.at_once))
+        finalists = trials.finalists()
+        if trials.test and finalists:
+            trials.hear_arms(finalists, trials.test)
     except Stopped as stopped:
         return stopped.ended
-    return tryouts.ended
+    return trials.ended
 
 
-def _begun(how: Search, seed: int) -> optuna.Study:
+def _optuna_study(search: Search, seed: int) -> optuna.Study:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     directions = [
-        StudyDirection.MAXIMIZE if each == "agreement" else StudyDirection.MINIMIZE for each in how.objectives
+        StudyDirection.MAXIMIZE if each == "agreement" else StudyDirection.MINIMIZE
+        for each in search.objectives
     ]
-    sampler = TPESampler(seed=seed, n_startup_trials=min(10, max(2, how.trials // 3)))
+    sampler = TPESampler(seed=seed, n_startup_trials=min(10, max(2, search.trials // 3)))
     return optuna.create_study(sampler=sampler, directions=directions)
 
 
-def _batch(study: optuna.Study, space: Space, tryouts: Tryouts, size: int) -> None:
-    """Ask for some juries, hear them together, tell what each is worth."""
+def _batch(study: optuna.Study, space: SearchSpace, trials: Trials, size: int) -> None:
+    """Ask for some juries, hear them together, tell Optuna what each is worth."""
     asked = [study.ask() for _ in range(size)]
-    trials = [Trial(one.number, f"trial-{one.number:03d}") for one in asked]
+    batch = [Trial(one.number, f"trial-{one.number:03d}") for one in asked]
     entered: Entered = {}
-    for one, trial in zip(asked, trials, strict=True):
-        arm = _composed(space, one, trial, tryouts)
+    for one, trial in zip(asked, batch, strict=True):
+        arm = _new_arm(space, one, trial, trials)
         if arm is not None:
             entered[arm.name] = (trial, arm)
-    tryouts.hear(entered)
-    for one, trial in zip(asked, trials, strict=True):
-        if trial.state == "repeated" and trial.arm in tryouts.scored:
-            trial.cases, trial.values = len(tryouts.selection), tryouts.told(trial.arm)
-        values = [trial.values[each] for each in tryouts.how.objectives if each in trial.values]
-        if trial.state in ("complete", "repeated") and len(values) == len(tryouts.how.objectives):
+    trials.hear_trials(entered)
+    for one, trial in zip(asked, batch, strict=True):
+        if trial.state == "repeated" and trial.arm in trials.scored:
+            trial.cases, trial.values = len(trials.selection), trials.values(trials.scored[trial.arm])
+        values = [trial.values[each] for each in trials.search.objectives if each in trial.values]
+        if trial.state in ("complete", "repeated") and len(values) == len(trials.search.objectives):
             study.tell(one, values)
         else:
             study.tell(one, state=TrialState.FAIL if trial.state == "failed" else TrialState.PRUNED)
-    tryouts.trials += trials
-    tryouts.write()
+    trials.trials += batch
+    trials.write()
 
 
-def _composed(space: Space, one: optuna.Trial, trial: Trial, tryouts: Tryouts) -> StudyArm | None:
+def _new_arm(space: SearchSpace, one: optuna.Trial, trial: Trial, trials: Trials) -> StudyArm | None:
     """The jury that Optuna chooses; None where there can be none, or where it was tried before."""
 
     def choose(what: str, among: Sequence[str]) -> str:
@@ -82,12 +83,12 @@ def _composed(space: Space, one: optuna.Trial, trial: Trial, tryouts: Tryouts) -
         return trial.params[what]
 
     try:
-        arm = space.composed(trial.arm, choose)
+        arm = space.compose(trial.arm, choose)
     except VenireError as error:
         trial.state, trial.note = "failed", error.problem
         return None
     trial.seats, trial.protocol = arm.axes["seats"], arm.jury.protocol
-    known = tryouts.arms.setdefault(arm.identity, arm)
+    known = trials.arms.setdefault(arm.identity, arm)
     if known is arm:
         return arm
     trial.arm, trial.state, trial.note = known.name, "repeated", f"the same jury as {known.name}"

@@ -10,7 +10,7 @@ from typing import Any
 from ...personas.persona import Persona
 from .axes import Axes, label_of, limits_of_use, persona_name
 from .grid import seats_of
-from .study_arms import StudyArm, built
+from .study_arms import StudyArm, build_jury
 
 Choose = Callable[[str, Sequence[str]], str]
 """Given what is chosen and from what, the choice."""
@@ -18,7 +18,7 @@ _IN_ORDER = ("debate", "escalate", "magentic-one")
 """Protocols in which it matters who sits where; in others a jury is the same whoever is named first."""
 
 
-class Space:
+class SearchSpace:
     """The juries that can be composed of a grid's personas and models."""
 
     def __init__(self, axes: Axes, max_seats: int, path: Path) -> None:
@@ -34,7 +34,7 @@ class Space:
         }
         self.protocols = [way for way in axes.protocols if way != "single"] or ["panel"]
 
-    def composed(self, name: str, choose: Choose) -> StudyArm:
+    def compose(self, name: str, choose: Choose) -> StudyArm:
         """The jury that `choose` chooses; one seat alone is a single judge.
 
         Raises:
@@ -68,7 +68,7 @@ class Space:
             for number, member in enumerate(members)
             for seat in seats_of(member[:1], member[1:])
         ]
-        jury = built(
+        jury = build_jury(
             {
                 "name": name,
                 "description": ", ".join(seated),
@@ -92,11 +92,11 @@ class Space:
                 return labels[int(what.split()[1]) % len(labels)]
             return way if what == "protocol" and way in among else among[0]
 
-        return self.composed("largest", choose)
+        return self.compose("largest", choose)
 
     @staticmethod
     def _one(what: str, among: Sequence[Any], choose: Choose) -> Any:
         if len(among) == 1:
             return among[0]
-        told = [str(each) for each in among]
-        return among[told.index(choose(what, told))]
+        names = [str(each) for each in among]
+        return among[names.index(choose(what, names))]

@@ -9,13 +9,13 @@ from pydantic import model_validator
 
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import Written, read_yaml
-from ...rubrics.rubric import Name
-from .errors import every_wrong
-from .schema import Grid, Judgements, Part, Search, Seeds, Spending, Split, Unit
+from ...rubrics.rubric import Name, Rubric, load_rubric
+from .errors import one_error
+from .schema import Grid, Judgements, Search, Seeds, Spending, Split, StrictModel, Unit
 
 
-class Study(Part):
-    """What a study file says. Arms are looked at one by one afterwards, so that all that is wrong is told at once."""
+class Study(StrictModel):
+    """A study file. Arms are checked one by one when it is planned, so that all errors are raised at once."""
 
     name: Name
     description: str = ""
@@ -66,9 +66,14 @@ class Study(Part):
 
 
 def load_study(path: Path) -> tuple[Study, Written]:
-    """The study in a file, and the file as it is written; whatever is wrong in it is listed at once."""
+    """The study in a file, and the file with its lines; everything that is wrong in it is raised at once."""
     written = read_yaml(path, Study.model_fields)
-    wrongs: list[InvalidFile] = written.wrongs(Study)
-    if wrongs:
-        raise every_wrong(path, wrongs)
+    errors: list[InvalidFile] = written.wrongs(Study)
+    if errors:
+        raise one_error(path, errors)
     return written.fit(Study), written
+
+
+def named_rubric(name: str, beside: Path) -> Rubric:
+    """The rubric of a study: a file beside the study's, or one of the library's."""
+    return load_rubric(beside / name if name.endswith((".yaml", ".yml")) else name)

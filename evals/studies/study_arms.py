@@ -48,35 +48,35 @@ class StudyArm:
         return self.asks, self.jury.count, tuple(self.jury.weights.items()), self.calibration
 
 
-def written_arms(study: Study, written: Written) -> Iterator[StudyArm | VenireError]:
-    """The arms written out one by one, or why one cannot be."""
+def listed_arms(study: Study, written: Written) -> Iterator[StudyArm | VenireError]:
+    """The arms of the file's `arms`, one by one, or why one cannot be built."""
     for number in range(len(study.arms)):
         part = written.part("arms", number)
         try:
-            yield _written(study, part.fit(ArmEntry), part)
+            yield _listed_arm(study, part.fit(ArmEntry), part)
         except VenireError as error:
             yield error
 
 
-def _written(study: Study, entry: ArmEntry, part: Written) -> StudyArm:
+def _listed_arm(study: Study, entry: ArmEntry, part: Written) -> StudyArm:
     if isinstance(entry.jury, str):
         named = entry.jury.endswith((".yaml", ".yml"))
         try:
             jury = load_jury(part.path.parent / entry.jury if named else entry.jury)
         except VenireError as error:
-            told = error.problem if named else f"{part.path}:{part.line('jury')}: {error.problem}"
-            raise InvalidFile(told, remedy=error.remedy) from None
+            problem = error.problem if named else f"{part.path}:{part.line('jury')}: {error.problem}"
+            raise InvalidFile(problem, remedy=error.remedy) from None
     else:
         jury = part.part("jury").fit(Jury)
     given = {"name": entry.name, "protocol": entry.protocol, "count": entry.count}
     changes = {key: value for key, value in given.items() if value is not None}
     if changes:
-        jury = built({**dict(jury), **changes}, part.path.parent, f"{part.path}:{part.line()}")
+        jury = build_jury({**dict(jury), **changes}, part.path.parent, f"{part.path}:{part.line()}")
     jury = jury.fill(model=entry.model or study.model, base_url=entry.base_url or study.base_url)
     return StudyArm(jury, entry.calibration)
 
 
-def built(fields: Mapping[str, Any], beside: object, where: str) -> Jury:
+def build_jury(fields: Mapping[str, Any], beside: object, where: str) -> Jury:
     """The jury that `fields` describe; an error at `where` if there can be none."""
     try:
         jury = Jury.model_validate(dict(fields), context={"beside": beside})
@@ -86,9 +86,9 @@ def built(fields: Mapping[str, Any], beside: object, where: str) -> Jury:
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(map(str, first["loc"]))
-        told, _, remedy = first["msg"].removeprefix("Value error, ").partition("\n")
+        problem, _, remedy = first["msg"].removeprefix("Value error, ").partition("\n")
         raise InvalidFile(
-            f"{where}: the arm {fields.get('name')!r} cannot be built: {at + ': ' if at else ''}{told}",
+            f"{where}: the arm {fields.get('name')!r} cannot be built: {at + ': ' if at else ''}{problem}",
             remedy=remedy.strip() or f"correct {at or 'it'}",
         ) from None
     except VenireError as error:
@@ -98,7 +98,7 @@ def built(fields: Mapping[str, Any], beside: object, where: str) -> Jury:
     return jury
 
 
-def named_twice(arms: Sequence[StudyArm], written: Written) -> list[VenireError]:
+def duplicate_names(arms: Sequence[StudyArm], written: Written) -> list[VenireError]:
     """An error for each name that more than one arm has."""
     names = [arm.name for arm in arms]
     return [

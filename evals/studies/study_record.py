@@ -16,17 +16,12 @@ from ..ratings.people import load_ratings
 from .plan import Plan
 from .schema import Calibration, Unit
 from .study_arms import StudyArm
-
-FILE = "study.json"
-RATINGS = "study-ratings.csv"
-TRIALS = "study-trials.jsonl"
-REPORT = "report"
-"""The folder of the report, within the run."""
+from .study_files import RATINGS, RECORD, TRIALS
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A study as its run remembers it: enough for a report, with neither the study file nor any model."""
+class StudyRecord:
+    """What a run records of its study: enough for a report, with neither the study file nor any model."""
 
     name: str
     description: str
@@ -40,16 +35,16 @@ class Kept:
     search: Mapping[str, Any] | None
 
 
-def keep(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = None) -> None:
-    """Write down what the study is, whole or not at all; `arms` are those a search has come to have."""
+def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = None) -> None:
+    """Write `study.json` and the ratings, whole or not at all; `arms` are those that a search has tried."""
     study = plan.study
     document = {
         "study": study.name,
         "description": study.description,
         "arms": {arm.name: arm.calibration for arm in (plan.arms if arms is None else arms)},
         "attributes": list(study.attributes or plan.rubric.names),
-        "selection": list(plan.parts.selection),
-        "test": list(plan.parts.test),
+        "selection": list(plan.split.selection),
+        "test": list(plan.split.test),
         "unit": plan.unit,
         "seeds": study.seeds.model_dump(),
         "planned": {"calls": plan.total.calls, "most_calls": plan.total.most_calls, "alone": plan.alone},
@@ -58,39 +53,40 @@ def keep(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = None) -> No
     # What people wrote beside their scores is no part of the numbers, and may be about patients.
     columns = [name for name in ("case", "rater", "attribute", "value", "round") if name in plan.ratings]
     written_whole(folder / RATINGS, plan.ratings[columns].to_csv(index=False))
-    written_whole(folder / FILE, json.dumps(document, indent=1) + "\n")
+    written_whole(folder / RECORD, json.dumps(document, indent=1) + "\n")
 
 
-def kept(folder: Path) -> Kept:
-    """The study that was run in `folder`."""
-    path = folder / FILE
+def read_record(folder: Path) -> StudyRecord:
+    """The record of the study that was run in `folder`."""
+    path = folder / RECORD
     if not path.exists():
         raise VenireError(
             f"{folder}: no study was run in it", remedy="run one with venire study run STUDY.yaml"
         )
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return Kept(
-            name=found["study"],
-            description=found["description"],
-            arms=found["arms"],
-            attributes=tuple(found["attributes"]),
-            selection=tuple(found["selection"]),
-            test=tuple(found["test"]),
-            unit=found["unit"],
-            seed=found["seeds"]["statistics"],
-            planned=found["planned"],
-            search=found["search"],
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return StudyRecord(
+            name=document["study"],
+            description=document["description"],
+            arms=document["arms"],
+            attributes=tuple(document["attributes"]),
+            selection=tuple(document["selection"]),
+            test=tuple(document["test"]),
+            unit=document["unit"],
+            seed=document["seeds"]["statistics"],
+            planned=document["planned"],
+            search=document["search"],
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidFile(f"{path}: not a study's record: {error}", remedy="run the study again") from None
 
 
-def kept_ratings(folder: Path) -> pd.DataFrame:
+def recorded_ratings(folder: Path) -> pd.DataFrame:
+    """People's ratings as the study was planned with them."""
     return load_ratings(folder / RATINGS)
 
 
-def kept_trials(folder: Path) -> Iterator[dict[str, Any]]:
+def recorded_trials(folder: Path) -> Iterator[dict[str, Any]]:
     """Every trial of the search, as it ended, in the order in which they were asked for."""
     path = folder / TRIALS
     if path.exists():

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...orchestration.record import Location, Store
+from ...orchestration.record import Store
 from ...orchestration.runner import Ended
-from ...rubrics.errors import VenireError
-from .plan import Plan
-from .study_record import keep
-from .study_session import Sitting, sit
+from .plan import Plan, StudyPlan
+from .study_record import write_record
+from .study_session import StudySession, hear
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """How a sitting of a study ended; `limit` is what stopped it, if anything did."""
+class StudyRun:
+    """How one session of a study ended; `limit` is what stopped it, if anything did."""
 
     folder: Path
     heard: int
@@ -27,25 +26,22 @@ class Ran:
         return {"run": str(self.folder), "heard": self.heard, "skipped": self.skipped, "limit": self.limit}
 
 
-def default_folder(study: Path) -> Path:
-    """Where a study runs unless it is said: beside its file."""
-    return study.with_name(f"{study.stem}-run")
+def run_study(plan: StudyPlan, session: StudySession) -> StudyRun:
+    """Have every arm of the plan hear every case; of recorded judgements nothing is left to run."""
+    if not isinstance(plan, Plan):
+        return StudyRun(session.folder, heard=0, skipped=len(plan.recording.judgements), limit=None)
+    # The store first: it refuses a directory that is something else, and one that is being written.
+    Store.create(session.folder, redact=plan.study.redact).shut()
+    write_record(plan, session.folder)
+    ended = _hear_arms(plan, session)
+    return StudyRun(session.folder, ended.heard, ended.skipped, ended.limit)
 
 
-def run_folder(named: Location | None, study: Path) -> Path:
-    """The directory that a study runs in: as it was named, or beside its file."""
-    if isinstance(named, str):
-        raise VenireError("a study keeps files beside its record", remedy="name a directory, not a database")
-    return named or default_folder(study)
+def _hear_arms(plan: Plan, session: StudySession) -> Ended:
+    """Every arm on every case; or, with a search, what the search asks for."""
+    if plan.study.search is None:
+        return hear(plan, session, [arm.jury for arm in plan.arms], plan.cases)
+    # Optuna is an extra: only a search needs it.
+    from .search import run_search
 
-
-def run_plan(plan: Plan, sitting: Sitting) -> Ended:
-    """Have every arm hear every case; or, with a search, what the search asks for."""
-    # The record first: it refuses a directory that is something else, and one that is being written.
-    Store.create(sitting.folder, redact=plan.study.redact).shut()
-    keep(plan, sitting.folder)
-    if plan.study.search is not None:
-        from .search import run_search
-
-        return run_search(plan, sitting)
-    return sit(plan, sitting, [arm.jury for arm in plan.arms], plan.cases)
+    return run_search(plan, session)

@@ -1,4 +1,4 @@
-"""One sitting of a study: some juries, some cases, and what is left of the budget."""
+"""One session of a study: some juries hear some cases, with what is left of the study's budget."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
-    """Where a study is kept, and how fast it may ask."""
+class StudySession:
+    """The run's directory, where progress is shown, and how fast models may be asked."""
 
     folder: Path
     console: Console
@@ -30,32 +30,35 @@ class Sitting:
     started: float = field(default_factory=time.monotonic)
 
 
-def sit(plan: Plan, sitting: Sitting, juries: Sequence[Jury], cases: Sequence[Case]) -> Ended:
-    """Have `juries` hear `cases`, with what is left of the study's budget."""
+def hear(plan: Plan, session: StudySession, juries: Sequence[Jury], cases: Sequence[Case]) -> Ended:
+    """Have `juries` deliberate on `cases`, with what is left of the study's budget."""
     budget = plan.study.budget
-    calls, tokens, usd = _paid(sitting.folder)
-    passed = time.monotonic() - sitting.started
-    session = Session(
-        cases=cases,
-        rubric=plan.rubric,
-        juries=juries,
-        folder=sitting.folder,
-        max_usd=None if budget.max_usd is None else max(0.0, budget.max_usd - usd),
-        max_tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - tokens),
-        max_seconds=None if budget.max_seconds is None else max(0.0, budget.max_seconds - passed),
-        max_calls=None if budget.max_calls is None else max(0, budget.max_calls - calls),
-        in_flight=sitting.in_flight,
-        rpm=sitting.rpm,
-        tpm=sitting.tpm,
-        prices=plan.prices,
-        seed=plan.study.seeds.run,
-        scored=frozenset(case.id for case in plan.cases),
-        redact=plan.study.redact,
+    calls, tokens, usd = _paid_so_far(session.folder)
+    passed = time.monotonic() - session.started
+    return hold(
+        Session(
+            cases=cases,
+            rubric=plan.rubric,
+            juries=juries,
+            folder=session.folder,
+            max_usd=None if budget.max_usd is None else max(0.0, budget.max_usd - usd),
+            max_tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - tokens),
+            max_seconds=None if budget.max_seconds is None else max(0.0, budget.max_seconds - passed),
+            max_calls=None if budget.max_calls is None else max(0, budget.max_calls - calls),
+            in_flight=session.in_flight,
+            rpm=session.rpm,
+            tpm=session.tpm,
+            prices=plan.prices,
+            seed=plan.study.seeds.run,
+            scored=frozenset(case.id for case in plan.cases),
+            redact=plan.study.redact,
+        ),
+        session.console,
+        quiet=session.quiet,
     )
-    return hold(session, sitting.console, quiet=sitting.quiet)
 
 
-def _paid(folder: Path) -> tuple[int, int, float]:
+def _paid_so_far(folder: Path) -> tuple[int, int, float]:
     """The calls, tokens and dollars that the record already holds."""
     if not (folder / "record.sqlite").exists():
         return 0, 0, 0.0

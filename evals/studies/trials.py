@@ -1,21 +1,23 @@
-"""Trying juries out: heard on a part of the selection cases first, then on more, given up where another is better."""
+"""The trials of a search: juries heard on some of the selection cases first, then on more, pruned where another is better."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from math import isnan
 
 from ...orchestration.record import Store
 from ...orchestration.record.whole_file import written_whole
 from ...orchestration.runner import Ended
 from ...rubrics.case import Case
-from .credit_table import credits
+from .credit_table import credit_table
 from .plan import Plan
-from .pruning import Score, beaten_by, front, scores
+from .pruning import Score, arm_scores, beaten_by, pareto_front
 from .study_arms import SINGLE, StudyArm
-from .study_record import TRIALS, keep, kept_trials
-from .study_session import Sitting, sit
+from .study_files import TRIALS
+from .study_record import recorded_trials, write_record
+from .study_session import StudySession, hear
 
 
 @dataclass
@@ -48,94 +50,94 @@ class Stopped(Exception):
         self.ended = ended
 
 
-class Tryouts:
-    """Every arm that was tried, and its score once it has heard all the selection cases."""
+class Trials:
+    """The trials so far; an arm is scored once it has heard all the selection cases."""
 
-    def __init__(self, plan: Plan, sitting: Sitting) -> None:
+    def __init__(self, plan: Plan, session: StudySession) -> None:
         assert plan.study.search is not None
-        self._plan, self._sitting, self.how = plan, sitting, plan.study.search
+        self._plan, self._session, self.search = plan, session, plan.study.search
         by_id = {case.id: case for case in plan.cases}
-        self.selection = [by_id[name] for name in plan.parts.selection]
-        self.test = [by_id[name] for name in plan.parts.test]
+        self.selection = [by_id[name] for name in plan.split.selection]
+        self.test = [by_id[name] for name in plan.split.test]
         self.arms = {arm.identity: arm for arm in plan.arms}
         self.scored: dict[str, Score] = {}
         self.trials: list[Trial] = []
-        self._before = list(kept_trials(sitting.folder))
+        self._before = list(recorded_trials(session.folder))
         self.ended = Ended(0, 0, None)
 
     def hear_fixed(self) -> None:
         """Have the arms that the study has anyway hear all selection cases: what trials are held against."""
         if self._plan.arms:
-            self.sit(self._plan.arms, self.selection)
+            self.hear_arms(self._plan.arms, self.selection)
             self.scored |= self._scores([arm.name for arm in self._plan.arms], self.selection)
 
-    def hear(self, entered: Entered) -> None:
-        """Have the trials hear more and more cases together, until they have heard all or are given up."""
+    def hear_trials(self, entered: Entered) -> None:
+        """Have the trials hear more and more cases together, until they have heard all or are pruned."""
         for cases in self._steps():
             if entered:
                 numbers = [trial.number for trial, _ in entered.values()]
                 self._say(
                     f"trials {min(numbers)} to {max(numbers)}: {len(entered)} juries on {len(cases)} cases"
                 )
-                self.sit([arm for _, arm in entered.values()], cases)
-                entered = self._going_on(entered, cases)
+                self.hear_arms([arm for _, arm in entered.values()], cases)
+                entered = self._undecided(entered, cases)
 
-    def told(self, name: str) -> dict[str, float]:
-        """What an arm is worth by each objective, as far as it is known."""
-        known = self.scored[name].objectives
-        return {each: known[each] for each in self.how.objectives if known[each] == known[each]}
+    def values(self, score: Score) -> dict[str, float]:
+        """A score by each objective of the search, as far as it is known."""
+        known = score.objectives
+        return {each: known[each] for each in self.search.objectives if not isnan(known[each])}
 
-    def chosen(self) -> list[StudyArm]:
-        """On the selection cases: the arms on the front, the best first; the best single judge; the best jury."""
+    def finalists(self) -> list[StudyArm]:
+        """Who goes on to the test cases: the arms on the front, the best first; the best single judge; the best jury."""
         named = {arm.name: arm for arm in self.arms.values()}
-        best = front(self.scored, self.how.objectives)[: self.how.chosen]
+        best = pareto_front(self.scored, self.search.objectives)[: self.search.chosen]
         singles = {name: score for name, score in self.scored.items() if named[name].kind == SINGLE}
         juries = {name: score for name, score in self.scored.items() if name not in singles}
         # Whatever is on the front, the best of either kind is held against the best of the other.
-        further = [*front(singles, ("agreement",))[:1], *front(juries, ("agreement",))[:1]]
-        written = [arm.name for arm in self._plan.arms if arm.kind != SINGLE]
-        return [named[name] for name in dict.fromkeys([*best, *further, *written])]
+        further = [*pareto_front(singles, ("agreement",))[:1], *pareto_front(juries, ("agreement",))[:1]]
+        listed = [arm.name for arm in self._plan.arms if arm.kind != SINGLE]
+        return [named[name] for name in dict.fromkeys([*best, *further, *listed])]
 
-    def sit(self, arms: Sequence[StudyArm], cases: Sequence[Case]) -> None:
-        ended = sit(self._plan, self._sitting, [arm.jury for arm in arms], cases)
+    def hear_arms(self, arms: Sequence[StudyArm], cases: Sequence[Case]) -> None:
+        """Have `arms` hear `cases`; raises `Stopped` where the budget ends it."""
+        ended = hear(self._plan, self._session, [arm.jury for arm in arms], cases)
         self.ended = Ended(self.ended.heard + ended.heard, self.ended.skipped + ended.skipped, ended.limit)
         if ended.limit is not None:
             raise Stopped(self.ended)
 
     def write(self) -> None:
-        """Keep every trial; those of an earlier sitting that are not reached yet stay."""
+        """Write every trial; those of an earlier session that are not reached yet stay."""
         lines = [*map(asdict, self.trials), *self._before[len(self.trials) :]]
         text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
-        written_whole(self._sitting.folder / TRIALS, text)
+        written_whole(self._session.folder / TRIALS, text)
         known = [arm for arm in self.arms.values() if arm.name in self.scored]
-        keep(self._plan, self._sitting.folder, known)
+        write_record(self._plan, self._session.folder, known)
 
     def _steps(self) -> list[list[Case]]:
         """The selection cases, first a few and then twice as many, in an order that the seed drew."""
         whole = len(self.selection)
-        size = max(1, round(self.how.first * whole)) if self.how.prune else whole
+        size = max(1, round(self.search.first * whole)) if self.search.prune else whole
         steps = []
         while size < whole:
             steps.append(self.selection[:size])
             size *= 2
         return [*steps, self.selection]
 
-    def _going_on(self, entered: Entered, cases: list[Case]) -> Entered:
-        """Whoever heard all is scored; whoever was shown to be worse goes no further; the rest go on."""
-        found = self._scores([*entered, *self.scored], cases)
-        others = {name: found[name] for name in self.scored if name in found}
+    def _undecided(self, entered: Entered, cases: list[Case]) -> Entered:
+        """The trials to hear further: not those that heard all, which are scored, nor those shown to be worse."""
+        scores = self._scores([*entered, *self.scored], cases)
+        others = {name: scores[name] for name in self.scored if name in scores}
         left: Entered = {}
         for name, (trial, arm) in entered.items():
             trial.cases = len(cases)
-            if name not in found:
+            if name not in scores:
                 trial.state, trial.note = "failed", "none of its verdicts can be held against people's"
                 continue
-            known = found[name].objectives
-            trial.values = {each: known[each] for each in self.how.objectives if known[each] == known[each]}
+            trial.values = self.values(scores[name])
             if len(cases) == len(self.selection):
                 trial.state = "complete"
-                self.scored[name] = found[name]
-            elif better := beaten_by(found[name], others, self.how.objectives):
+                self.scored[name] = scores[name]
+            elif better := beaten_by(scores[name], others, self.search.objectives):
                 trial.state = "pruned"
                 trial.note = f"{better} agrees better on these {len(cases)} cases, and is no worse otherwise"
             else:
@@ -143,9 +145,9 @@ class Tryouts:
         return left
 
     def _scores(self, names: Sequence[str], cases: Sequence[Case]) -> dict[str, Score]:
-        store = Store.read(self._sitting.folder)
+        store = Store.read(self._session.folder)
         try:
-            table, _ = credits(
+            table, _ = credit_table(
                 store,
                 dict.fromkeys(names, "none"),
                 [case.id for case in cases],
@@ -156,8 +158,8 @@ class Tryouts:
             )
         finally:
             store.release()
-        return scores(table)
+        return arm_scores(table)
 
     def _say(self, line: str) -> None:
-        if not self._sitting.quiet:
-            self._sitting.console.print(line, highlight=False, markup=False)
+        if not self._session.quiet:
+            self._session.console.print(line, highlight=False, markup=False)

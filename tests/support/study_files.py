@@ -9,6 +9,14 @@ from typing import Any
 
 from checkout import ROOT
 from openai_server import Call, filled
+from rich.console import Console
+
+from venire.evals.pages.study_report import StudyReport, write_study_report
+from venire.evals.studies.findings import findings_at
+from venire.evals.studies.plan import plan_study
+from venire.evals.studies.study_files import run_folder
+from venire.evals.studies.study_run import StudyRun, run_study
+from venire.evals.studies.study_session import StudySession
 
 CASES = ROOT / "evals/demo/cases.jsonl"
 LABELS = ROOT / "evals/demo/labels.csv"
@@ -52,3 +60,14 @@ def study_file(folder: Path, **keys: Any) -> Path:
 
 def server_models(url: str, *names: str) -> dict[str, Any]:
     return {name: {"model": f"server/{name}", "base_url": url} for name in names}
+
+
+def run_quietly(study: Path, folder: Path | str | None = None, **pace: Any) -> StudyRun:
+    """Plan and run the study in a file."""
+    session = StudySession(run_folder(folder, study), Console(quiet=True), quiet=True, **pace)
+    return run_study(plan_study(study), session)
+
+
+def report_on(path: Path, output: Path | None = None, *, resamples: int) -> StudyReport:
+    """The report of a study file or a run, written."""
+    return write_study_report(findings_at(path, resamples=resamples), output)

@@ -6,24 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...evals.pages.markup import Html, element, fragment
+from ...evals.pages.study_tables import StudyTable, described, trial_rows, used_heads
 from .frame import heading, quiet
 
-ARMS = {
-    "arm": "arm",
-    "kind": "kind",
-    "seats": "seats",
-    "protocol": "protocol",
-    "count": "count",
-    "calibration": "calibration",
-    "front": "frontier",
-    "selection": "agreement, chosen on",
-    "score": "agreement, held out",
-    "low": "low",
-    "high": "high",
-    "cost": "cost",
-    "seconds": "seconds",
-    "calls": "calls",
-}
 MOST = 500
 """Rows of a table that are shown; the rest stand in its file."""
 
@@ -40,10 +25,10 @@ def study(document: Mapping[str, Any] | None) -> Html:
             "ul", {"class": "advice"}, [element("li", None, said) for said in _list(document.get("advice"))]
         ),
         [_figure(name, words) for name, words in _named(document.get("figures")).items()],
-        heading("Arms", quiet(f"cost is {document.get('unit', 'cost')}, of an arm alone")),
-        _table(_rows(document.get("arms")), ARMS),
-        _further("Trials", _rows(document.get("trials"))),
-        [_further(name, _rows(rows)) for name, rows in _named(document.get("tables")).items()],
+        heading("Arms", quiet(f"cost is {document.get('unit', 'cost')}")),
+        _table("arms", _rows(document.get("arms"))),
+        _folded("trials", trial_rows(_rows(document.get("trials")))),
+        [_folded(name, _rows(rows)) for name, rows in _named(document.get("tables")).items()],
         heading("Methods"),
         [element("p", None, said) for said in _list(document.get("methods"))],
         element(
@@ -57,31 +42,41 @@ def _figure(name: str, words: str) -> Html:
     return element("figure", {"class": "drawn"}, image, element("figcaption", {"class": "quiet"}, words))
 
 
-def _further(name: str, rows: Sequence[Mapping[str, Any]]) -> Html | None:
-    """A table that opens when it is wanted."""
+def _folded(name: str, rows: Sequence[Mapping[str, Any]]) -> Html | None:
+    """A table that opens when it is wanted; nothing where it has no row."""
     if not rows:
         return None
-    heads = {column: column.replace("_", " ") for column in rows[0]}
-    summary = element("summary", None, f"{name.replace('-', ': ')} ", quiet(f"{len(rows)} rows"))
-    return element("details", None, summary, _table(rows, heads))
+    summary = element("summary", None, f"{_description(name, rows).title} ", quiet(f"{len(rows)} rows"))
+    return element("details", None, summary, _table(name, rows))
 
 
-def _table(rows: Sequence[Mapping[str, Any]], heads: Mapping[str, str]) -> Html:
+def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Html:
+    """A table of the report under its caption."""
+    description = _description(name, rows)
+    heads = used_heads(description, rows)
     head = element("tr", None, [element("th", {"scope": "col"}, words) for words in heads.values()])
     body = [
-        element("tr", None, [element("td", None, _told(row.get(column))) for column in heads])
+        element("tr", None, [element("td", None, _cell(row.get(column))) for column in heads])
         for row in rows[:MOST]
     ]
     left = f"{len(rows) - MOST} rows more are in the report's folder" if len(rows) > MOST else None
     return element(
         "div",
         {"class": "wide"},
+        description.caption and element("p", {"class": "quiet"}, description.caption),
         element("table", None, element("thead", None, head), element("tbody", None, body)),
         left and quiet(left),
     )
 
 
-def _told(value: object) -> str:
+def _description(name: str, rows: Sequence[Mapping[str, Any]]) -> StudyTable:
+    """What the report's page calls the table; of one that is not known, the names that its rows use."""
+    columns = rows[0] if rows else {}
+    unknown = StudyTable(name, "", {column: column.replace("_", " ") for column in columns})
+    return described(name) or unknown
+
+
+def _cell(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -89,7 +84,7 @@ def _told(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {_told(each)}" for name, each in value.items())
+        return ", ".join(f"{name}: {_cell(each)}" for name, each in value.items())
     return str(value)
 
 

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import shutil
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import pytest
 from checkout import ROOT
 from command_line import venire
 from inspector_server import Served
+from study_files import report_on
 
 from venire import VenireError
-from venire.evals.pages.study_entry import made_plan, made_report
+from venire.evals.pages.study_plan import plan_json
+from venire.evals.pages.study_tables import TABLES, described
+from venire.evals.studies.plan import plan_study
 
 EXAMPLE = ROOT / "examples/which-jury/study.yaml"
 
@@ -82,7 +86,7 @@ def test_a_report_can_be_made_again_from_the_run_alone(
 ) -> None:
     elsewhere = tmp_path / "moved"
     shutil.copytree(reported[0], elsewhere)
-    made = made_report(elsewhere, tmp_path / "out", resamples=200)
+    made = report_on(elsewhere, tmp_path / "out", resamples=200)
 
     assert made.json() == reported[1]
     assert (tmp_path / "out/report.html").read_text() == (reported[0] / "report/report.html").read_text()
@@ -109,6 +113,26 @@ def test_the_inspector_shows_the_report_under_its_own_policy(
     assert [each.status for each in refused] == [404, 404, 404]
 
 
+def test_page_and_inspector_call_tables_and_columns_alike(
+    reported: tuple[Path, dict[str, Any], str],
+) -> None:
+    run, found, _ = reported
+    page = (run / "report/report.html").read_text()
+    with Served(run) as served:
+        shown = served.ask("study").text
+    tables = {"arms": found["arms"], **found["tables"]}
+
+    for name, rows in tables.items():
+        table = described(name)
+        assert table is not None and set(table.heads) <= set(rows[0]), name
+        assert escape(table.caption) in shown
+    for name in ("arms", "noise", "jurors"):
+        assert escape(TABLES[name].caption) in page
+    for head in TABLES["arms"].heads.values():
+        cell = f'<th scope="col">{head}</th>'
+        assert (cell in page) == (cell in shown)
+
+
 def test_a_run_without_a_report_says_how_to_make_one_and_one_without_a_study_shows_none(
     reported: tuple[Path, dict[str, Any], str], tmp_path: Path
 ) -> None:
@@ -128,9 +152,9 @@ def test_a_run_without_a_report_says_how_to_make_one_and_one_without_a_study_sho
 def test_a_report_of_what_was_never_run_says_so(tmp_path: Path) -> None:
     shutil.copy(EXAMPLE, tmp_path / "study.yaml")
     with pytest.raises(VenireError, match="there is no run of it"):
-        made_report(tmp_path / "study.yaml", None, resamples=10)
+        report_on(tmp_path / "study.yaml", resamples=10)
     with pytest.raises(VenireError, match="no study was run in it"):
-        made_report(tmp_path, None, resamples=10)
+        report_on(tmp_path, resamples=10)
 
 
 def test_recorded_jurors_need_no_model_and_no_run(tmp_path: Path) -> None:
@@ -152,8 +176,8 @@ def test_recorded_jurors_need_no_model_and_no_run(tmp_path: Path) -> None:
         "ratings": str(ROOT / "evals/demo/labels.csv"),
     }
     (tmp_path / "study.yaml").write_text(json.dumps(study))
-    plan = made_plan(tmp_path / "study.yaml").json()
-    found = made_report(tmp_path / "study.yaml", None, resamples=200).json()
+    plan = plan_json(plan_study(tmp_path / "study.yaml"))
+    found = report_on(tmp_path / "study.yaml", resamples=200).json()
 
     assert plan["total"]["calls"] == 0
     assert plan["jurors"] == ["good", "fair", "lazy"]

@@ -14,7 +14,8 @@ from juror_worlds import ADVERSE, COPIES, GOOD, LIKERT, TWO, WORDS, YES_OR_NO, a
 from scipy import stats
 
 from venire import Jury, VenireError
-from venire.evals.pages.composition_files import composition_page, figures, write_composition
+from venire.evals.pages.composition_files import composition_figures, write_composition
+from venire.evals.pages.composition_page import composition_page
 from venire.evals.ratings.folds import folds, held_values
 from venire.evals.ratings.question import Question
 from venire.evals.selection import Composition, analyse, arm_credits, weigh
@@ -452,7 +453,7 @@ def test_a_juror_who_seldom_answers_is_left_out_by_name() -> None:
 
 
 def test_the_report_shows_every_figure_and_table(world: Composition, tmp_path: Path) -> None:
-    drawn = figures(world)
+    drawn = composition_figures(world)
     written = write_composition(world, tmp_path)
 
     assert set(drawn) == {"frontier", "growth", "contributions"}

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 from command_line import venire
-from rich.console import Console
-from study_files import CASES, LABELS, server_models, study_file
+from study_files import CASES, LABELS, run_quietly, server_models, study_file
 
 from venire import VenireError, load_cases
-from venire.evals.pages.study_entry import made_plan
-from venire.evals.studies.case_split import parts_of
+from venire.evals.studies.case_split import split_cases
 from venire.evals.studies.errors import StudyCannotRun
 from venire.evals.studies.plan import Plan, plan_study
 from venire.evals.studies.schema import Split
@@ -25,7 +23,9 @@ GROUPS = {"stances": ["high-scoring", "low-scoring", "middle-scoring"], "pair": 
 
 
 def planned(folder: Path, **keys: object) -> Plan:
-    return plan_study(study_file(folder, **keys))
+    plan = plan_study(study_file(folder, **keys))
+    assert isinstance(plan, Plan)
+    return plan
 
 
 def grid(**keys: object) -> dict[str, object]:
@@ -46,7 +46,7 @@ def test_what_arms_have_in_common_is_counted_once(tmp_path: Path) -> None:
 
     # Four personas on two models and 24 cases, whoever sits with whom and however votes are counted.
     assert plan.total.calls == plan.total.most_calls == 4 * 2 * 24
-    assert plan.tolls["stances-a-mean"].calls == 3 * 24
+    assert plan.costs["stances-a-mean"].calls == 3 * 24
     assert plan.alone == 24 * (2 * 2 * (3 + 2) + 4 * 2)
 
 
@@ -67,7 +67,7 @@ def test_lenses_without_an_opinion_make_no_call_and_read_no_tokens(tmp_path: Pat
 
 def test_a_deliberation_has_a_least_and_a_most(tmp_path: Path) -> None:
     plan = planned(tmp_path, grid=grid(protocol="delphi", limits={"max_rounds": [2, 3]}, singles=False))
-    short, long = plan.tolls["stances-a-r2"], plan.tolls["stances-a-r3"]
+    short, long = plan.costs["stances-a-r2"], plan.costs["stances-a-r3"]
 
     assert (short.calls, short.most_calls) == (3 * 24, 2 * 3 * 24)
     assert (long.calls, long.most_calls) == (3 * 24, 3 * 3 * 24)
@@ -103,7 +103,7 @@ def test_prices_come_from_a_file_and_what_nobody_knows_is_unknown(tmp_path: Path
     assert some.unpriced == ("server/b",)
     assert some.total.usd is None
     assert some.unit == "tokens"
-    cheap = some.tolls["stances-a"].usd
+    cheap = some.costs["stances-a"].usd
     assert cheap is not None and 0.1 < cheap < 1.0
 
 
@@ -152,7 +152,7 @@ def test_everything_that_is_wrong_is_listed_at_once(tmp_path: Path) -> None:
     with pytest.raises(StudyCannotRun) as caught:
         plan_study(path)
 
-    told = [wrong.problem for wrong in caught.value.wrongs]
+    told = [wrong.problem for wrong in caught.value.errors]
     for words in (
         "no persona named 'low-scorin'",
         "no protocol named 'panle'",
@@ -168,7 +168,7 @@ def test_everything_that_is_wrong_is_listed_at_once(tmp_path: Path) -> None:
         "max_calls is 10, and the plan takes",
     ):
         assert any(words in problem for problem in told), words
-    assert all(wrong.remedy for wrong in caught.value.wrongs)
+    assert all(wrong.remedy for wrong in caught.value.errors)
 
 
 def test_the_command_lists_them_and_spends_nothing(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_wrong_study_file_names_line_problem_and_remedy(
     with pytest.raises(VenireError) as caught:
         plan_study(path)
 
-    first = getattr(caught.value, "wrongs", [caught.value])[0]
+    first = getattr(caught.value, "errors", [caught.value])[0]
     assert first.problem.startswith(f"{path}:{line}: ")
     assert problem in first.problem
     assert remedy in first.remedy
@@ -222,28 +222,28 @@ def test_a_budget_that_may_not_do_is_a_note_and_no_error(tmp_path: Path) -> None
 def test_groups_are_never_parted_by_chance() -> None:
     cases = [Case(id=f"c{n}", output="x", group=f"g{n // 3}") for n in range(30)]
     for seed in range(20):
-        parts = parts_of(cases, Split(test=0.4), seed=seed)
+        parts = split_cases(cases, Split(test=0.4), seed=seed)
         test = {case.group for case in cases if case.id in parts.test}
         assert not test & {case.group for case in cases if case.id in parts.selection}
         assert len(parts.test) == 12
-    assert parts_of(cases, Split(test=0.4), seed=1) == parts_of(cases, Split(test=0.4), seed=1)
-    assert parts_of(cases, Split(test=0.4), seed=1) != parts_of(cases, Split(test=0.4), seed=2)
-    assert parts_of(cases, Split(groups=("g1",)), seed=0).test == ("c3", "c4", "c5")
+    assert split_cases(cases, Split(test=0.4), seed=1) == split_cases(cases, Split(test=0.4), seed=1)
+    assert split_cases(cases, Split(test=0.4), seed=1) != split_cases(cases, Split(test=0.4), seed=2)
+    assert split_cases(cases, Split(groups=("g1",)), seed=0).test == ("c3", "c4", "c5")
     with pytest.raises(VenireError, match="'g1' are on both sides"):
-        parts_of(cases, Split(test=("c3",)), seed=0)
+        split_cases(cases, Split(test=("c3",)), seed=0)
     with pytest.raises(VenireError, match="3 cases"):
-        parts_of(cases[:9], Split(test=0.4), seed=0)
+        split_cases(cases[:9], Split(test=0.4), seed=0)
 
 
 def test_a_study_does_not_run_in_a_database(tmp_path: Path) -> None:
     with pytest.raises(VenireError, match="a study keeps files beside its record"):
-        made_plan(study_file(tmp_path, arms=["lens-single"])).run("postgresql://x/y", Console())
+        run_quietly(study_file(tmp_path, arms=["lens-single"]), "postgresql://x/y")
 
 
 def test_the_selection_and_the_test_cases_are_all_cases(tmp_path: Path) -> None:
     plan = planned(tmp_path, arms=["lens-jury", "lens-single"])
 
-    assert sorted((*plan.parts.selection, *plan.parts.test)) == [case.id for case in load_cases(CASES)]
+    assert sorted((*plan.split.selection, *plan.split.test)) == [case.id for case in load_cases(CASES)]
 
 
 def test_the_file_in_the_document_can_be_read(tmp_path: Path) -> None:

@@ -15,14 +15,12 @@ from typing import Any
 
 import pytest
 from openai_server import ProviderServer
-from rich.console import Console
-from study_files import server_models, steady, study_file
+from study_files import report_on, run_quietly, server_models, steady, study_file
 
 from venire import Store
-from venire.evals.pages.study_entry import made_plan, made_report
-from venire.evals.studies.plan import plan_study
-from venire.evals.studies.study_run import Ran, run_plan
-from venire.evals.studies.study_session import Sitting
+from venire.evals.pages.study_plan import plan_json
+from venire.evals.studies.plan import Plan, plan_study
+from venire.evals.studies.study_run import StudyRun
 
 GROUPS = {
     "stances": ["high-scoring", "low-scoring", "middle-scoring"],
@@ -47,8 +45,8 @@ class Forty:
     """Of them, answers that were committed."""
     questions: list[str]
     run: Path
-    ended: Ran
-    again: Ran
+    ended: StudyRun
+    again: StudyRun
     """The same once more, when all was done."""
     report: dict[str, Any]
 
@@ -65,7 +63,7 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> Forty:
                 "count": ["mean", "median"],
             },
         )
-        plan = made_plan(folder / "study.yaml")
+        plan = plan_json(plan_study(folder / "study.yaml"))
         command = [
             sys.executable,
             "-m",
@@ -84,11 +82,11 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> Forty:
         killed.wait()
         time.sleep(0.3)  # What was on its way has arrived.
         sent, kept = len(server.calls), committed(folder / "study-run")
-        ended = plan.run(None, Console(quiet=True), quiet=True)
-        again = plan.run(None, Console(quiet=True), quiet=True)
+        ended = run_quietly(folder / "study.yaml")
+        again = run_quietly(folder / "study.yaml")
         questions = [json.dumps(call.body, sort_keys=True) for call in server.calls]
-    report = made_report(folder / "study.yaml", None, resamples=200).json()
-    return Forty(plan.json(), sent, kept, questions, folder / "study-run", ended, again, report)
+    report = report_on(folder / "study.yaml", resamples=200).json()
+    return Forty(plan, sent, kept, questions, folder / "study-run", ended, again, report)
 
 
 def committed(run: Path) -> int:
@@ -156,7 +154,8 @@ def test_a_seat_is_one_whatever_its_jury_is_called_and_however_it_deliberates(tm
             ],
         )
         plan = plan_study(path)
-        run_plan(plan, Sitting(tmp_path / "run", Console(quiet=True), quiet=True))
+        assert isinstance(plan, Plan)
+        run_quietly(path, tmp_path / "run")
         sent = len(server.calls)
     store = Store.read(tmp_path / "run")
     first = [
@@ -178,10 +177,10 @@ def test_a_seat_is_one_whatever_its_jury_is_called_and_however_it_deliberates(tm
 def test_the_budget_is_of_the_whole_study(tmp_path: Path) -> None:
     with ProviderServer(steady) as server:
         grid = {"personas": {"pair": ["high-scoring", "skeptic"]}, "models": server_models(server.url, "a")}
-        sittings = []
+        sessions = []
         for most in (48, 48, 60):
             path = study_file(tmp_path, grid={**grid, "protocol": "delphi"}, budget={"max_calls": most})
-            sitting = Sitting(tmp_path / "run", Console(quiet=True), quiet=True, in_flight=1)
-            sittings.append((run_plan(plan_study(path), sitting).limit, len(server.calls)))
+            ended = run_quietly(path, tmp_path / "run", in_flight=1)
+            sessions.append((ended.limit, len(server.calls)))
 
-    assert sittings == [("max_calls", 48), ("max_calls", 48), ("max_calls", 60)]
+    assert sessions == [("max_calls", 48), ("max_calls", 48), ("max_calls", 60)]

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from openai_server import Call, ProviderServer, filled
-from rich.console import Console
-from study_files import CASES, TRUTH, server_models, steady, study_file
+from study_files import CASES, TRUTH, report_on, run_quietly, server_models, steady, study_file
 
 from venire import Store, load_cases
-from venire.evals.pages.study_entry import made_plan, made_report
-from venire.evals.studies.pruning import Score, beaten_by, front
-from venire.evals.studies.study_record import kept_trials
-from venire.evals.studies.study_run import Ran
+from venire.evals.studies.plan import plan_study
+from venire.evals.studies.pruning import Score, beaten_by, pareto_front
+from venire.evals.studies.study_record import recorded_trials
+from venire.evals.studies.study_run import StudyRun
 from venire.rubrics.errors import MissingExtra
 
 WORDS = {case.output[:80]: case.id for case in load_cases(CASES)}
@@ -37,7 +36,7 @@ def knowing(call: Call) -> dict[str, Any]:
     )
 
 
-def searched(folder: Path, server: ProviderServer, **keys: Any) -> Ran:
+def searched(folder: Path, server: ProviderServer, **keys: Any) -> StudyRun:
     path = study_file(
         folder,
         grid={
@@ -47,7 +46,7 @@ def searched(folder: Path, server: ProviderServer, **keys: Any) -> Ran:
         search={"trials": 8, "max_seats": 3, "first": 0.5},
         **keys,
     )
-    return made_plan(path).run(None, Console(quiet=True), quiet=True, in_flight=32, rpm=None, tpm=None)
+    return run_quietly(path)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +60,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
 
 
 def test_every_trial_is_kept_with_what_became_of_it(calm: tuple[Path, int]) -> None:
-    trials = list(kept_trials(calm[0]))
+    trials = list(recorded_trials(calm[0]))
 
     assert [trial["number"] for trial in trials] == list(range(8))
     assert {trial["state"] for trial in trials} <= {"complete", "pruned", "repeated"}
@@ -72,7 +71,7 @@ def test_every_trial_is_kept_with_what_became_of_it(calm: tuple[Path, int]) -> N
 
 
 def test_weak_juries_are_given_up_early_by_one_that_costs_no_more(calm: tuple[Path, int]) -> None:
-    pruned = [trial for trial in kept_trials(calm[0]) if trial["state"] == "pruned"]
+    pruned = [trial for trial in recorded_trials(calm[0]) if trial["state"] == "pruned"]
 
     assert pruned
     for trial in pruned:
@@ -88,7 +87,7 @@ def test_only_what_was_chosen_ever_hears_a_test_case(calm: tuple[Path, int]) -> 
     tested = {arm.name for arm in store.arms() if any(each.case in test for each in store.transcripts(arm))}
     every = {arm.name for arm in store.arms()}
     best = max(
-        (trial for trial in kept_trials(calm[0]) if trial["state"] == "complete"),
+        (trial for trial in recorded_trials(calm[0]) if trial["state"] == "complete"),
         key=lambda trial: trial["values"]["agreement"],
     )
     store.release()
@@ -96,7 +95,7 @@ def test_only_what_was_chosen_ever_hears_a_test_case(calm: tuple[Path, int]) -> 
     assert tested < every
     assert best["arm"] in tested
     assert any(name.startswith("single-") and name.endswith("-good") for name in tested)
-    assert not any(trial["arm"] in tested for trial in kept_trials(calm[0]) if trial["state"] == "pruned")
+    assert not any(trial["arm"] in tested for trial in recorded_trials(calm[0]) if trial["state"] == "pruned")
 
 
 def test_a_search_that_the_budget_stopped_goes_on_to_the_same_end(
@@ -113,8 +112,8 @@ def test_a_search_that_the_budget_stopped_goes_on_to_the_same_end(
     # Nothing was sent twice: the two sittings together asked what one alone asks.
     assert asked == calm[1]
     # The addresses differ, and with them nothing that was drawn or scored.
-    assert [_plain(trial) for trial in kept_trials(finished.folder)] == [
-        _plain(trial) for trial in kept_trials(calm[0])
+    assert [_plain(trial) for trial in recorded_trials(finished.folder)] == [
+        _plain(trial) for trial in recorded_trials(calm[0])
     ]
 
 
@@ -159,12 +158,12 @@ def test_the_front_holds_what_nothing_beats() -> None:
         "unpriced": score(np.array([1.0]), cost=float("nan")),
     }
 
-    assert front(found, ["agreement", "cost"]) == ["good", "cheap"]
-    assert front(found, ["agreement"])[0] == "unpriced"
+    assert pareto_front(found, ["agreement", "cost"]) == ["good", "cheap"]
+    assert pareto_front(found, ["agreement"])[0] == "unpriced"
 
 
 def test_the_report_of_a_search_holds_what_was_chosen_and_every_trial(calm: tuple[Path, int]) -> None:
-    found = made_report(calm[0], None, resamples=100).json()
+    found = report_on(calm[0], resamples=100).json()
     page = (calm[0] / "report/report.html").read_text()
 
     assert len(found["trials"]) == 8
@@ -184,6 +183,6 @@ def test_a_search_without_optuna_is_refused_at_the_plan(
         tmp_path, grid={"personas": {"a": ["none"]}, "models": {"m": "scripted"}}, search={"trials": 2}
     )
     with pytest.raises(MissingExtra) as caught:
-        made_plan(path)
+        plan_study(path)
 
     assert caught.value.remedy == "pip install 'venire[search]'"

@@ -6,14 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..evals.studies.study_files import DOCUMENT, RECORD, REPORT
 from ..orchestration.record import Location
 
-STUDY, REPORT, DOCUMENT = "study.json", "report", "report.json"
-"""As `evals/studies` names them: what a study keeps, and the folder of its report."""
 
-
-class Studied:
-    """Read anew for every request: a report may be made while the run is inspected."""
+class ReportReader:
+    """Reads the report of a run's study, anew for every request: a report may be made while the run is inspected."""
 
     def __init__(self, run: Location) -> None:
         self._run = run if isinstance(run, Path) else None
@@ -21,7 +19,7 @@ class Studied:
     @property
     def there(self) -> bool:
         """Whether the run is a study's."""
-        return self._run is not None and (self._run / STUDY).is_file()
+        return self._run is not None and (self._run / RECORD).is_file()
 
     def document(self) -> dict[str, Any] | None:
         """What the report says; None where none was made, or none that can be read."""

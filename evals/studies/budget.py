@@ -1,0 +1,56 @@
+"""Whether a plan's cost fits the study's budget, and what that cost is counted in."""
+
+from __future__ import annotations
+
+from ...rubrics.errors import VenireError
+from .cost_estimate import CostEstimate
+from .plan_cost import PlanCost
+from .schema import Unit
+from .study import Study
+
+
+def over_budget(study: Study, cost: PlanCost) -> list[VenireError]:
+    """An error for each part of the budget that even the least of the plan goes beyond."""
+    budget, total = study.budget, cost.total
+    errors = []
+    if budget.max_usd is not None and cost.unpriced:
+        errors.append(
+            VenireError(
+                f"max_usd cannot be kept: the price of {', '.join(cost.unpriced)} is not known",
+                remedy="give it in a file under prices, or limit calls or tokens instead",
+            )
+        )
+    for key, least, words in (
+        ("max_calls", total.calls, f"{total.calls} calls"),
+        ("max_tokens", total.tokens, f"about {total.tokens} tokens"),
+        ("max_usd", total.usd, f"about ${total.usd or 0:.2f}"),
+    ):
+        limit = getattr(budget, key)
+        if limit is not None and least is not None and least > limit:
+            errors.append(
+                VenireError(
+                    f"{key} is {limit:g}, and the plan takes {words} at the least",
+                    remedy="raise it, or plan fewer arms or cases",
+                )
+            )
+    return errors
+
+
+def near_budget(study: Study, total: CostEstimate) -> list[str]:
+    """A note for each part of the budget that the most of the plan goes beyond."""
+    most = {"max_calls": total.most_calls, "max_tokens": total.most_tokens, "max_usd": total.most_usd}
+    return [
+        f"{key} may end the study before it is done: it can be continued with more"
+        for key, value in most.items()
+        if (limit := getattr(study.budget, key)) is not None and (value is None or value > limit)
+    ]
+
+
+def cost_unit(study: Study, cost: PlanCost) -> Unit:
+    """What cost is counted in: dollars where every price is known and one is paid, else tokens, else calls."""
+    if study.cost is not None:
+        return study.cost
+    paid = [price for price in cost.prices.values() if price is None or price.prompt or price.completion]
+    if paid and None not in paid:
+        return "usd"
+    return "tokens" if cost.total.tokens else "calls"

@@ -1,0 +1,88 @@
+"""The plan of a study whose jurors have answered already: their judgements are read, and no model is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ...rubrics.case import Case
+from ...rubrics.errors import VenireError
+from ..datasets import Recording, llmbar, load_judgements, pandalm
+from ..ratings.people import load_ratings
+from ..ratings.question import Question
+from .case_split import split_cases
+from .errors import ErrorList
+from .rating_checks import questions_of, unknown_attributes
+from .study import Study, named_rubric
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPlan:
+    """Judgements, people's ratings, and what was asked; nothing is left to ask."""
+
+    path: Path
+    study: Study
+    recording: Recording
+
+    @property
+    def jurors(self) -> list[str]:
+        return list(dict.fromkeys(self.recording.judgements["juror"].astype(str)))
+
+    @property
+    def questions(self) -> dict[str, Question]:
+        """What juries are scored on: the attributes that the study names, or all."""
+        return {
+            name: self.recording.questions[name] for name in questions_of(self.recording.rubric, self.study)
+        }
+
+    @property
+    def test(self) -> tuple[str, ...] | None:
+        """The test cases; None where the study names no split, so that each case is held out in turn.
+
+        A recording need not hold the cases' texts, so ids and groups are taken from the judgements.
+        """
+        if "split" not in self.study.model_fields_set:
+            return None
+        table = self.recording.judgements.drop_duplicates("case")
+        groups = table["group"] if "group" in table else [None] * len(table)
+        cases = [
+            Case(id=str(name), output="recorded", group=None if group is None else str(group))
+            for name, group in zip(table["case"], groups, strict=True)
+        ]
+        return split_cases(cases, self.study.split, seed=self.study.seeds.split).test
+
+
+def plan_recorded(path: Path, study: Study) -> RecordedPlan:
+    """The study with its tables read; everything that is wrong with them is raised at once."""
+    errors = ErrorList()
+    recording = _read(path.parent, study, errors)
+    if recording is not None:
+        errors.add(*unknown_attributes(study, recording.rubric))
+        judged, rated = set(recording.judgements["case"]), set(recording.people["case"].astype(str))
+        if not judged & rated:
+            errors.add(
+                VenireError(
+                    "ratings: nobody rated a case that is judged",
+                    remedy="check that both files use the same case ids",
+                )
+            )
+    if errors or recording is None:
+        raise errors.as_one(path)
+    return RecordedPlan(path, study, recording)
+
+
+def _read(beside: Path, study: Study, errors: ErrorList) -> Recording | None:
+    source = study.judgements
+    assert source is not None
+    if source.llmbar is not None:
+        return errors.attempt(partial(llmbar, beside / source.llmbar, subset=source.subset or "LLMBar"))
+    if source.pandalm is not None:
+        return errors.attempt(partial(pandalm, beside / source.pandalm))
+    assert source.file is not None and study.rubric is not None and study.ratings is not None
+    judgements = errors.attempt(partial(load_judgements, beside / source.file))
+    rubric = errors.attempt(partial(named_rubric, study.rubric, beside))
+    people = errors.attempt(partial(load_ratings, beside / study.ratings, wide=study.wide))
+    if judgements is None or rubric is None or people is None:
+        return None
+    return Recording(study.name, rubric, (), judgements, people)
