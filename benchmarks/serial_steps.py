@@ -22,7 +22,7 @@ from openai_server import Call, ProviderServer, filled  # noqa: E402
 from rich.console import Console  # noqa: E402
 
 from venire import Jury, load_rubric  # noqa: E402
-from venire.orchestration.run_session import Session, hold  # noqa: E402
+from venire.orchestration.run_session import RunSession, run_session  # noqa: E402
 
 SEATS = ("high", "low", "middle")
 ROUNDS = 2
@@ -96,8 +96,8 @@ def measured(protocol: str, folder: Path) -> dict[str, float]:
                 "orchestrator": {"model": "server/boss", "base_url": server.url},
             }
         )
-        session = Session(cases, load_rubric("clinical-note"), [jury], folder / protocol, at_once=1)
-        hold(session, Console(stderr=True), quiet=True)
+        session = RunSession(cases, load_rubric("clinical-note"), [jury], folder / protocol, at_once=1)
+        run_session(session, Console(stderr=True), quiet=True)
         tokens = sum(len(call.prompt) // 4 for call in server.calls)
         return {
             "calls": len(server.calls) / CASES,

@@ -13,9 +13,9 @@ from ..evals.comparison.comparison import Comparison, compare
 from ..evals.pages.tables import comparison_table, interval
 from ..evals.ratings.sheet import OVERALL, OVERLAP
 from ..orchestration.reading.export import verdicts
-from ..orchestration.reading.show import Teller, outcome_table, show
+from ..orchestration.reading.show import EntryRenderer, outcome_table, show
 from ..orchestration.record import Store
-from ..orchestration.run_session import Session, hold
+from ..orchestration.run_session import RunSession, run_session
 from ..orchestration.transcript import Entry
 from ..personas.jury import load_jury
 from ..rubrics.case import load_cases
@@ -44,12 +44,12 @@ def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     console.print(Text.assemble(("source  ", "dim"), " ".join(case.source)))
     console.print(Text.assemble(("output  ", "dim"), case.output, "\n"))
     jury = load_jury("local-stances").fill(model=f"local/{gguf}" if gguf else None)
-    teller = Teller()
+    renderer = EntryRenderer()
 
     def tell(_: str, entry: Entry) -> None:
-        console.print(teller.told(entry))
+        console.print(renderer.render(entry))
 
-    session = Session(
+    session = RunSession(
         cases=FOLDER / "live.jsonl",
         rubric=load_rubric(FOLDER / "live.yaml"),
         juries=[jury],
@@ -58,7 +58,7 @@ def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     )
     try:
         with console.status("three jurors read the case; the first words take a little while"):
-            hold(session, console, quiet=True, listener=tell)
+            run_session(session, console, quiet=True, listener=tell)
     except VenireError as error:
         console.print(Text(f"left out: {error.problem} -> {error.remedy}\n", "yellow"))
         return
@@ -75,8 +75,8 @@ def _study(console: Console, folder: Path) -> None:
     console.rule("A study: 24 invented summaries with planted faults")
     rubric = load_rubric("clinical-note")
     juries = [load_jury(name).fill(model=None) for name in ("lens-jury", "lens-single")]
-    session = Session(cases=FOLDER / "cases.jsonl", rubric=rubric, juries=juries, folder=folder)
-    hold(session, console, quiet=False)
+    session = RunSession(cases=FOLDER / "cases.jsonl", rubric=rubric, juries=juries, folder=folder)
+    run_session(session, console, quiet=False)
     store = Store.read(folder)
     try:
         (excerpt,) = [v for _, v in verdicts(store, arm="lens-jury", case=EXCERPT)]

@@ -25,9 +25,9 @@ def _library(noun: str, plural: str) -> click.Group:
     @group.command(name="show", help=f"One {noun}, whole.")
     @click.argument("name")
     def shown(name: str) -> None:
-        from ..orchestration.reading.catalogue import described
+        from ..orchestration.reading.catalogue import description
 
-        click.echo(described(plural, name))
+        click.echo(description(plural, name))
 
     return group
 
@@ -38,9 +38,9 @@ def _with_files(noun: str, plural: str) -> click.Group:
     @group.command(name="check", help=f"Say whether FILE can be used as a {noun}.")
     @click.argument("file", type=click.Path(path_type=Path))
     def check(file: Path) -> None:
-        from ..orchestration.reading.catalogue import checked
+        from ..orchestration.reading.catalogue import check_file
 
-        click.echo(checked(plural, file))
+        click.echo(check_file(plural, file))
 
     return group
 

@@ -91,8 +91,10 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
     show_default=True,
     help="Hear the cases in this process, or on a Ray cluster.",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="On Ray: how many; as many as CPUs, if not said.")
-@click.option("--ray-address", help="Of a cluster that is there; else RAY_ADDRESS, else one is started here.")
+@click.option("--workers", type=click.IntRange(min=1), help="On Ray: worker count (default: CPUs).")
+@click.option(
+    "--ray-address", help="Address of an existing cluster; default RAY_ADDRESS, else one is started."
+)
 @QUIET
 @JSON
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
@@ -100,7 +102,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     from ..agents.prices import load_prices
     from ..orchestration.reading.junit import write_junit
     from ..orchestration.reading.requirements import Requirement
-    from ..orchestration.run_session import Session, hold
+    from ..orchestration.run_session import RunSession, run_session
     from ..personas import load_jury
     from ..rubrics import load_rubric
 
@@ -112,7 +114,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     seated = [
         _under(load_jury(name), options["protocol"]).fill(model=model, base_url=base_url) for name in juries
     ]
-    session = Session(
+    session = RunSession(
         cases=cases,
         rubric=asked,
         juries=seated,
@@ -130,7 +132,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         retry=options["retry"],
         cluster=_cluster(options["executor"], options["ray_address"], options["workers"]),
     )
-    ended = hold(session, console(stderr=True), quiet=options["quiet"])
+    ended = run_session(session, console(stderr=True), quiet=options["quiet"])
     report(output, as_json=options["as_json"])
     held = required or options["junit"]
     missed, heard = write_junit(output, required, options["junit"]) if held else (0, 0)

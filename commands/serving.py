@@ -52,10 +52,16 @@ from .options import BASE_URL, IN_FLIGHT, MODEL, location
 @click.option("--redact", is_flag=True, help="Keep the words of cases and jurors out of the record.")
 def serve(rubric: str, jury: str, output: Path | str, **options: Any) -> None:
     """Score cases over HTTP: POST a case, get its verdict. OpenAPI at /openapi.json."""
-    from ..evals.service.serving import Terms
-    from ..evals.service.serving import serve as served
+    from ..evals.service.server import ServiceConfig
+    from ..evals.service.server import serve as serve_jury
     from ..personas import load_jury
     from ..rubrics import load_rubric
 
     seated = load_jury(jury).fill(model=options.pop("model"), base_url=options.pop("base_url"))
-    served(load_rubric(rubric), seated, output, Terms(**options), lambda words: click.echo(words, err=True))
+    serve_jury(
+        load_rubric(rubric),
+        seated,
+        output,
+        ServiceConfig(**options),
+        lambda words: click.echo(words, err=True),
+    )

@@ -29,7 +29,7 @@ except ModuleNotFoundError as missing:
     ) from None
 
 
-class Found(BaseModel):
+class VerdictMessage(BaseModel):
     """A verdict as AutoGen carries it: what became of each attribute, and why the jury stopped."""
 
     model_config = ConfigDict(frozen=True)
@@ -60,7 +60,7 @@ def jury_team(
     as_case: Callable[[Sequence[BaseChatMessage]], Case] = case_of,
     as_text: bool = False,
 ) -> JuryAgent:
-    """The jury with AutoGen's `run` and `run_stream`; it answers a task with a `StructuredMessage[Found]`.
+    """The jury with AutoGen's `run` and `run_stream`; it answers a task with a `StructuredMessage[VerdictMessage]`.
 
     `model` and `base_url` fill seats that name none. With `as_text` it answers in JSON text, for teams such as
     MagenticOneGroupChat that take no structured messages.
@@ -85,7 +85,7 @@ class JuryAgent(BaseChatAgent):
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
-        return (TextMessage,) if self._as_text else (StructuredMessage[Found],)
+        return (TextMessage,) if self._as_text else (StructuredMessage[VerdictMessage],)
 
     async def on_messages(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
@@ -100,22 +100,22 @@ class JuryAgent(BaseChatAgent):
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
         """What is said in the jury room, as it is said; then the verdict."""
         spoken: asyncio.Queue[Entry | None] = asyncio.Queue()
-        sitting = asyncio.ensure_future(self._deliberated(self._as_case(messages), spoken))
-        cancellation_token.link_future(sitting)
+        deliberation = asyncio.ensure_future(self._deliberate(self._as_case(messages), spoken))
+        cancellation_token.link_future(deliberation)
         said: list[BaseAgentEvent | BaseChatMessage] = []
         try:
             while (entry := await spoken.get()) is not None:
-                said.append(TextMessage(content=told(entry), source=entry.speaker))
+                said.append(TextMessage(content=entry_text(entry), source=entry.speaker))
                 yield said[-1]
-            verdict = await sitting
+            verdict = await deliberation
         finally:
-            sitting.cancel()
+            deliberation.cancel()
         yield Response(chat_message=self._answer(verdict), inner_messages=said)
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
         """There is nothing to forget."""
 
-    async def _deliberated(self, case: Case, spoken: asyncio.Queue[Entry | None]) -> Verdict:
+    async def _deliberate(self, case: Case, spoken: asyncio.Queue[Entry | None]) -> Verdict:
         court = Court(scored=frozenset({case.id}), listener=lambda _, entry: spoken.put_nowait(entry))
         try:
             ready(self._jury, court)
@@ -125,16 +125,16 @@ class JuryAgent(BaseChatAgent):
             spoken.put_nowait(None)
 
     def _answer(self, verdict: Verdict) -> BaseChatMessage:
-        found = Found(
+        found = VerdictMessage(
             case=verdict.case, stop=verdict.stop, outcomes=verdict.outcomes, derived=verdict.derived
         )
         if self._as_text:
             return TextMessage(content=found.model_dump_json(), source=self.name)
-        return StructuredMessage[Found](content=found, source=self.name)
+        return StructuredMessage[VerdictMessage](content=found, source=self.name)
 
 
-def told(entry: Entry) -> str:
-    """An entry of the transcript in words."""
+def entry_text(entry: Entry) -> str:
+    """An entry of the transcript as text."""
     match entry:
         case Cast():
             return "\n".join(f"{v.attribute}: {v.value}. {v.rationale}" for v in entry.ballot.votes)

@@ -20,13 +20,13 @@ from ..rubrics.errors import VenireError
 from .transcript import CLERK, Abstained, Entry, Purpose, Said, Standing, Stop, Transcript, entry_of
 
 Listener = Callable[[str, Entry], None]
-"""Told of each entry, with the case's id, as it is made."""
+"""Called with a case's id and each entry of its transcript, as it is made."""
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 class Court:
-    """What the deliberations of one run share: roads to models, the record of calls, the budget, chance."""
+    """What the deliberations of one run share: providers, the record of calls, the budget, the random generator."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Court:
         self.listener = listener
 
     def check(self, jury: Jury, *, orchestrated: bool) -> None:
-        """Open every road that `jury` needs, so that what is wrong with one shows before any call."""
+        """Connect every model that `jury` names, so that a wrong setting is an error before any call."""
         asked = [*jury.seats, *([jury.orchestrator] if orchestrated else [])]
         for settings in asked:
             self.providers.get(settings)
@@ -89,7 +89,7 @@ class Court:
         return Bench(jury, case, jurors, orchestrator, meter, scored=self.scored, listener=self.listener)
 
     def span(self, case: str, jury: Jury) -> AbstractContextManager[None]:
-        """What the calls of one deliberation belong to in a trace; nothing, where none is kept."""
+        """The trace span of one deliberation's calls; does nothing without tracing."""
         if self._tracing is None:
             return nullcontext()
         return self._tracing.deliberation(case, jury.name, jury.protocol)
@@ -130,15 +130,15 @@ class Bench:
             )
         return self._orchestrator
 
-    def opened(self, brief: Brief) -> Transcript:
-        """An empty transcript for this case."""
+    def new_transcript(self, brief: Brief) -> Transcript:
+        """An empty transcript for this case, with its flags."""
         jury = self.jury
         return Transcript(
             case=self.case, arm=jury.name, protocol=jury.protocol, seats=jury.seat_names, flags=brief.flags
         )
 
-    def noted(self, transcript: Transcript, entries: Iterable[Entry]) -> Transcript:
-        """The transcript with one more step; whoever listens is told."""
+    def add_entries(self, transcript: Transcript, entries: Iterable[Entry]) -> Transcript:
+        """The transcript with one more step; the listener, if any, gets each new entry."""
         longer = transcript.add(entries)
         if self._listener is not None:
             for entry in longer.entries[len(transcript.entries) :]:
@@ -148,7 +148,7 @@ class Bench:
     def clerks_note(self, transcript: Transcript, about: str, text: str) -> Transcript:
         """The transcript with a note by code: what it measured, or which rule it followed."""
         number = max(1, transcript.rounds)
-        return self.noted(transcript, [Said(round=number, who=CLERK, about=about, text=text)])
+        return self.add_entries(transcript, [Said(round=number, who=CLERK, about=about, text=text)])
 
     async def blind_round(
         self,
@@ -168,7 +168,7 @@ class Bench:
         allowed = self.turns_left(transcript)
         turns = await together(juror.cast(brief, names) for juror in sitting[:allowed])
         missed = [self.unheard(juror.name, 1, names, "blind") for juror in sitting[allowed:]]
-        return self.noted(transcript, [*(entry_of(turn, "blind") for turn in turns), *missed])
+        return self.add_entries(transcript, [*(entry_of(turn, "blind") for turn in turns), *missed])
 
     async def repeats(
         self,
@@ -196,7 +196,7 @@ class Bench:
             )
             for number in range(times if most is None else min(times, most))
         )
-        return self.noted(transcript, [entry_of(turn, "repeat") for turn in turns])
+        return self.add_entries(transcript, [entry_of(turn, "repeat") for turn in turns])
 
     def unheard(self, juror: str, round: int, asked: Sequence[str], purpose: Purpose) -> Abstained:
         """A seat that `max_turns` keeps from its turn, as the transcript has it."""
@@ -217,8 +217,8 @@ def statements(held: Iterable[Standing], *, label: Callable[[str], str] = str) -
     return [Statement(entry=h.entry, label=label(h.juror), vote=h.vote) for h in held]
 
 
-async def together(makers: Iterable[Coroutine[Any, Any, Made]]) -> list[Made]:
-    """The results in order, all made at the same time.
+async def together(makers: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """The results in order, awaited concurrently.
 
     If one raises, the others are still finished before the error goes on: their calls are paid for.
     """

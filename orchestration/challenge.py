@@ -112,8 +112,8 @@ def challenge_effect(transcript: Transcript) -> tuple[Effect, ...]:
     return tuple(effects)
 
 
-def told(effects: Sequence[Effect]) -> str:
-    """The effects in words, one line each."""
+def effects_text(effects: Sequence[Effect]) -> str:
+    """The effects as text, one line each."""
     lines: list[str] = []
     for effect in effects:
         moved = ", ".join(f"{name} to {value}" for name, value in effect.moved.items())

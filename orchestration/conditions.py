@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 from ..agents.budget import Meter
 from ..personas.jury import Jury
 from ..rubrics.rubric import Rubric
-from .stopping import disputed, ks_distance, replans, stalls, unmoved_rounds, voted
+from .stopping import (
+    attributes_with_quorum,
+    disputed_attributes,
+    ks_distance,
+    replans,
+    stalls,
+    unmoved_rounds,
+)
 from .transcript import Stop, Transcript
 
 Condition = Callable[[Transcript], Stop | None]
@@ -36,16 +43,18 @@ def all_of(*conditions: Condition) -> Condition:
     return every
 
 
-def agreed(rubric: Rubric, *, tolerance: float, quorum: int, among: Sequence[str] | None = None) -> Condition:
+def consensus_reached(
+    rubric: Rubric, *, tolerance: float, quorum: int, among: Sequence[str] | None = None
+) -> Condition:
     """Stops when nothing is disputed (`among` these attributes): all within `tolerance` of each other.
 
     With too few votes on every attribute there is nothing to deliberate on, which is no consensus.
     """
 
     def condition(transcript: Transcript) -> Stop | None:
-        if disputed(transcript, rubric, tolerance=tolerance, quorum=quorum, among=among):
+        if disputed_attributes(transcript, rubric, tolerance=tolerance, quorum=quorum, among=among):
             return None
-        if not voted(transcript, among or rubric.names, quorum):
+        if not attributes_with_quorum(transcript, among or rubric.names, quorum):
             return Stop(reason="complete", detail="no attribute has the votes that a quorum needs")
         return Stop(reason="consensus")
 
@@ -54,7 +63,7 @@ def agreed(rubric: Rubric, *, tolerance: float, quorum: int, among: Sequence[str
 
 def unanimous(rubric: Rubric, *, quorum: int) -> Condition:
     """Stops when everyone gives the same answers."""
-    return agreed(rubric, tolerance=0, quorum=quorum)
+    return consensus_reached(rubric, tolerance=0, quorum=quorum)
 
 
 def turns(most: int) -> Condition:
@@ -67,12 +76,12 @@ def rounds(most: int) -> Condition:
     return lambda transcript: Stop.at("max_rounds", most) if transcript.rounds >= most else None
 
 
-def stalled(most: int) -> Condition:
+def stall_limit(most: int) -> Condition:
     """Stops after this many rounds in a row without movement or new evidence; with 0, after round one."""
     return lambda transcript: Stop.at("max_stalls", most) if stalls(transcript) >= most else None
 
 
-def replanned(most: int) -> Condition:
+def replan_limit(most: int) -> Condition:
     """Stops when the deliberation is stalled and questions were put anew this often."""
     return lambda transcript: (
         Stop.at("max_replans", most) if stalls(transcript) and replans(transcript) >= most else None
@@ -121,8 +130,8 @@ def seconds(meter: Meter) -> Condition:
     return _hard(meter, "max_seconds")
 
 
-def spent(meter: Meter) -> Condition:
-    """Stops at any hard limit: after it no call can be made, not even to decide."""
+def hard_limits(meter: Meter) -> Condition:
+    """Stops at a limit on tokens, dollars or seconds: after it no call can be made, not even to decide."""
     return any_of(tokens(meter), dollars(meter), seconds(meter))
 
 
@@ -134,7 +143,7 @@ def limits_of(jury: Jury, rubric: Rubric) -> Condition:
         for make, most in (
             (turns, limits.max_turns),
             (rounds, limits.max_rounds),
-            (stalled, limits.max_stalls),
+            (stall_limit, limits.max_stalls),
             (stable, jury.stop.stable_rounds),
         )
         if most is not None
@@ -144,11 +153,11 @@ def limits_of(jury: Jury, rubric: Rubric) -> Condition:
     return any_of(*found)
 
 
-def presided(jury: Jury, rubric: Rubric) -> Condition:
-    """The limits where somebody presides, who may put questions anew."""
+def presided_limits(jury: Jury, rubric: Rubric) -> Condition:
+    """The limits of a protocol with an orchestrator or moderator: `max_replans` is one of them."""
     most = jury.limits.max_replans
     limits = limits_of(jury, rubric)
-    return limits if most is None else any_of(limits, replanned(most))
+    return limits if most is None else any_of(limits, replan_limit(most))
 
 
 def _hard(meter: Meter, name: str) -> Condition:

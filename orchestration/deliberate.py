@@ -43,9 +43,9 @@ def refuse_unreadable(cases: Iterable[Case], rubric: Rubric, jury: Jury, court: 
     """
     why = ""
     for case in cases:
-        told = brief(case, rubric)
+        words = brief(case, rubric)
         jurors = court.bench(jury, case.id, orchestrated=False).jurors.values()
-        found = {juror.name: juror.overflow(told) for juror in jurors}
+        found = {juror.name: juror.overflow(words) for juror in jurors}
         if None in found.values():
             return
         why = why or f"{jury.name}: no seat can read case {case.id!r}: {next(iter(found.values()))}"

@@ -1,4 +1,4 @@
-"""Sweeping: how often Python looks for garbage while a run goes on."""
+"""Garbage collector tuning: how often Python looks for cycles while a run goes on."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-EVERY = 50_000
-"""So many new objects between two looks. What a deliberation leaves behind holds no cycles and goes by itself, so that
-most looks are in vain; at Python's own 700 they took a seventh of a run."""
+THRESHOLD = 50_000
+"""New objects between two collections. What a deliberation leaves behind holds no cycles and is freed by reference
+counts; at Python's default of 700, collections that found nothing took a seventh of a run."""
 
 
 @contextmanager
-def swept_seldom() -> Iterator[None]:
-    """While the block runs, what stood before it is not looked at, and what is new only now and then."""
+def infrequent_gc() -> Iterator[None]:
+    """While the block runs, collect seldom, and leave out the objects that existed before it."""
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(EVERY, *before[1:])
+    gc.set_threshold(THRESHOLD, *before[1:])
     try:
         yield
     finally:

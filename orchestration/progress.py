@@ -15,11 +15,11 @@ from .transcript import Transcript
 _EVERY = 5.0
 """Seconds between two lines in a pipe."""
 _PATIENCE = 3.0
-"""Seconds after which work that is only counted is spoken of."""
+"""Seconds before counted work shows any progress."""
 
 
 class RunProgress:
-    """Counts what is done and says so, not too often."""
+    """Progress of a run: deliberations, calls, tokens, dollars, time left."""
 
     def __init__(self, total: int, console: Console, *, quiet: bool) -> None:
         self._total = total
@@ -31,7 +31,7 @@ class RunProgress:
             else None
         )
         self._started = time.monotonic()
-        self._told = self._started
+        self._shown_at = self._started
         self._heard = self._skipped = self._calls = self._tokens = self._abstentions = self._ballots = 0
         self._usd: float | None = 0.0
         self.unreached = 0
@@ -50,10 +50,10 @@ class RunProgress:
         if not self._quiet:
             self._console.print(self._line(), highlight=False)
 
-    def skipped(self, case: str, arm: str) -> None:
+    def count_skipped(self, case: str, arm: str) -> None:
         self._skipped += 1
 
-    def done(self, transcript: Transcript) -> None:
+    def count_finished(self, transcript: Transcript) -> None:
         self._heard += 1
         self._calls += transcript.calls
         self._tokens += transcript.usage.total
@@ -63,11 +63,11 @@ class RunProgress:
         self._ballots += len(transcript.ballots)
         self.unreached += transcript.unreached
         now = time.monotonic()
-        if self._live is not None and now - self._told > 0.1:
-            self._told = now
+        if self._live is not None and now - self._shown_at > 0.1:
+            self._shown_at = now
             self._live.update(Text(self._line()), refresh=True)
-        elif self._live is None and not self._quiet and now - self._told > _EVERY:
-            self._told = now
+        elif self._live is None and not self._quiet and now - self._shown_at > _EVERY:
+            self._shown_at = now
             self._console.print(self._line(), highlight=False)
 
     @property
@@ -95,7 +95,7 @@ class RunProgress:
 
 
 class CountedProgress:
-    """Says how much of one kind of work is done, once it has taken a few seconds; of less, nothing."""
+    """Progress of counted work; shows nothing for work of a few seconds."""
 
     def __init__(self, what: str, console: Console, *, quiet: bool) -> None:
         self._what = what
@@ -103,7 +103,7 @@ class CountedProgress:
         self._quiet = quiet
         self._live: Live | None = None
         self._started: float | None = None
-        self._told: float | None = None
+        self._shown_at: float | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -114,7 +114,7 @@ class CountedProgress:
         self._stop()
 
     def __call__(self, done: int, total: int) -> None:
-        """So much is done; the first call, with nothing done, starts the clock."""
+        """Show that `done` of `total` is done; the first call, with nothing done, starts the clock."""
         now = time.monotonic()
         self._started = self._started or now
         took = now - self._started
@@ -127,8 +127,8 @@ class CountedProgress:
         line = f"{done}/{total} {self._what}, about {_clock(took / done * (total - done))} left"
         if self._console.is_terminal:
             self._refresh(line)
-        elif self._told is None or now - self._told > _EVERY:
-            self._told = now
+        elif self._shown_at is None or now - self._shown_at > _EVERY:
+            self._shown_at = now
             self._console.print(line, highlight=False)
 
     def _refresh(self, line: str) -> None:

@@ -10,9 +10,9 @@ from ..agents.brief import Brief
 from ..agents.juror import Question
 from ..agents.orchestrator import Decision, Dispute
 from .bench import Bench, statements, together
-from .challenge import challenge_effect, challenge_questions, challenge_turns, challengers, told
-from .conditions import agreed, presided, spent
-from .stopping import disputed
+from .challenge import challenge_effect, challenge_questions, challenge_turns, challengers, effects_text
+from .conditions import consensus_reached, hard_limits, presided_limits
+from .stopping import disputed_attributes
 from .transcript import Decided, Entry, Ledger, Said, Spent, Stop, Transcript, entry_of
 
 
@@ -21,7 +21,9 @@ def open_attributes(
 ) -> tuple[str, ...]:
     """What the jury disagrees on by more than its tolerance."""
     jury = bench.jury
-    return disputed(transcript, brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum, among=among)
+    return disputed_attributes(
+        transcript, brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum, among=among
+    )
 
 
 def why_ended(
@@ -29,13 +31,15 @@ def why_ended(
 ) -> Stop | None:
     """Why no further round is held; None when one is. What is yet to be challenged is not yet agreed."""
     jury = bench.jury
-    if over := spent(bench.meter)(transcript):
+    if over := hard_limits(bench.meter)(transcript):
         return over
-    consensus = agreed(brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum, among=among)(transcript)
-    if consensus and not challenged:
-        return consensus
-    limit = presided(jury, brief.rubric)(transcript)
-    if limit and consensus:
+    agreed = consensus_reached(brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum, among=among)(
+        transcript
+    )
+    if agreed and not challenged:
+        return agreed
+    limit = presided_limits(jury, brief.rubric)(transcript)
+    if limit and agreed:
         return Stop(reason="consensus", detail=f"unchallenged: {limit.limit}")
     return limit
 
@@ -53,13 +57,13 @@ async def one_round(
     opening: list[Coroutine[Any, Any, Entry]] = challenge_turns(transcript, brief, bench, chosen, number)
     if preside is not None:
         opening.append(preside)
-    transcript = bench.noted(transcript, await together(opening))
+    transcript = bench.add_entries(transcript, await together(opening))
     asked = _questions(
         transcript, number, challenge_questions(transcript.standing(), chosen, list(bench.jurors))
     )
-    transcript = await _revised(transcript, brief, bench, number, asked)
+    transcript = await _revise(transcript, brief, bench, number, asked)
     if chosen:
-        transcript = bench.clerks_note(transcript, "challenge", told(challenge_effect(transcript)))
+        transcript = bench.clerks_note(transcript, "challenge", effects_text(challenge_effect(transcript)))
     return transcript
 
 
@@ -77,8 +81,8 @@ def everyone_asked(transcript: Transcript, attributes: Sequence[str]) -> tuple[D
     )
 
 
-def addressed(transcript: Transcript, disputes: Sequence[Dispute]) -> tuple[Dispute, ...]:
-    """The disputes, one addressed to nobody put to everyone who has a vote in it."""
+def address_disputes(transcript: Transcript, disputes: Sequence[Dispute]) -> tuple[Dispute, ...]:
+    """The disputes, each with an addressee: one that names nobody goes to all who have a vote in it."""
     standing = transcript.standing()
     return tuple(
         dispute if dispute.to else dispute.model_copy(update={"to": tuple(standing[dispute.attribute])})
@@ -86,13 +90,13 @@ def addressed(transcript: Transcript, disputes: Sequence[Dispute]) -> tuple[Disp
     )
 
 
-async def decided(
+async def decide_open(
     transcript: Transcript, brief: Brief, bench: Bench, stop: Stop, among: Sequence[str] | None = None
 ) -> Transcript:
-    """What is still open, decided by the orchestrator with reasons of its own; hung where it cannot."""
+    """End the deliberation: the orchestrator decides what is still open, with reasons; hung where it cannot."""
     undecided = open_attributes(transcript, brief, bench, among)
     if not undecided or bench.meter.reached:
-        return transcript.ended(stop)
+        return transcript.with_stop(stop)
     standing = transcript.standing()
     held = [h for name in undecided for h in standing[name].values()]
     number = transcript.rounds
@@ -104,7 +108,7 @@ async def decided(
         entry: Entry = Decided(
             round=number, findings=decision.findings, saw=saw, spent=Spent.of(decision.cost)
         )
-        return bench.noted(transcript, [entry]).ended(stop)
+        return bench.add_entries(transcript, [entry]).with_stop(stop)
     silence = f"{decision.reason}: {decision.detail}"
     entry = Said(
         round=number,
@@ -115,7 +119,7 @@ async def decided(
         failed=decision.reason,
     )
     detail = f"the orchestrator could not decide ({decision.reason})"
-    return bench.noted(transcript, [entry]).ended(stop.model_copy(update={"detail": detail}))
+    return bench.add_entries(transcript, [entry]).with_stop(stop.model_copy(update={"detail": detail}))
 
 
 def _questions(
@@ -137,14 +141,14 @@ def _questions(
     return questions
 
 
-async def _revised(
+async def _revise(
     transcript: Transcript,
     brief: Brief,
     bench: Bench,
     number: int,
     questions: Mapping[str, list[Question]],
 ) -> Transcript:
-    """The jurors concerned answer at the same time, each seeing the others' standing votes and reasons."""
+    """The revised ballots of the jurors concerned, made concurrently, each seeing the others' votes and reasons."""
     standing = transcript.standing()
 
     async def revise(name: str) -> Entry:
@@ -158,4 +162,4 @@ async def _revised(
 
     concerned = [name for name in bench.jurors if questions.get(name)]
     allowed = concerned[: bench.turns_left(transcript)]
-    return bench.noted(transcript, await together(revise(name) for name in allowed))
+    return bench.add_entries(transcript, await together(revise(name) for name in allowed))

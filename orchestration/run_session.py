@@ -1,4 +1,4 @@
-"""One sitting of a run: check everything, then hear what is left to hear, with progress, until done or told to stop."""
+"""A run session: check everything, then hear the cases that are left, with progress, until done or interrupted."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ..rubrics.errors import VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
 from .deliberate import ready, refuse_unreadable
-from .executors import Executor, Local
-from .gc_tuning import swept_seldom
+from .executors import Executor, LocalExecutor
+from .gc_tuning import infrequent_gc
 from .progress import RunProgress
 from .protocols.examples import worked_examples
 from .record import Location, Store
-from .record.redacted_errors import tell_without_words, words_withheld
-from .runner import Ended, run_study
+from .record.redacted_errors import print_redacted, redact_errors
+from .runner import RunResult, run_study
 
 if TYPE_CHECKING:
     from .executors.ray_cluster import Cluster
@@ -36,11 +36,11 @@ _AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """What to run, where to keep it, and how much it may spend."""
+class RunSession:
+    """What to run, where to store it, and how much it may spend."""
 
     cases: Path | Sequence[Case]
-    """A file, which is read anew whenever it is gone through, or cases that are held already."""
+    """A file, read again for every pass, or cases in memory."""
     rubric: Rubric
     juries: Sequence[Jury]
     folder: Location
@@ -56,29 +56,33 @@ class Session:
     tpm: int | None = None
     """Tokens a minute, for each provider."""
     prices: Mapping[str, Price] = field(default_factory=dict)
-    """By model string; for a model that is not here, what its client knows."""
+    """By model string; default: the price that the model's client knows."""
     trace: Path | None = None
     """Where to write spans."""
     at_once: int | None = None
-    """Deliberations at a time; four times as many as calls, unless it is said: some wait for their slowest juror."""
+    """Deliberations at a time (default: four times `in_flight`, as some wait for their slowest juror)."""
     seed: int = 0
     scored: frozenset[str] | None = None
-    """The cases that may not serve as worked examples; those of the session, unless it is said."""
+    """The cases that may not serve as worked examples (default: those of this session)."""
     redact: bool = False
-    """Keep the words of cases and jurors out of the record."""
+    """Store hashes in place of the words of cases and jurors."""
     cluster: Cluster | None = None
-    """Where the cases are heard; in this process, unless it is said."""
+    """The cluster whose workers hear the cases (default: this process)."""
     retry: bool = False
     """Hear again the cases for which a model could not be reached."""
 
 
-def hold(session: Session, console: Console, *, quiet: bool, listener: Listener | None = None) -> Ended:
-    """Run it to its end. Everything a user can get wrong is found before anything is written."""
-    with words_withheld(session.redact):
-        return _checked_and_held(session, console, quiet, listener)
+def run_session(
+    session: RunSession, console: Console, *, quiet: bool, listener: Listener | None = None
+) -> RunResult:
+    """Run the session to its end. Everything a user can get wrong is found before anything is written."""
+    with redact_errors(session.redact):
+        return _check_and_run(session, console, quiet, listener)
 
 
-def _checked_and_held(session: Session, console: Console, quiet: bool, listener: Listener | None) -> Ended:
+def _check_and_run(
+    session: RunSession, console: Console, quiet: bool, listener: Listener | None
+) -> RunResult:
     total = sum(1 for _ in _cases(session))
     names = [jury.name for jury in session.juries]
     for name in names:
@@ -96,13 +100,13 @@ def _checked_and_held(session: Session, console: Console, quiet: bool, listener:
         worked_examples(jury.shots, session.rubric, court.scored)
         refuse_unreadable(_cases(session), session.rubric, jury, court)
     try:
-        with swept_seldom():
-            return asyncio.run(_hold(session, court, total, console, quiet))
+        with infrequent_gc():
+            return asyncio.run(_run(session, court, total, console, quiet))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
 
 
-def _providers(session: Session, console: Console) -> Providers:
+def _providers(session: RunSession, console: Console) -> Providers:
     return Providers(
         session.in_flight,
         rpm=session.rpm,
@@ -113,12 +117,12 @@ def _providers(session: Session, console: Console) -> Providers:
     )
 
 
-def _cases(session: Session) -> Iterable[Case]:
+def _cases(session: RunSession) -> Iterable[Case]:
     return load_cases(session.cases) if isinstance(session.cases, Path) else session.cases
 
 
-def _ids(session: Session) -> frozenset[str]:
-    """The cases that may not serve as worked examples; not collected where no jury wants any."""
+def _ids(session: RunSession) -> frozenset[str]:
+    """Ids of the cases that may not serve as worked examples; empty where no jury wants any."""
     if session.scored is not None:
         return session.scored
     if not any(jury.shots for jury in session.juries):
@@ -126,7 +130,7 @@ def _ids(session: Session) -> frozenset[str]:
     return frozenset(case.id for case in _cases(session))
 
 
-async def _hold(session: Session, court: Court, total: int, console: Console, quiet: bool) -> Ended:
+async def _run(session: RunSession, court: Court, total: int, console: Console, quiet: bool) -> RunResult:
     executor = await _executor(session, court, console)
     try:
         store = Store.create(session.folder, redact=session.redact)
@@ -136,12 +140,12 @@ async def _hold(session: Session, court: Court, total: int, console: Console, qu
     if store.redacted and not session.redact:
         console.print("this run was begun with --redact: it stays redacted")
     if store.redacted:
-        asyncio.get_running_loop().set_exception_handler(tell_without_words)
-    executor.keep(store, redacted=store.redacted)
+        asyncio.get_running_loop().set_exception_handler(print_redacted)
+    executor.attach(store, redacted=store.redacted)
     _stop_gently(court, executor, console)
     progress = RunProgress(total * len(session.juries), console, quiet=quiet)
     try:
-        with progress, words_withheld(store.redacted):
+        with progress, redact_errors(store.redacted):
             ended = await run_study(
                 _cases(session),
                 session.rubric,
@@ -173,18 +177,18 @@ async def _hold(session: Session, court: Court, total: int, console: Console, qu
     return ended
 
 
-async def _executor(session: Session, court: Court, console: Console) -> Executor:
+async def _executor(session: RunSession, court: Court, console: Console) -> Executor:
     if session.cluster is None:
-        return Local(session.rubric, court)
+        return LocalExecutor(session.rubric, court)
     if session.trace is not None:
         raise VenireError(
             "spans of workers on a cluster are not gathered into one file",
             remedy="leave out --trace, or give the nodes' processes a tracer provider of their own",
         )
     from .executors.ray import RayExecutor
-    from .executors.worker import Terms
+    from .executors.worker import WorkerConfig
 
-    terms = Terms(
+    config = WorkerConfig(
         rubric=session.rubric,
         juries=tuple(session.juries),
         scored=court.scored,
@@ -194,27 +198,27 @@ async def _executor(session: Session, court: Court, console: Console) -> Executo
         folder=str(Path.cwd()),
         listening=court.listener is not None,
     )
-    return await RayExecutor.opened(
+    return await RayExecutor.start(
         session.cluster,
         court,
-        terms,
+        config,
         at_once=session.at_once or _AT_ONCE * session.in_flight,
         say=lambda line: console.print(line, markup=False, soft_wrap=True),
     )
 
 
 def _stop_gently(court: Court, executor: Executor, console: Console) -> None:
-    """Ctrl-C once: finish what is in flight and keep it. Twice: stop at once."""
+    """Handle SIGINT: once, finish what is in flight and store it; twice, stop at once."""
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     if court.budget.max_seconds is not None:
-        loop.call_later(court.budget.max_seconds, executor.let_go)
+        loop.call_later(court.budget.max_seconds, executor.release_waiters)
 
     def interrupt() -> None:
         if court.budget.interrupted and task is not None:
             task.cancel()
         court.budget.interrupted = True
-        executor.let_go()
+        executor.release_waiters()
         console.print("finishing what is in flight; press Ctrl-C again to stop at once")
 
     loop.add_signal_handler(signal.SIGINT, interrupt)

@@ -12,32 +12,33 @@ from ..personas.jury import Jury
 from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric
 from .bench import Court
-from .executors import Executor, Local
-from .record import Heard, Store
+from .executors import Executor, LocalExecutor
+from .record import Hearing, Store
 from .record.changes import case_changes, changes
 from .record.manifest import arm_fingerprint, case_fingerprint, manifest
 from .transcript import Transcript
 
 STEP = 16
-"""How many deliberations begin together, and the seconds before the next ones do."""
+"""How many deliberations start together."""
 PAUSE = 0.002
-MOST_TOLD = 20
+"""Seconds before the next ones start."""
+MOST_NAMED = 20
 """How many changed cases are named one by one."""
 
 
 class Progress(Protocol):
-    """Told how the run goes."""
+    """Callbacks of a run, one for each case and arm."""
 
-    def done(self, transcript: Transcript) -> None: ...
+    def count_finished(self, transcript: Transcript) -> None: ...
 
-    def skipped(self, case: str, arm: str) -> None:
+    def count_skipped(self, case: str, arm: str) -> None:
         """The case was finished before."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a run ended: `limit` names the budget that stopped it, or is None when all is done."""
+class RunResult:
+    """How many deliberations were held and skipped, and the budget that stopped the run (None: all is done)."""
 
     heard: int
     skipped: int
@@ -58,16 +59,16 @@ async def run_study(
     say: Callable[[str], None] | None = None,
     executor: Executor | None = None,
     retry: bool = False,
-) -> Ended:
+) -> RunResult:
     """Have every jury hear every case that `store` does not already hold, `at_once` at a time.
 
-    `total` is how many cases there are, for those who watch the run; `say` is told, a line each, what changed
+    `total` is how many cases there are, for those who watch the run; `say` is called with a line for each part that changed
     since the run was begun; the `executor` hears the cases, in this process unless there is another. With `retry`,
     cases for which a model could not be reached are heard again: what it was not asked then, it is asked now.
     """
     tell = say or _silent
-    executor = executor or Local(rubric, court)
-    arms = [await _seated(jury, rubric, store, court, seed, total, tell) for jury in juries]
+    executor = executor or LocalExecutor(rubric, court)
+    arms = [await _add_arm(jury, rubric, store, court, seed, total, tell) for jury in juries]
     work = ((position, case, arm) for position, case in enumerate(cases) for arm in arms)
     tally = _Tally(tell)
     workers: list[asyncio.Task[None]] = []
@@ -87,35 +88,35 @@ async def run_study(
     limit = next((result.limit for result in results if isinstance(result, BudgetSpent)), None)
     if limit is None:
         await store.complete()
-    return Ended(tally.heard, tally.skipped, limit)
+    return RunResult(tally.heard, tally.skipped, limit)
 
 
 class _Arm(NamedTuple):
     number: int
     jury: Jury
     before: int | None
-    """The arm of the same name that sat last, where that was another."""
+    """The previous arm of the same name, if it had another manifest."""
 
 
 class _Tally:
-    """What became of the cases, and which of them were not what they had been."""
+    """Counts of cases heard, skipped and changed."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._changed = 0
         self.heard = self.skipped = 0
 
-    def changed(self, case: str, parts: str) -> None:
+    def count_change(self, case: str, parts: str) -> None:
         self._changed += 1
-        if self._changed <= MOST_TOLD:
+        if self._changed <= MOST_NAMED:
             self._tell(f"case {case}: {parts} changed since it was heard: it will be heard again")
 
     def tell_rest(self) -> None:
-        if self._changed > MOST_TOLD:
-            self._tell(f"and {self._changed - MOST_TOLD} more cases changed")
+        if self._changed > MOST_NAMED:
+            self._tell(f"and {self._changed - MOST_NAMED} more cases changed")
 
 
-async def _seated(
+async def _add_arm(
     jury: Jury,
     rubric: Rubric,
     store: Store,
@@ -124,7 +125,7 @@ async def _seated(
     total: int | None,
     tell: Callable[[str], None],
 ) -> _Arm:
-    """The jury as an arm of the run, after saying what about it is not as it was."""
+    """Record the jury as an arm of the run, and report what changed about it since the run began."""
     before = next((arm for arm in store.arms() if arm.name == jury.name), None)
     now = manifest(rubric, jury, seed=seed, scored=court.scored, prices=court.providers.prices)
     number = await store.add_arm(jury.name, arm_fingerprint(now), now, cases=total)
@@ -147,14 +148,14 @@ async def _worker(
     """Hear one case after the other until there are none, or until the budget is spent."""
     for position, case, arm in work:
         fingerprint = case_fingerprint(case)
-        heard = await store.heard(arm.number, case.id)
+        heard = await store.last_hearing(arm.number, case.id)
         if (
             heard is not None
             and heard.fingerprint == fingerprint
             and not (retry and _unreached(store, heard))
         ):
             tally.skipped += 1
-            progress.skipped(case.id, arm.jury.name)
+            progress.count_skipped(case.id, arm.jury.name)
             continue
         await _note_change(case, fingerprint, heard, arm, store, tally)
         court.budget.check()
@@ -175,24 +176,24 @@ async def _worker(
             court.budget.interrupted = True
             raise
         tally.heard += 1
-        progress.done(transcript)
+        progress.count_finished(transcript)
 
 
-def _unreached(store: Store, heard: Heard) -> bool:
+def _unreached(store: Store, heard: Hearing) -> bool:
     return store.transcript(heard.number).unreached
 
 
 async def _note_change(
-    case: Case, fingerprint: str, heard: Heard | None, arm: _Arm, store: Store, tally: _Tally
+    case: Case, fingerprint: str, heard: Hearing | None, arm: _Arm, store: Store, tally: _Tally
 ) -> None:
-    """Have it said if the case has other words than when this arm, or the one before it, heard it."""
+    """Report if the case's texts changed since this arm, or its predecessor of the same name, heard it."""
     if heard is None and arm.before is not None:
-        heard = await store.heard(arm.before, case.id)
+        heard = await store.last_hearing(arm.before, case.id)
     if heard is None or heard.fingerprint == fingerprint:
         return
     before = store.case(case.id, heard.fingerprint)
     if before is not None:
-        tally.changed(case.id, case_changes(before, store.kept(case)))
+        tally.count_change(case.id, case_changes(before, store.stored_form(case)))
 
 
 def _silent(line: str) -> None:

@@ -25,7 +25,7 @@ def settled(values: Sequence[Value], tolerance: float) -> bool:
     return len(set(values)) <= 1 if apart is None else apart <= tolerance
 
 
-def disputed(
+def disputed_attributes(
     transcript: Transcript,
     rubric: Rubric,
     *,
@@ -37,12 +37,12 @@ def disputed(
     standing = transcript.standing()
     return tuple(
         name
-        for name in voted(transcript, among or rubric.names, max(quorum, 2))
+        for name in attributes_with_quorum(transcript, among or rubric.names, max(quorum, 2))
         if not settled(values_of(standing[name]), tolerance)
     )
 
 
-def voted(transcript: Transcript, attributes: Iterable[str], quorum: int) -> tuple[str, ...]:
+def attributes_with_quorum(transcript: Transcript, attributes: Iterable[str], quorum: int) -> tuple[str, ...]:
     """The attributes with `quorum` votes or more."""
     standing = transcript.standing()
     return tuple(name for name in attributes if len(standing.get(name, {})) >= quorum)

@@ -164,8 +164,8 @@ class Stop(BaseModel):
         return cls(reason=_REASONS[limit], limit=limit, value=value, detail=detail)
 
     def __str__(self) -> str:
-        told = f" ({self.limit}={self.value:g})" if self.limit and self.value is not None else ""
-        return f"{self.reason}{told}" + (f": {self.detail}" if self.detail else "")
+        limit = f" ({self.limit}={self.value:g})" if self.limit and self.value is not None else ""
+        return f"{self.reason}{limit}" + (f": {self.detail}" if self.detail else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,8 @@ class Transcript(BaseModel):
             fresh.append(entry.model_copy(update={"step": step, "id": f"{step}/{entry.speaker}{again}"}))
         return self.model_copy(update={"entries": (*self.entries, *fresh)}) if fresh else self
 
-    def ended(self, stop: Stop) -> Transcript:
+    def with_stop(self, stop: Stop) -> Transcript:
+        """The finished transcript: this one, with the reason why it ended."""
         return self.model_copy(update={"stop": stop})
 
     @property

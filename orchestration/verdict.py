@@ -111,12 +111,12 @@ def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:
 def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count) -> Outcome:
     jury, scale = tally.jury, tally.scale
     if len(tally.cast) < jury.quorum:
-        return _hung(standing, f"{len(tally.cast)} of the {jury.quorum} votes that a quorum needs")
+        return _hung_outcome(standing, f"{len(tally.cast)} of the {jury.quorum} votes that a quorum needs")
     if 2 * len(tally.votes) < len(tally.cast):
         return _outcome_of("not_applicable", None, standing, scale, "majority", jury.tolerance)
     value, method, why = count(tally)
     if value is None:
-        return _hung(standing, why)
+        return _hung_outcome(standing, why)
     if value == NOT_APPLICABLE:
         return _outcome_of("not_applicable", None, standing, scale, method, jury.tolerance, why)
     return _outcome_of("reached", value, standing, scale, method, jury.tolerance, why)
@@ -146,7 +146,7 @@ def _outcome_of(
     )
 
 
-def _hung(standing: Mapping[str, Standing], why: str) -> Outcome:
+def _hung_outcome(standing: Mapping[str, Standing], why: str) -> Outcome:
     return Outcome(
         status="hung",
         value=None,

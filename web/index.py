@@ -21,7 +21,7 @@ from ..orchestration.reading.analysis import (
 )
 from ..orchestration.reading.analysis.census import Key
 from ..orchestration.reading.analysis.movement import distance
-from ..orchestration.record import Arm, Finished, Location, Store
+from ..orchestration.record import Arm, FinishedDeliberation, Location, Store
 from ..orchestration.verdict import Verdict
 from .library import Recounter
 
@@ -137,7 +137,7 @@ class Index:
         connection.execute("BEGIN IMMEDIATE")
         try:
             (read_to,) = connection.execute("SELECT read_to FROM about").fetchone()
-            fresh = store.finished(after=read_to, most=_BATCH)
+            fresh = store.finished_deliberations(after=read_to, most=_BATCH)
             arms = {arm.id: arm for arm in store.arms()} if fresh else {}
             for finished in fresh:
                 if self._stopping.is_set():
@@ -199,7 +199,7 @@ def _add(
     recounter: Recounter,
     arm: Arm,
     arms: dict[int, Arm],
-    finished: Finished,
+    finished: FinishedDeliberation,
 ) -> bool:
     """Index one deliberation; False where the index holds an earlier one of the same arm and case."""
     known = connection.execute(
@@ -235,7 +235,7 @@ def _add_row(
     connection: sqlite3.Connection,
     store: Store,
     arm: Arm,
-    finished: Finished,
+    finished: FinishedDeliberation,
     verdict: Verdict,
     found: list[Flag],
 ) -> None:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ..orchestration.counting import Count
 from ..orchestration.deliberate import recount
-from ..orchestration.reading.analysis import Flag, flagged
-from ..orchestration.reading.export import learned
+from ..orchestration.reading.analysis import Flag, flags_across_arms
+from ..orchestration.reading.export import learned_count
 from ..orchestration.record import Arm, Location, Store
 from ..orchestration.transcript import Transcript
 from ..orchestration.verdict import Verdict
@@ -51,7 +51,7 @@ class Recounter:
         known = self._learned.get(arm.id)
         if known is not None and (known[0] is None or known[1] == last or now - known[2] < _AGAIN):
             return known[0]
-        count = learned(self._store, arm)
+        count = learned_count(self._store, arm)
         self._learned[arm.id] = (count, last, now)
         return count
 
@@ -81,7 +81,7 @@ class Reader:
         if verdict is None:
             raise NotThere("The record holds no such deliberation.")
         others = [self._verdict(other, case) for name, other in arms.items() if name != arm]
-        found = flagged(verdict, arms[arm].rubric, [other for other in others if other is not None])
+        found = flags_across_arms(verdict, arms[arm].rubric, [other for other in others if other is not None])
         return Read(verdict, arms[arm].rubric, found)
 
     def _verdict(self, arm: Arm, case: str) -> Verdict | None:

@@ -7,7 +7,7 @@ from job import FOLDER, IN_FLIGHT, JOB, SEATS, URL, clocked
 from rich.console import Console
 
 from venire import Jury, load_rubric
-from venire.orchestration.run_session import Session, hold
+from venire.orchestration.run_session import RunSession, run_session
 
 # venire imports a road's library when it is first used; nobody else's imports are timed either.
 import_module("venire.agents.clients.server" if JOB["road"] == "server" else "litellm")
@@ -26,7 +26,7 @@ jury = Jury.model_validate(
         "orchestrator": {"model": f"{JOB['road']}/boss", "base_url": URL, **key},
     }
 )
-session = Session(
+session = RunSession(
     Path(JOB["case_file"]),
     load_rubric(JOB["rubric"]),
     [jury],
@@ -35,4 +35,4 @@ session = Session(
     at_once=JOB["at_once"],
 )
 with clocked(JOB["calls"]):
-    hold(session, Console(stderr=True), quiet=False)
+    run_session(session, Console(stderr=True), quiet=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...orchestration.record.whole_file import written_whole
+from ...orchestration.record.atomic_write import write_atomically
 from .png import png
 
 
@@ -33,10 +33,10 @@ def write_folder(
     for title, table in tables.items():
         table.to_csv(listed / f"{title}.csv", index=False)
     for title, svg in figures.items():
-        written_whole(drawn / f"{title}.svg", svg)
+        write_atomically(drawn / f"{title}.svg", svg)
         if pictures:
             (drawn / f"{title}.png").write_bytes(png(svg))
-    written_whole(folder / f"{name}.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_atomically(folder / f"{name}.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
     written = folder / "report.html"
-    written_whole(written, page)
+    write_atomically(written, page)
     return written

@@ -56,12 +56,12 @@ class JuryMetric(BaseMetric):  # type: ignore[misc]
         self.evaluation_model = sitting.jury.name
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
-        return self._taken(self.sitting.hear_sync(_case(test_case)))
+        return self._set_result(self.sitting.hear_sync(_case(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
-        return self._taken(await self.sitting.hear(_case(test_case)))
+        return self._set_result(await self.sitting.hear(_case(test_case)))
 
-    def _taken(self, judgement: Judgement) -> float | None:
+    def _set_result(self, judgement: Judgement) -> float | None:
         mark = judgement.marks[self.attribute]
         self.score = mark.share
         self.reason = mark.reason

@@ -22,7 +22,7 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a host is told of one attribute, reversed score or composite."""
+    """The result for one attribute, reversed score or composite."""
 
     name: str
     status: Status
@@ -61,8 +61,8 @@ class Judgement:
                     name, "hung", None, None, f"not every part of it was reached: {', '.join(parts)}"
                 )
             else:
-                told = f"{value:g}, which follows from {', '.join(parts)}"
-                marks[name] = Mark(name, "reached", value, share(rubric, name, value), told)
+                reason = f"{value:g}, which follows from {', '.join(parts)}"
+                marks[name] = Mark(name, "reached", value, share(rubric, name, value), reason)
         return marks
 
     @property
@@ -85,11 +85,11 @@ class Judgement:
     @property
     def headline(self) -> str:
         """Every mark in one line."""
-        told = (
+        marks = (
             f"{mark.name} {mark.value if mark.status == 'reached' else mark.status}"
             for mark in self.marks.values()
         )
-        return ", ".join(told)
+        return ", ".join(marks)
 
     def misses(self, *required: str) -> list[str]:
         """Why each of `required`, written as `accurate>=4`, does not hold; what is hung holds nothing."""

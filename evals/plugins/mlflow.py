@@ -34,7 +34,7 @@ def jury_scorer(
     sitting = convene(rubric, jury, **options)
 
     @scorer(name=name)  # type: ignore[untyped-decorator]
-    def judged(inputs: Any, outputs: Any, expectations: Any) -> list[Feedback]:
+    def jury_feedback(inputs: Any, outputs: Any, expectations: Any) -> list[Feedback]:
         given = inputs if isinstance(inputs, Mapping) else {"input": inputs}
         asked = {key: value for key, value in given.items() if key != source}
         case = case_of(
@@ -47,7 +47,7 @@ def jury_scorer(
         judgement = sitting.hear_sync(case)
         return [_feedback(mark, judgement) for mark in judgement.marks.values()]
 
-    return judged
+    return jury_feedback
 
 
 def _feedback(mark: Mark, judgement: Judgement) -> Feedback:

@@ -28,14 +28,14 @@ _OPTIONS = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("venire", "juries of language models")
-    for name, told in _OPTIONS.items():
-        group.addoption(f"--venire-{name.replace('_', '-')}", help=told)
-        parser.addini(f"venire_{name}", told)
+    for name, description in _OPTIONS.items():
+        group.addoption(f"--venire-{name.replace('_', '-')}", help=description)
+        parser.addini(f"venire_{name}", description)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    told = "jury(repeats=1, rubric=..., jury=..., ...): hear the test's cases so often, by this jury"
-    config.addinivalue_line("markers", told)
+    marker = "jury(repeats=1, rubric=..., jury=..., ...): hear the test's cases so often, by this jury"
+    config.addinivalue_line("markers", marker)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -76,8 +76,8 @@ def _settings(config: pytest.Config) -> dict[str, Any]:
     for name in _OPTIONS:
         written = config.getini(f"venire_{name}")
         beside = config.rootpath / written
-        kept = beside if written and (name == "record" or beside.is_file()) else written
-        found[name] = config.getoption(f"--venire-{name.replace('_', '-')}") or kept
+        path = beside if written and (name == "record" or beside.is_file()) else written
+        found[name] = config.getoption(f"--venire-{name.replace('_', '-')}") or path
     return {name: value for name, value in found.items() if value}
 
 

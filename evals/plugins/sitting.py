@@ -30,10 +30,10 @@ from ...rubrics.rubric import Rubric, load_rubric
 from .judgement import Judgement
 
 KEPT = 64
-"""Judgements held in memory: a host with a metric for each attribute asks for the same one several times."""
+"""Judgements cached in memory: a host with a metric for each attribute asks for the same one several times."""
 
 _OPEN: dict[str, Sitting] = {}
-_DOOR = threading.Lock()
+_LOCK = threading.Lock()
 
 
 def case_of(id: object, output: str | None, **parts: Any) -> Case:
@@ -42,8 +42,8 @@ def case_of(id: object, output: str | None, **parts: Any) -> Case:
         return Case(id=str(id), output=output or "", **{name: part for name, part in parts.items() if part})
     except ValidationError as error:
         first = error.errors()[0]
-        told = f"sample {id}: {first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}"
-        raise VenireError(told, remedy="a jury needs a text to judge") from None
+        problem = f"sample {id}: {first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}"
+        raise VenireError(problem, remedy="a jury needs a text to judge") from None
 
 
 def field_of(fields: Mapping[str, Any], name: str | None) -> Any:
@@ -74,23 +74,23 @@ def convene(
     may be spent before everything stops. `redact` keeps the words of cases and jurors out of the record.
     """
     asked = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
-    seated = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
+    filled = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
     known = load_prices(Path(prices)) if isinstance(prices, str | Path) else prices or {}
     budget = Budget(max_tokens, max_usd)
-    parts = manifest(asked, seated, seed=seed, scored=frozenset(), prices=known)
+    parts = manifest(asked, filled, seed=seed, scored=frozenset(), prices=known)
     limits = {"usd": max_usd, "tokens": max_tokens, "in_flight": in_flight}
     name = fingerprint({**parts, **limits, "record": str(record), "redact": redact})
-    with _DOOR:
+    with _LOCK:
         if name not in _OPEN:
             court = Court(budget=budget, seed=seed, providers=Providers(in_flight, prices=known))
-            ready(seated, court)
+            ready(filled, court)
             store = None if record is None else Store.create(record, redact=redact)
-            _OPEN[name] = Sitting(name, asked, seated, court, parts, store)
+            _OPEN[name] = Sitting(name, asked, filled, court, parts, store)
         return _OPEN[name]
 
 
 class Sitting:
-    """Hears cases, any number at a time. All of them share one court: its connections, its pace and its budget."""
+    """A jury that stays open: hears any number of cases concurrently, on shared connections, limits and budget."""
 
     def __init__(
         self, name: str, rubric: Rubric, jury: Jury, court: Court, parts: dict[str, Any], store: Store | None
@@ -106,26 +106,26 @@ class Sitting:
         if self._store is not None:
             court.calls = self._store
             self._arm = asyncio.run_coroutine_threadsafe(
-                _seated(self._store, jury, parts), self._loop
+                _add_arm(self._store, jury, parts), self._loop
             ).result()
 
     async def hear(self, case: Case, *, again: int = 0) -> Judgement:
         """The jury's judgement of `case`. `again` counts earlier hearings: the next one draws new answers."""
-        return await asyncio.wrap_future(self._asked(case, again))
+        return await asyncio.wrap_future(self._submit(case, again))
 
     def hear_sync(self, case: Case, *, again: int = 0) -> Judgement:
         """`hear`, for code that is not async: in any thread, and where an event loop is running too."""
-        return self._asked(case, again).result()
+        return self._submit(case, again).result()
 
     def close(self) -> None:
-        """Let connections and the record go. A hearing that is not over is broken off; its calls are kept."""
-        with _DOOR:
+        """Close connections and the record. A hearing that is not over is cancelled; its calls are kept."""
+        with _LOCK:
             _OPEN.pop(self._name, None)
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
         if self._store is not None:
-            self._store.shut()
+            self._store.close_sync()
 
-    def _asked(self, case: Case, again: int) -> Future[Judgement]:
+    def _submit(self, case: Case, again: int) -> Future[Judgement]:
         # The asker's context goes along, so that a host knows its own calls when a juror is one of its models.
         return asyncio.run_coroutine_threadsafe(self._judgement(case, again), self._loop)
 
@@ -133,18 +133,18 @@ class Sitting:
         known = (case.id, case_fingerprint(case), again)
         if (hearing := self._hearings.get(known)) is not None:
             return replace(await asyncio.shield(hearing), fresh=False)
-        hearing = self._hearings[known] = asyncio.create_task(self._heard(case, again))
+        hearing = self._hearings[known] = asyncio.create_task(self._deliberate(case, again))
         hearing.add_done_callback(lambda done: self._forget(known, done))
         while len(self._hearings) > KEPT:
             del self._hearings[next(iter(self._hearings))]
         return await asyncio.shield(hearing)
 
     def _forget(self, known: tuple[str, str, int], hearing: asyncio.Task[Judgement]) -> None:
-        """Whoever asks for what failed may have it heard anew."""
+        """Drop a failed hearing from the cache, so that the next request starts a new one."""
         if hearing.cancelled() or hearing.exception() is not None:
             self._hearings.pop(known, None)
 
-    async def _heard(self, case: Case, again: int) -> Judgement:
+    async def _deliberate(self, case: Case, again: int) -> Judgement:
         if again:
             case = case.model_copy(update={"id": f"{case.id}#{again + 1}"})
         try:
@@ -152,16 +152,16 @@ class Sitting:
             if self._store is None:
                 transcript = await hear(case, self.rubric, self.jury, self._court, again=again)
                 return Judgement(recount(transcript, self.rubric, self.jury), self.rubric, fresh=True)
-            return await self._recorded(self._store, case, again)
+            return await self._recorded_judgement(self._store, case, again)
         except BudgetSpent as spent:
             raise VenireError(
                 f"case {case.id!r} was not heard: {spent.limit} is reached",
                 remedy="raise it; with record=, what was paid for is kept and not paid for again",
             ) from None
 
-    async def _recorded(self, store: Store, case: Case, again: int) -> Judgement:
+    async def _recorded_judgement(self, store: Store, case: Case, again: int) -> Judgement:
         mark = case_fingerprint(case)
-        before = await store.heard(self._arm.id, case.id)
+        before = await store.last_hearing(self._arm.id, case.id)
         fresh = before is None or before.fingerprint != mark
         if fresh:
             transcript = await hear(case, self.rubric, self.jury, self._court, again=again)
@@ -180,14 +180,14 @@ class Sitting:
         await self._court.close()
 
 
-async def _seated(store: Store, jury: Jury, parts: dict[str, Any]) -> Arm:
+async def _add_arm(store: Store, jury: Jury, parts: dict[str, Any]) -> Arm:
     number = await store.add_arm(jury.name, arm_fingerprint(parts), parts)
     return next(arm for arm in store.arms() if arm.id == number)
 
 
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
-    """The event loop that every sitting of this process lives in, in a thread of its own. Made behind the door."""
+    """The event loop that every sitting of this process lives in, in a thread of its own. Call it with the lock held."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="venire-sittings", daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""The service described for programs: OpenAPI 3.1, made from the shapes that requests and answers are checked by."""
+"""OpenAPI 3.1 description of the service, generated from the models that validate its requests and responses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ...orchestration.transcript import Stop
 from ...orchestration.verdict import Outcome
-from .asked import CaseAsked
+from .case_request import CaseRequest
 
 _REFS = "#/components/schemas/{model}"
 _COUNT = {"type": "integer", "minimum": 0}
@@ -17,19 +17,19 @@ MOST = 1000
 FARTHEST = 1_000_000_000
 _PAGING = {"after": "How many ids to leave out first.", "most": "How many ids to give."}
 _PROBLEMS = {
-    400: "The body is no JSON.",
-    401: "No token, or another one.",
+    400: "The body is not JSON.",
+    401: "Missing or wrong token.",
     404: "No such deliberation, or no such address.",
     405: "The address takes other methods.",
     413: "The body is larger than this server takes.",
     415: "The body is not application/json.",
-    422: "JSON, but no case; or a parameter that is none.",
+    422: "Invalid case or query parameter.",
     503: "Too many requests are waiting, or a budget is spent.",
 }
 
 
-def described(*, rubric: str, jury: str) -> dict[str, Any]:
-    """The whole document."""
+def openapi_document(*, rubric: str, jury: str) -> dict[str, Any]:
+    """The OpenAPI document of the service."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -59,7 +59,7 @@ def _score() -> dict[str, Any]:
             "lost, send it again: what was paid for is kept."
         ),
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="Case")})},
-        "responses": {"200": _found("The deliberation and its verdict."), **_problems(400, 401, 413, 415, 422, 503)},
+        "responses": {"200": _deliberation_response("The deliberation and its verdict."), **_problems(400, 401, 413, 415, 422, 503)},
     }  # fmt: skip
 
 
@@ -69,7 +69,10 @@ def _fetch() -> dict[str, Any]:
         "operationId": "fetch",
         "summary": "A deliberation that was finished before",
         "parameters": [named],
-        "responses": {"200": _found("The deliberation and its verdict."), **_problems(401, 404)},
+        "responses": {
+            "200": _deliberation_response("The deliberation and its verdict."),
+            **_problems(401, 404),
+        },
     }
 
 
@@ -100,7 +103,7 @@ def _whole(name: str, *, least: int, greatest: int, default: int) -> dict[str, A
 
 
 def _status() -> dict[str, Any]:
-    told = {
+    state = {
         "type": "object",
         "required": ["rubric", "jury", "hearing", "waiting", "heard"],
         "properties": {
@@ -110,11 +113,11 @@ def _status() -> dict[str, Any]:
     return {
         "operationId": "status",
         "summary": "What this server does now",
-        "responses": {"200": {"description": "Its state.", "content": _json(told)}, **_problems(401)},
+        "responses": {"200": {"description": "Its state.", "content": _json(state)}, **_problems(401)},
     }
 
 
-def _found(words: str) -> dict[str, Any]:
+def _deliberation_response(words: str) -> dict[str, Any]:
     return {"description": words, "content": _json({"$ref": _REFS.format(model="Deliberation")})}
 
 
@@ -129,7 +132,7 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _schemas() -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for model in (CaseAsked, Outcome, Stop):
+    for model in (CaseRequest, Outcome, Stop):
         schema = model.model_json_schema(mode="validation", ref_template=_REFS)
         found |= schema.pop("$defs", {})
         found[str(schema["title"])] = schema

@@ -1,4 +1,4 @@
-"""The service: who may ask, how much, and how many at a time. What it answers is heard by a sitting of the jury."""
+"""The HTTP service: token, size limits and concurrency. The verdicts come from a `Sitting` of the jury."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ...orchestration.reading.export import case_json, verdicts
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
 from ..plugins.sitting import Sitting
-from .asked import Refused, read_case
-from .openapi import FARTHEST, MOST, described
+from .case_request import RequestError, read_case
+from .openapi import FARTHEST, MOST, openapi_document
 
 _LOG = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Service:
-    """One jury under one rubric, for whoever holds the token."""
+    """HTTP API of one jury under one rubric, behind a bearer token."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Service:
         self._most = at_once + most_waiting
         self._places = asyncio.Semaphore(at_once)
         self._held = self._hearing = 0
-        self._described = described(rubric=sitting.rubric.name, jury=sitting.jury.name)
+        self._openapi_document = openapi_document(rubric=sitting.rubric.name, jury=sitting.jury.name)
 
     def app(self) -> web.Application:
         app = web.Application(middlewares=[self._guard], client_max_size=self._max_body)
@@ -54,38 +54,40 @@ class Service:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Only the description of the service is for everybody; whatever is refused says why, as JSON."""
+        """Check the token, except for the OpenAPI document; turn every error into JSON."""
         try:
             if request.path != "/openapi.json":
-                self._let_in(request)
+                self._check_token(request)
             return await handler(request)
-        except Refused as refused:
-            return _told(refused.status, refused.problem, refused.remedy, refused.headers)
+        except RequestError as error:
+            return _problem_response(error.status, error.problem, error.remedy, error.headers)
         except web.HTTPException as known:
-            return _told(known.status, known.reason, "see GET /openapi.json", _allowed(known))
+            return _problem_response(
+                known.status, known.reason, "see GET /openapi.json", _allow_header(known)
+            )
         except VenireError as error:
-            return _told(503, error.problem, error.remedy, {})
+            return _problem_response(503, error.problem, error.remedy, {})
         except Exception as error:
             # The message of an error may hold a patient's words, and so may its traceback.
-            withheld = self._record.redacted
-            _LOG.error("not answered: %s", type(error).__name__, exc_info=None if withheld else error)
-            return _told(500, "this is a bug of the server's", "see its log", {})
+            logged = None if self._record.redacted else error
+            _LOG.error("not answered: %s", type(error).__name__, exc_info=logged)
+            return _problem_response(500, "this is a bug of the server's", "see its log", {})
 
-    def _let_in(self, request: web.Request) -> None:
+    def _check_token(self, request: web.Request) -> None:
         kind, _, given = request.headers.get("Authorization", "").partition(" ")
         known = hmac.compare_digest(given.strip().encode("utf-8", "replace"), self._token.encode())
         if kind.lower() != "bearer" or not known:
             challenge = {"WWW-Authenticate": "Bearer"}
-            raise Refused(401, "a token is needed", "send Authorization: Bearer TOKEN", **challenge)
+            raise RequestError(401, "a token is needed", "send Authorization: Bearer TOKEN", **challenge)
 
     async def _openapi(self, request: web.Request) -> web.Response:
-        return web.json_response(self._described)
+        return web.json_response(self._openapi_document)
 
     async def _score(self, request: web.Request) -> web.Response:
         if request.content_type != "application/json":
-            raise Refused(415, "the body is not application/json", "send Content-Type: application/json")
+            raise RequestError(415, "the body is not application/json", "send Content-Type: application/json")
         if self._held >= self._most:
-            raise Refused(503, "too many requests are waiting", "try again", **{"Retry-After": "5"})
+            raise RequestError(503, "too many requests are waiting", "try again", **{"Retry-After": "5"})
         self._held += 1
         try:
             case = read_case(await request.read())
@@ -103,7 +105,7 @@ class Service:
         found = verdicts(self._record, arm=self._sitting.jury.name, case=request.match_info["case"])
         for _, verdict in found:
             return web.json_response(case_json(verdict))
-        raise Refused(404, "no such case was heard to its end", "post it: what was paid for is kept")
+        raise RequestError(404, "no such case was heard to its end", "post it: what was paid for is kept")
 
     async def _list(self, request: web.Request) -> web.Response:
         after = _whole(request, "after", 0, least=0, greatest=FARTHEST)
@@ -129,13 +131,13 @@ def _whole(request: web.Request, name: str, default: int, *, least: int, greates
         number = int(given[0])
         if least <= number <= greatest:
             return number
-    told = f"{name} is not a whole number from {least} to {greatest}"
-    raise Refused(422, told, f"leave {name} out, or mend it")
+    problem = f"{name} is not a whole number from {least} to {greatest}"
+    raise RequestError(422, problem, f"leave {name} out, or mend it")
 
 
-def _told(status: int, problem: str, remedy: str, headers: dict[str, str]) -> web.Response:
+def _problem_response(status: int, problem: str, remedy: str, headers: dict[str, str]) -> web.Response:
     return web.json_response({"problem": problem, "remedy": remedy}, status=status, headers=headers)
 
 
-def _allowed(known: web.HTTPException) -> dict[str, str]:
+def _allow_header(known: web.HTTPException) -> dict[str, str]:
     return {"Allow": known.headers["Allow"]} if "Allow" in known.headers else {}

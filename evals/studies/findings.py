@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...orchestration.record import Store, Toll
+from ...orchestration.record import CallTotals, Store
 from ...rubrics.errors import VenireError
 from ..ratings.evidence import checked
 from ..ratings.question import Question
@@ -35,7 +35,7 @@ class RunFindings:
     table: pd.DataFrame
     """One row an arm, cheapest first: how it is made, what it earned on either part of the cases, what it took."""
     trials: pd.DataFrame
-    paid: Toll
+    paid: CallTotals
     """What was really paid, for all arms together."""
     alone: int
     """The calls that all arms, those given up early among them, would have made each in a run of its own."""
@@ -152,7 +152,7 @@ def _findings(
         jurors=jurors,
         table=_arms_table(store, study, table, found),
         trials=pd.DataFrame(recorded_trials(folder)),
-        paid=store.toll(),
+        paid=store.call_totals(),
         alone=sum(each.calls for arm in store.arms() for each in store.transcripts(arm)),
         notes=(*notes, *found.notes, *why),
     )

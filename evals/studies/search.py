@@ -13,7 +13,7 @@ from optuna.samplers import TPESampler
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
 
-from ...orchestration.runner import Ended
+from ...orchestration.runner import RunResult
 from ...rubrics.errors import VenireError
 from .plan import Plan
 from .schema import Search
@@ -23,7 +23,7 @@ from .study_session import StudySession
 from .trials import Entered, Stopped, Trial, Trials
 
 
-def run_search(plan: Plan, session: StudySession) -> Ended:
+def run_search(plan: Plan, session: StudySession) -> RunResult:
     """Try as many juries as the study says on the selection cases, then the chosen ones on the test cases."""
     assert plan.axes is not None
     trials = Trials(plan, session)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...orchestration.record.whole_file import written_whole
+from ...orchestration.record.atomic_write import write_atomically
 from ...rubrics.errors import InvalidFile, VenireError
 from ..ratings.people import load_ratings
 from .plan import Plan
@@ -52,8 +52,8 @@ def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = Non
     }
     # What people wrote beside their scores is no part of the numbers, and may be about patients.
     columns = [name for name in ("case", "rater", "attribute", "value", "round") if name in plan.ratings]
-    written_whole(folder / RATINGS, plan.ratings[columns].to_csv(index=False))
-    written_whole(folder / RECORD, json.dumps(document, indent=1) + "\n")
+    write_atomically(folder / RATINGS, plan.ratings[columns].to_csv(index=False))
+    write_atomically(folder / RECORD, json.dumps(document, indent=1) + "\n")
 
 
 def read_record(folder: Path) -> StudyRecord:

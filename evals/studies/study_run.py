@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...orchestration.record import Store
-from ...orchestration.runner import Ended
+from ...orchestration.runner import RunResult
 from .plan import Plan, StudyPlan
 from .study_record import write_record
 from .study_session import StudySession, hear
@@ -31,13 +31,13 @@ def run_study(plan: StudyPlan, session: StudySession) -> StudyRun:
     if not isinstance(plan, Plan):
         return StudyRun(session.folder, heard=0, skipped=len(plan.recording.judgements), limit=None)
     # The store first: it refuses a directory that is something else, and one that is being written.
-    Store.create(session.folder, redact=plan.study.redact).shut()
+    Store.create(session.folder, redact=plan.study.redact).close_sync()
     write_record(plan, session.folder)
     ended = _hear_arms(plan, session)
     return StudyRun(session.folder, ended.heard, ended.skipped, ended.limit)
 
 
-def _hear_arms(plan: Plan, session: StudySession) -> Ended:
+def _hear_arms(plan: Plan, session: StudySession) -> RunResult:
     """Every arm on every case; or, with a search, what the search asks for."""
     if plan.study.search is None:
         return hear(plan, session, [arm.jury for arm in plan.arms], plan.cases)

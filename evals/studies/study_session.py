@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.console import Console
 
 from ...orchestration.record import Store
-from ...orchestration.run_session import Session, hold
-from ...orchestration.runner import Ended
+from ...orchestration.run_session import RunSession, run_session
+from ...orchestration.runner import RunResult
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from .plan import Plan
@@ -30,13 +30,13 @@ class StudySession:
     started: float = field(default_factory=time.monotonic)
 
 
-def hear(plan: Plan, session: StudySession, juries: Sequence[Jury], cases: Sequence[Case]) -> Ended:
+def hear(plan: Plan, session: StudySession, juries: Sequence[Jury], cases: Sequence[Case]) -> RunResult:
     """Have `juries` deliberate on `cases`, with what is left of the study's budget."""
     budget = plan.study.budget
     calls, tokens, usd = _paid_so_far(session.folder)
     passed = time.monotonic() - session.started
-    return hold(
-        Session(
+    return run_session(
+        RunSession(
             cases=cases,
             rubric=plan.rubric,
             juries=juries,
@@ -64,7 +64,7 @@ def _paid_so_far(folder: Path) -> tuple[int, int, float]:
         return 0, 0, 0.0
     store = Store.read(folder)
     try:
-        toll = store.toll()
-        return toll.calls, toll.prompt + toll.completion, toll.usd
+        totals = store.call_totals()
+        return totals.calls, totals.prompt + totals.completion, totals.usd
     finally:
         store.release()

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from math import isnan
 
 from ...orchestration.record import Store
-from ...orchestration.record.whole_file import written_whole
-from ...orchestration.runner import Ended
+from ...orchestration.record.atomic_write import write_atomically
+from ...orchestration.runner import RunResult
 from ...rubrics.case import Case
 from .credit_table import credit_table
 from .plan import Plan
@@ -45,7 +45,7 @@ Entered = dict[str, tuple[Trial, StudyArm]]
 class Stopped(Exception):
     """The budget ended the search."""
 
-    def __init__(self, ended: Ended) -> None:
+    def __init__(self, ended: RunResult) -> None:
         super().__init__(ended.limit)
         self.ended = ended
 
@@ -63,7 +63,7 @@ class Trials:
         self.scored: dict[str, Score] = {}
         self.trials: list[Trial] = []
         self._before = list(recorded_trials(session.folder))
-        self.ended = Ended(0, 0, None)
+        self.ended = RunResult(0, 0, None)
 
     def hear_fixed(self) -> None:
         """Have the arms that the study has anyway hear all selection cases: what trials are held against."""
@@ -101,7 +101,9 @@ class Trials:
     def hear_arms(self, arms: Sequence[StudyArm], cases: Sequence[Case]) -> None:
         """Have `arms` hear `cases`; raises `Stopped` where the budget ends it."""
         ended = hear(self._plan, self._session, [arm.jury for arm in arms], cases)
-        self.ended = Ended(self.ended.heard + ended.heard, self.ended.skipped + ended.skipped, ended.limit)
+        self.ended = RunResult(
+            self.ended.heard + ended.heard, self.ended.skipped + ended.skipped, ended.limit
+        )
         if ended.limit is not None:
             raise Stopped(self.ended)
 
@@ -109,7 +111,7 @@ class Trials:
         """Write every trial; those of an earlier session that are not reached yet stay."""
         lines = [*map(asdict, self.trials), *self._before[len(self.trials) :]]
         text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
-        written_whole(self._session.folder / TRIALS, text)
+        write_atomically(self._session.folder / TRIALS, text)
         known = [arm for arm in self.arms.values() if arm.name in self.scored]
         write_record(self._plan, self._session.folder, known)
 

@@ -6,16 +6,16 @@ from venire import Stop, Transcript
 from venire.agents.brief import Brief
 from venire.orchestration import Bench, Protocol
 from venire.orchestration.bench import together
-from venire.orchestration.conditions import any_of, limits_of, spent
+from venire.orchestration.conditions import any_of, hard_limits, limits_of
 from venire.orchestration.counting import Counted, Rule, Tally
 from venire.orchestration.transcript import Entry, entry_of
 
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
     """Two rounds at the most; the second is each juror with its own first answers, and nothing else."""
-    transcript = await bench.blind_round(bench.opened(brief), brief)
-    if stop := any_of(spent(bench.meter), limits_of(bench.jury, brief.rubric))(transcript):
-        return transcript.ended(stop)
+    transcript = await bench.blind_round(bench.new_transcript(brief), brief)
+    if stop := any_of(hard_limits(bench.meter), limits_of(bench.jury, brief.rubric))(transcript):
+        return transcript.with_stop(stop)
     standing, asked = transcript.standing(), brief.rubric.names
 
     async def reread(name: str) -> Entry:
@@ -24,8 +24,8 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
         return entry_of(turn, "revision")
 
     names = list(bench.jurors)[: bench.turns_left(transcript)]
-    transcript = bench.noted(transcript, await together(reread(name) for name in names))
-    return transcript.ended(spent(bench.meter)(transcript) or Stop(reason="complete"))
+    transcript = bench.add_entries(transcript, await together(reread(name) for name in names))
+    return transcript.with_stop(hard_limits(bench.meter)(transcript) or Stop(reason="complete"))
 
 
 second_reading = Protocol(

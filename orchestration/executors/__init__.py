@@ -1,5 +1,5 @@
-"""Where deliberations are heard: in this process, or by workers on the machines of a cluster."""
+"""Executors: deliberations in this process, or by workers on a cluster."""
 
-from .executor import Executor, Local
+from .executor import Executor, LocalExecutor
 
-__all__ = ["Executor", "Local"]
+__all__ = ["Executor", "LocalExecutor"]

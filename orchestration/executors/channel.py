@@ -1,4 +1,4 @@
-"""A worker's post: letters wait here until the clerk collects them, and questions wait for their answers."""
+"""A worker's end of the connection to the coordinator: outgoing messages, and futures for the responses."""
 
 from __future__ import annotations
 
@@ -9,69 +9,81 @@ from typing import Any
 from ...agents.budget import BudgetSpent
 from ...agents.model import ModelFailure
 from ...rubrics.errors import VenireError
-from .messages import NOTE, Answer, Broken, Incoming, Note, Outgoing, Question, Refused, Spent, Wrong
+from .messages import (
+    UNNUMBERED,
+    Crash,
+    FromWorker,
+    Notification,
+    OutOfBudget,
+    ProviderUnavailable,
+    Query,
+    Response,
+    ToWorker,
+    UserError,
+)
 
 LINGER = 0.002
-"""Seconds that letters wait for others to go with: a journey costs more than a letter."""
+"""Seconds that messages wait to be sent in one batch: a round trip costs more than a message."""
 
 
-class Post:
-    """Letters go out together: whatever was written while the last ones were on their way."""
+class Channel:
+    """Queues outgoing messages, which the coordinator collects in batches, and matches responses to queries."""
 
     def __init__(self) -> None:
-        self._numbers = count(NOTE + 1)
-        self._out: Outgoing = []
+        self._numbers = count(UNNUMBERED + 1)
+        self._out: FromWorker = []
         self._written = asyncio.Event()
-        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._pending: dict[int, asyncio.Future[Any]] = {}
 
-    def tell(self, note: Note) -> None:
-        self._write(NOTE, note)
+    def notify(self, notification: Notification) -> None:
+        self._write(UNNUMBERED, notification)
 
-    def ask(self, question: Question) -> asyncio.Future[Any]:
-        """The answer to come; what the clerk refuses is raised."""
+    def ask(self, query: Query) -> asyncio.Future[Any]:
+        """A future of the response; an error response is raised."""
         number = next(self._numbers)
-        answer = self._asked[number] = asyncio.get_running_loop().create_future()
-        self._write(number, question)
-        return answer
+        response = self._pending[number] = asyncio.get_running_loop().create_future()
+        self._write(number, query)
+        return response
 
-    async def collect(self) -> Outgoing:
-        """What was written, soon after there is something."""
+    async def collect(self) -> FromWorker:
+        """The queued messages, `LINGER` seconds after the first."""
         await self._written.wait()
         await asyncio.sleep(LINGER)
         self._written.clear()
-        letters, self._out = self._out, []
-        return letters
+        messages, self._out = self._out, []
+        return messages
 
-    def deliver(self, number: int, answer: Answer) -> None:
-        asked = self._asked.pop(number)
-        if asked.done():
+    def deliver(self, number: int, response: Response) -> None:
+        """Resolve the query with this number."""
+        pending = self._pending.pop(number)
+        if pending.done():
             # Cancelled, with whoever waited for it.
             return
-        error = _raised(answer)
+        error = _error_in(response)
         if error is None:
-            asked.set_result(answer)
+            pending.set_result(response)
         else:
-            asked.set_exception(error)
+            pending.set_exception(error)
 
-    def _write(self, number: int, letter: Question | Note) -> None:
-        self._out.append((number, letter))
+    def _write(self, number: int, message: Query | Notification) -> None:
+        self._out.append((number, message))
         self._written.set()
 
 
-def unsolicited(answers: Incoming) -> list[Answer]:
-    """Those of the answers that nobody asked for."""
-    return [answer for number, answer in answers if number == NOTE]
+def broadcasts(messages: ToWorker) -> list[Response]:
+    """The messages that respond to no query of this worker."""
+    return [response for number, response in messages if number == UNNUMBERED]
 
 
-def _raised(answer: Answer) -> Exception | None:
-    match answer:
-        case Refused(reason, detail):
+def _error_in(response: Response) -> Exception | None:
+    match response:
+        case ProviderUnavailable(reason, detail):
             return ModelFailure(reason, detail)
-        case Spent(limit):
+        case OutOfBudget(limit):
             return BudgetSpent(limit)
-        case Wrong(problem, remedy):
+        case UserError(problem, remedy):
             return VenireError(problem, remedy=remedy)
-        case Broken(told, where):
-            return RuntimeError(f"{told}\n{where}")
+        case Crash(message, traceback):
+            return RuntimeError(f"{message}\n{traceback}")
         case _:
             return None

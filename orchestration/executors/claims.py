@@ -1,4 +1,4 @@
-"""Claims: which question is being put to a model, and by whom, so that the same one is sent once."""
+"""Claims on calls: which worker is making which call, so that the same call is made once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ...agents.model import Reply
 @dataclass(slots=True)
 class _Claim:
     owner: object | None
-    """Who is asking; None once the answer is being committed, which no loss of a worker undoes."""
+    """The worker that makes the call; None once its reply is being committed, which no loss of a worker undoes."""
     outcome: asyncio.Future[Reply | None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
 
 
 class Claims:
-    """The questions that are being asked, by key."""
+    """The calls that are being made, by key."""
 
     def __init__(self) -> None:
         self._claims: dict[str, _Claim] = {}
@@ -27,7 +27,7 @@ class Claims:
     async def reply(
         self, key: str, owner: object, look: Callable[[str], Awaitable[Reply | None]]
     ) -> Reply | None:
-        """The reply that the record has, or that someone is about to put there; None where `owner` is to get one."""
+        """The recorded reply, or that of a worker who is making the call; None where `owner` has claimed it."""
         while (other := self._claims.get(key)) is not None:
             if (reply := await asyncio.shield(other.outcome)) is not None:
                 return reply
@@ -43,12 +43,12 @@ class Claims:
         return reply
 
     def committing(self, key: str) -> None:
-        """The answer is here: whatever becomes of its owner, it will be in the record."""
+        """The reply has arrived: losing its owner no longer releases the claim."""
         if (claim := self._claims.get(key)) is not None:
             claim.owner = None
 
     def settle(self, key: str, reply: Reply | None) -> None:
-        """Whoever waits has the reply; without one, the first of them asks."""
+        """End the claim with the reply; without one, the first who waits claims the call."""
         if (claim := self._claims.get(key)) is not None:
             self._end(key, claim, reply)
 
@@ -57,14 +57,14 @@ class Claims:
         if claim is not None and claim.owner is owner:
             self._end(key, claim, None)
 
-    def lost(self, owner: object) -> None:
-        """What `owner` was asking is free for others to ask."""
+    def release_all(self, owner: object) -> None:
+        """Release every call that `owner` had claimed."""
         for key, claim in list(self._claims.items()):
             if claim.owner is owner:
                 self._end(key, claim, None)
 
     def _end(self, key: str, claim: _Claim, reply: Reply | None) -> None:
-        """End this very claim; another may have taken its place."""
+        """End this claim, unless another has replaced it."""
         if self._claims.get(key) is claim:
             del self._claims[key]
             claim.outcome.set_result(reply)

@@ -1,4 +1,4 @@
-"""The clerk: keeps the one record, the limits and the budget for workers who are elsewhere."""
+"""The coordinator: owns the record, the rate limits and the budget on behalf of remote workers."""
 
 from __future__ import annotations
 
@@ -9,60 +9,61 @@ from ...agents.gateway import Calls
 from ...agents.model import Reply
 from ..bench import Court
 from .claims import Claims
-from .messages import NOTE, Answer, Commit, Spent
+from .messages import UNNUMBERED, Commit, OutOfBudget, Response
 
 _UNKNOWN = 10.0
-"""Seconds that a call is presumed to take before any was answered."""
+"""Seconds that a call is assumed to take before any was answered."""
 _MARGIN = 1.25
 
 
-class Writes(Protocol):
-    """Where an answer to one worker goes."""
+class ResponseSink(Protocol):
+    """Sends responses to one worker."""
 
-    def reply(self, number: int, answer: Answer) -> None: ...
+    def reply(self, number: int, response: Response) -> None: ...
 
 
-class Clerk:
-    """What the desks of all workers share."""
+class Coordinator:
+    """State shared by the handlers of all workers."""
 
     def __init__(self, court: Court) -> None:
         self.court = court
         self.calls: Calls = court.calls
         self.redacted = False
         self.claims = Claims()
-        self.desks: set[Writes] = set()
-        self.trouble: Exception | None = None
-        """A bug on this side of the post; the run ends with it."""
+        self.handlers: set[ResponseSink] = set()
+        self.error: Exception | None = None
+        """An unexpected exception while answering a worker; the run ends with it."""
         self._slowest = 0.0
 
-    def keep(self, calls: Calls, *, redacted: bool) -> None:
+    def attach(self, calls: Calls, *, redacted: bool) -> None:
         self.calls = calls
         self.redacted = redacted
 
-    def receive(self, letter: Commit) -> None:
-        """Count what a reply took, at once: before anybody is given the place that it leaves."""
-        self._slowest = max(self._slowest, letter.reply.seconds)
-        self.court.budget.add(letter.reply)
-        self.claims.committing(letter.key)
+    def receive(self, message: Commit) -> None:
+        """Count the reply against the budget at once, before its slot is given to another call."""
+        self._slowest = max(self._slowest, message.reply.seconds)
+        self.court.budget.add(message.reply)
+        self.claims.committing(message.key)
 
-    async def commit(self, letter: Commit) -> None:
-        kept: Reply | None = None
+    async def commit(self, message: Commit) -> None:
+        """Store the reply, and give it to whoever waits for the same call."""
+        committed: Reply | None = None
         try:
-            await self.calls.put(letter.key, letter.request, letter.reply)
-            kept = letter.reply
+            await self.calls.put(message.key, message.request, message.reply)
+            committed = message.reply
         finally:
-            self.claims.settle(letter.key, kept)
-        self.tell_if_spent()
+            self.claims.settle(message.key, committed)
+        self.broadcast_if_spent()
 
     @property
-    def presumed(self) -> float:
-        """Seconds after which a call that nobody waits for any more has surely left its provider."""
+    def longest_call(self) -> float:
+        """Seconds after which a call that nobody waits for has surely left its provider."""
         return _MARGIN * self._slowest if self._slowest else _UNKNOWN
 
-    def tell_if_spent(self) -> None:
-        """Have every worker know at once when nothing more may be sent: some may be resting between two tries."""
+    def broadcast_if_spent(self) -> None:
+        """Tell every worker when the budget is spent: some may be waiting to retry."""
         try:
             self.court.budget.check()
         except BudgetSpent as spent:
-            for desk in self.desks:
-                desk.reply(NOTE, Spent(spent.limit))
+            for handler in self.handlers:
+                handler.reply(UNNUMBERED, OutOfBudget(spent.limit))

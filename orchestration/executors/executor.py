@@ -1,4 +1,4 @@
-"""An executor: who hears the cases that the runner hands out. `Local` is this very process."""
+"""An executor: where the runner's cases are heard. `LocalExecutor` is this process."""
 
 from __future__ import annotations
 
@@ -14,35 +14,37 @@ from ..transcript import Transcript
 
 
 class Executor(Protocol):
-    """Hears cases, wherever that may be, with every answer committed to the one record before it is used."""
+    """Hears cases, with every reply committed to the run's record before it is used."""
 
-    def keep(self, calls: Calls, *, redacted: bool) -> None:
-        """Told of the record before the first case."""
+    def attach(self, calls: Calls, *, redacted: bool) -> None:
+        """Use this record; called once, before the first case."""
         ...
 
-    async def hear(self, case: Case, jury: Jury) -> Transcript: ...
+    async def hear(self, case: Case, jury: Jury) -> Transcript:
+        """The transcript of the jury on the case; raises `BudgetSpent` where it may not go on."""
+        ...
 
-    def let_go(self) -> None:
-        """The run is over: have nobody wait for what will not be sent."""
+    def release_waiters(self) -> None:
+        """The run is to stop: fail every call that waits for a slot."""
         ...
 
     async def close(self) -> None: ...
 
 
-class Local:
-    """The default: all at once on one event loop."""
+class LocalExecutor:
+    """The default: this process, all cases on one event loop."""
 
     def __init__(self, rubric: Rubric, court: Court) -> None:
         self._rubric = rubric
         self._court = court
 
-    def keep(self, calls: Calls, *, redacted: bool) -> None:
+    def attach(self, calls: Calls, *, redacted: bool) -> None:
         self._court.calls = calls
 
     async def hear(self, case: Case, jury: Jury) -> Transcript:
         return await hear(case, self._rubric, jury, self._court)
 
-    def let_go(self) -> None:
+    def release_waiters(self) -> None:
         self._court.providers.let_go()
 
     async def close(self) -> None:

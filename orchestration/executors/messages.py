@@ -1,4 +1,4 @@
-"""What workers and the clerk write to each other. A worker asks, or notes what needs no answer; the clerk answers."""
+"""Messages between workers and the coordinator: queries and notifications one way, responses the other."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..transcript import Entry
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Is this call in the record? Whoever is told no is the one to make it."""
+    """Is this call in the record? Whoever is message no is the one to make it."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Keep this reply; answered once it survives the run's own process."""
+    """Store this reply; answered once it is committed."""
 
     key: str
     request: Request
@@ -29,102 +29,110 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Enter:
-    """A place in flight at this provider, please."""
+class AcquireSlot:
+    """Wait for a free slot at this provider."""
 
     provider: ProviderKey
 
 
-Question = Lookup | Commit | Enter
+Query = Lookup | Commit | AcquireSlot
 
 
 @dataclass(frozen=True, slots=True)
-class Forgone:
-    """The call that was to be made will not be."""
+class Forgo:
+    """Give up a claimed call: it will not be made."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
-    """The place is free again."""
+class ReleaseSlot:
+    """Free a slot; `unsent` if no call was made in it."""
 
     provider: ProviderKey
     unsent: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ProviderAnswered:
+    """A call succeeded: for the rate limiter."""
+
     provider: ProviderKey
     tokens: int
 
 
 @dataclass(frozen=True, slots=True)
-class Busy:
+class ProviderBusy:
+    """A call was rate-limited."""
+
     provider: ProviderKey
     took: float
     retry_after: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ProviderFailed:
+    """A call failed: for the circuit breaker."""
+
     provider: ProviderKey
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
-    """An entry of a deliberation that goes on, for whoever listens."""
+class EntryAdded:
+    """A new entry in a transcript, for the run's listener."""
 
     case: str
     entry: Entry
 
 
-Note = Forgone | Leave | Answered | Busy | Failed | Noted
+Notification = Forgo | ReleaseSlot | ProviderAnswered | ProviderBusy | ProviderFailed | EntryAdded
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """The provider is given up for now."""
+class ProviderUnavailable:
+    """The provider is given up for now: the call fails with this reason."""
 
     reason: AbstentionReason
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class OutOfBudget:
     """The run's budget is spent, or the run is to stop: nothing more may be sent."""
 
     limit: str
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
-    """Something that the person at the keyboard can mend."""
+class UserError:
+    """A `VenireError`: something the user can correct."""
 
     problem: str
     remedy: str
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """A bug: what it says of itself, and where it happened."""
+class Crash:
+    """An unexpected exception: its message and traceback."""
 
-    told: str
-    where: str
+    message: str
+    traceback: str
 
     @classmethod
     def of(cls, error: Exception, *, redacted: bool) -> Self:
-        """In a redacted run an exception is known by its type alone: its message may hold a case's words."""
+        """The exception as a message; in a redacted run only its type, as its text may quote a case."""
         kind = type(error).__name__
-        told = f"{kind} (its message is withheld: this run is redacted)" if redacted else f"{kind}: {error}"
-        return cls(told, "".join(traceback.format_tb(error.__traceback__)))
+        message = (
+            f"{kind} (its message is withheld: this run is redacted)" if redacted else f"{kind}: {error}"
+        )
+        return cls(message, "".join(traceback.format_tb(error.__traceback__)))
 
 
-Answer = Reply | None | Refused | Spent | Wrong | Broken
+Response = Reply | None | ProviderUnavailable | OutOfBudget | UserError | Crash
 
-NOTE = 0
-"""The number of a letter that is not answered; and of an answer that nobody asked for: the run is to stop."""
+UNNUMBERED = 0
+"""The number of notifications, which get no response, and of responses that are broadcast to every worker."""
 
-Outgoing = list[tuple[int, Question | Note]]
-Incoming = list[tuple[int, Answer]]
+FromWorker = list[tuple[int, Query | Notification]]
+ToWorker = list[tuple[int, Response]]

@@ -1,4 +1,4 @@
-"""`--executor ray`: cases are heard by workers all over a cluster; a lost worker's cases go on elsewhere."""
+"""`--executor ray`: workers on a Ray cluster hear the cases; those of a lost worker continue on another."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ..bench import Court
-from ..record.redacted_errors import WordsWithheld
+from ..record.redacted_errors import RedactedError
 from ..transcript import Transcript
-from .coordinator import Clerk
-from .messages import Broken, Spent, Wrong
-from .ray_cluster import Cluster, connected
-from .ray_worker import Hand, Lost
-from .worker import Terms
+from .coordinator import Coordinator
+from .messages import Crash, OutOfBudget, UserError
+from .ray_cluster import Cluster, ray_connection
+from .ray_worker import RemoteWorker, WorkerLost
+from .worker import WorkerConfig
 
 GATHERING = 20.0
-"""Seconds that the first worker waits for the others, so that each gets its share of the cases."""
+"""Seconds to wait for more workers after the first, so that each gets its share of the cases."""
 PATIENCE = 30.0
-"""Seconds after which it is said that the cluster has no room."""
+"""Seconds after which it is reported that the cluster has no free CPU."""
 LOSSES = 3
-"""Workers that may be lost with one case."""
+"""Lost workers after which a case is given up."""
 STARTS = 10
-"""Times in a row that a worker may be lost before it has begun."""
+"""Times in a row that a worker may be lost before it is ready."""
 
 
 class RayExecutor:
-    """The run's side: hands out cases, and serves the record and the limits to those who hear them."""
+    """Distributes cases to workers on a Ray cluster, and serves them the record and the limits."""
 
     def __init__(
         self,
         ray: Any,
         court: Court,
-        terms: Terms,
+        config: WorkerConfig,
         *,
         at_once: int,
         say: Callable[[str], None],
         close: ExitStack,
     ) -> None:
         self._ray = ray
-        self._terms = terms
+        self._config = config
         self._at_once = at_once
         self._say = say
         self._close = close
-        self._clerk = Clerk(court)
-        self._crew: set[Hand] = set()
+        self._coordinator = Coordinator(court)
+        self._workers: set[RemoteWorker] = set()
         self._changed = asyncio.Event()
-        self._trouble: BaseException | None = None
-        self._keepers: list[asyncio.Task[None]] = []
+        self._error: BaseException | None = None
+        self._supervisors: list[asyncio.Task[None]] = []
 
     @classmethod
-    async def opened(
-        cls, cluster: Cluster, court: Court, terms: Terms, *, at_once: int, say: Callable[[str], None]
+    async def start(
+        cls, cluster: Cluster, court: Court, config: WorkerConfig, *, at_once: int, say: Callable[[str], None]
     ) -> Self:
-        """Ready to hear: the workers are placed, as far as there is room for them, and found fit."""
+        """Connect to the cluster, start workers as far as it has CPUs for them, and check them."""
         with ExitStack() as stack:
-            ray = stack.enter_context(connected(cluster))
-            executor = cls(ray, court, terms, at_once=at_once, say=say, close=stack.pop_all())
+            ray = stack.enter_context(ray_connection(cluster))
+            executor = cls(ray, court, config, at_once=at_once, say=say, close=stack.pop_all())
         try:
             await executor._gather(cluster.workers)
         except BaseException:
@@ -70,114 +70,117 @@ class RayExecutor:
             raise
         return executor
 
-    def keep(self, calls: Calls, *, redacted: bool) -> None:
-        self._clerk.keep(calls, redacted=redacted)
+    def attach(self, calls: Calls, *, redacted: bool) -> None:
+        self._coordinator.attach(calls, redacted=redacted)
 
     async def hear(self, case: Case, jury: Jury) -> Transcript:
-        """What the jury says, by the worker with the least to do; when that is lost, by another from the record."""
-        arm = self._terms.juries.index(jury)
+        """Have the least busy worker hear the case; if it is lost, another continues from the record."""
+        arm = self._config.juries.index(jury)
         for _ in range(LOSSES):
-            hand = await self._free_hand()
+            worker = await self._least_busy()
             try:
-                found = await hand.hear(case, arm, self._clerk.redacted)
-            except Lost:
-                self._lose(hand)
+                found = await worker.hear(case, arm, self._coordinator.redacted)
+            except WorkerLost:
+                self._lose(worker)
                 continue
-            if self._clerk.trouble is not None:
-                raise self._clerk.trouble
-            return _unwrapped(found, redacted=self._clerk.redacted)
+            if self._coordinator.error is not None:
+                raise self._coordinator.error
+            return _transcript_or_error(found, redacted=self._coordinator.redacted)
         raise VenireError(
             f"case {case.id!r}: {LOSSES} workers were lost while they heard it",
             remedy="see Ray's logs on the nodes (one that runs out of memory ends its workers), and run it again",
         )
 
-    def let_go(self) -> None:
-        self._clerk.court.providers.let_go()
-        self._clerk.tell_if_spent()
+    def release_waiters(self) -> None:
+        self._coordinator.court.providers.let_go()
+        self._coordinator.broadcast_if_spent()
 
     async def close(self) -> None:
-        for keeper in self._keepers:
-            keeper.cancel()
-        await asyncio.gather(*self._keepers, return_exceptions=True)
+        for supervisor in self._supervisors:
+            supervisor.cancel()
+        await asyncio.gather(*self._supervisors, return_exceptions=True)
         self._close.close()
-        await self._clerk.court.close()
+        await self._coordinator.court.close()
 
-    async def _gather(self, wanted: int | None) -> None:
+    async def _gather(self, workers: int | None) -> None:
+        """Start the workers; return once one is ready and the others had `GATHERING` seconds to follow."""
         cpus = int(self._ray.cluster_resources().get("CPU", 1))
         # A worker beyond the cases that are heard at a time would have nothing to do.
-        places = max(1, min(wanted or cpus, self._at_once))
-        self._keepers = [asyncio.create_task(self._keep(number)) for number in range(places)]
-        for keeper in self._keepers:
-            keeper.add_done_callback(self._stopped)
+        wanted = max(1, min(workers or cpus, self._at_once))
+        self._supervisors = [asyncio.create_task(self._supervise(number)) for number in range(wanted)]
+        for supervisor in self._supervisors:
+            supervisor.add_done_callback(self._on_supervisor_done)
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
-                await self._free_hand()
-        if not self._crew:
+                await self._least_busy()
+        if not self._workers:
             self._say("waiting until the Ray cluster has a CPU free for a worker")
-        await self._free_hand()
+        await self._least_busy()
         with suppress(TimeoutError):
             async with asyncio.timeout(GATHERING):
-                while len(self._crew) < min(places, cpus) and self._trouble is None:
+                while len(self._workers) < min(wanted, cpus) and self._error is None:
                     await self._change()
-        await self._free_hand()
+        await self._least_busy()
 
-    async def _keep(self, number: int) -> None:
-        """Have a worker in this place, and when it is lost another."""
+    async def _supervise(self, number: int) -> None:
+        """Keep worker `number` running: when it is lost, start another."""
         failures = 0
         while True:
-            hand = Hand(self._ray, self._clerk, at_once=self._at_once)
+            worker = RemoteWorker(self._ray, self._coordinator, at_once=self._at_once)
             failures += 1
             try:
-                await hand.begin(self._terms, number)
+                await worker.begin(self._config, number)
                 failures = 0
-                self._crew.add(hand)
+                self._workers.add(worker)
                 self._changed.set()
-                await hand.serve()
-            except Lost as lost:
+                await worker.serve()
+            except WorkerLost as lost:
                 if failures == STARTS or lost.unfit is not None:
                     raise _unfit(lost.unfit or "it is lost every time") from None
-                self._lose(hand)
+                self._lose(worker)
             finally:
-                hand.end()
+                worker.end()
             await asyncio.sleep(failures)
 
-    async def _free_hand(self) -> Hand:
-        """The worker with the least to do, as soon as there is one."""
-        while not self._crew and self._trouble is None:
+    async def _least_busy(self) -> RemoteWorker:
+        """The worker with the fewest cases, as soon as there is one."""
+        while not self._workers and self._error is None:
             await self._change()
-        if self._trouble is not None:
-            raise self._trouble
-        return min(self._crew, key=lambda hand: hand.cases)
+        if self._error is not None:
+            raise self._error
+        return min(self._workers, key=lambda worker: worker.cases)
 
     async def _change(self) -> None:
         self._changed.clear()
         await self._changed.wait()
 
-    def _lose(self, hand: Hand) -> None:
-        if hand in self._crew:
-            self._crew.remove(hand)
-            self._say(f"a worker on {hand.host} was lost: its cases go on elsewhere")
-        hand.end()
+    def _lose(self, worker: RemoteWorker) -> None:
+        if worker in self._workers:
+            self._workers.remove(worker)
+            self._say(f"a worker on {worker.host} was lost: its cases go on elsewhere")
+        worker.end()
 
-    def _stopped(self, keeper: asyncio.Task[None]) -> None:
-        if not keeper.cancelled():
-            self._trouble = keeper.exception()
+    def _on_supervisor_done(self, supervisor: asyncio.Task[None]) -> None:
+        if not supervisor.cancelled():
+            self._error = supervisor.exception()
             self._changed.set()
 
 
-def _unwrapped(found: Transcript | Spent | Wrong | Broken, *, redacted: bool) -> Transcript:
+def _transcript_or_error(
+    found: Transcript | OutOfBudget | UserError | Crash, *, redacted: bool
+) -> Transcript:
     match found:
-        case Spent(limit):
+        case OutOfBudget(limit):
             raise BudgetSpent(limit)
-        case Wrong(problem, remedy):
+        case UserError(problem, remedy):
             raise VenireError(problem, remedy=remedy)
-        case Broken(told, where):
-            raise (WordsWithheld if redacted else RuntimeError)(f"on a worker: {told}\n{where}")
+        case Crash(message, traceback):
+            raise (RedactedError if redacted else RuntimeError)(f"on a worker: {message}\n{traceback}")
     return found
 
 
-def _unfit(told: str) -> VenireError:
-    why = next((line for line in reversed(told.splitlines()) if line.strip()), "").strip()[:200]
+def _unfit(message: str) -> VenireError:
+    why = next((line for line in reversed(message.splitlines()) if line.strip()), "").strip()[:200]
     return VenireError(
         f"a worker on the Ray cluster cannot be started: {why}",
         remedy="install the same venire[ray] on every node, in the Python that Ray was started with",

@@ -1,4 +1,4 @@
-"""A Ray cluster: the one that is there, or one of this machine's own, made for a run and gone with it."""
+"""A Ray cluster: an existing one, or one that is started on this machine for the run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from typing import Any
 from ...rubrics.errors import MissingExtra, VenireError
 
 _STORE = 100 * 2**20
-"""Bytes of shared memory for a cluster of our own: nothing that is kept goes through it."""
+"""Bytes of shared memory for a cluster of our own: nothing large goes through it."""
 _REACH = 10.0
 """Seconds to wait for a cluster's address to answer."""
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
@@ -33,14 +33,14 @@ class Cluster:
     """Which cluster, and how many workers on it."""
 
     address: str | None = None
-    """Of a node that this process can reach; else RAY_ADDRESS; else a cluster is started on this machine."""
+    """Address of an existing cluster; default RAY_ADDRESS, else one is started on this machine."""
     workers: int | None = None
-    """As many as the cluster has CPUs, unless it is said."""
+    """Worker count (default: CPUs of the cluster)."""
 
 
 @contextmanager
-def connected(cluster: Cluster) -> Iterator[Any]:
-    """Ray, connected while the block runs; it may say nothing on stdout, which belongs to the run's report."""
+def ray_connection(cluster: Cluster) -> Iterator[Any]:
+    """Ray, ray_connection while the block runs; it may say nothing on stdout, which belongs to the run's report."""
     if find_spec("ray") is None:
         raise MissingExtra("the executor ray needs Ray", remedy="pip install 'venire[ray]'")
     for name, value in _QUIET.items():
@@ -99,13 +99,13 @@ def _connect(ray: Any, address: str | None, folder: str | None, workers: int | N
 
 
 def _short() -> str | None:
-    """Where Ray's sockets fit: the names that a system allows them are short, and some have long ones for TMPDIR."""
+    """A folder with a short path: a socket's name has a limit that some values of TMPDIR exceed."""
     usual = Path("/tmp")  # noqa: S108
     return str(usual) if usual.is_dir() else None
 
 
 def _refuse_unreachable(address: str) -> None:
-    """Ray itself would try for minutes."""
+    """An error if nothing listens at the address: Ray itself would retry for minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         return

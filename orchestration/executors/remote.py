@@ -1,4 +1,4 @@
-"""What a worker has in place of a record, limits and a budget of its own: the run's, by letter."""
+"""Remote record, slots and budget: a worker's proxies for those of the coordinator."""
 
 from __future__ import annotations
 
@@ -9,51 +9,60 @@ from types import TracebackType
 from ...agents.budget import Budget, BudgetSpent, LimitReached
 from ...agents.model import Reply, Request, Sampling
 from ...agents.providers import ProviderKey
-from .channel import Post
-from .messages import Answered, Busy, Commit, Enter, Failed, Forgone, Leave, Lookup
+from .channel import Channel
+from .messages import (
+    AcquireSlot,
+    Commit,
+    Forgo,
+    Lookup,
+    ProviderAnswered,
+    ProviderBusy,
+    ProviderFailed,
+    ReleaseSlot,
+)
 
 
-class FarCalls:
-    """The run's record of calls."""
+class RemoteCalls:
+    """Proxy of the run's record of calls."""
 
-    def __init__(self, post: Post) -> None:
-        self._post = post
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
 
     async def get(self, key: str) -> Reply | None:
-        """The recorded reply. None is also the word that nobody else is making this call."""
-        found = self._post.ask(Lookup(key))
+        """The recorded reply; None also means that this worker has claimed the call."""
+        reply = self._channel.ask(Lookup(key))
         try:
-            return await asyncio.shield(found)
+            return await asyncio.shield(reply)
         except asyncio.CancelledError:
-            found.add_done_callback(lambda answer: self._unwanted(key, answer))
+            reply.add_done_callback(lambda answer: self._forgo_if_unanswered(key, answer))
             raise
 
     async def put(self, key: str, request: Request, reply: Reply) -> None:
         # The form of the answer and the subject are in the key already, and in no row of the record.
         slim = replace(request, schema=None, subject=None, settings=Sampling(request.settings))
-        await self._post.ask(Commit(key, slim, reply))
+        await self._channel.ask(Commit(key, slim, reply))
 
     def forgo(self, key: str) -> None:
-        self._post.tell(Forgone(key))
+        self._channel.notify(Forgo(key))
 
-    def _unwanted(self, key: str, answer: asyncio.Future[Reply | None]) -> None:
+    def _forgo_if_unanswered(self, key: str, answer: asyncio.Future[Reply | None]) -> None:
         if answer.exception() is None and answer.result() is None:
             self.forgo(key)
 
 
-class FarPlaces:
-    """Places in flight at one provider, shared with every other worker of the run."""
+class RemoteSlots:
+    """Proxy of one provider's slots, which all workers of the run share."""
 
-    def __init__(self, post: Post, provider: ProviderKey) -> None:
-        self._post = post
+    def __init__(self, channel: Channel, provider: ProviderKey) -> None:
+        self._channel = channel
         self._provider = provider
 
     async def __aenter__(self) -> None:
-        place = self._post.ask(Enter(self._provider))
+        slot = self._channel.ask(AcquireSlot(self._provider))
         try:
-            await asyncio.shield(place)
+            await asyncio.shield(slot)
         except asyncio.CancelledError:
-            place.add_done_callback(self._give_back)
+            slot.add_done_callback(self._give_back)
             raise
 
     async def __aexit__(
@@ -62,28 +71,28 @@ class FarPlaces:
         self.leave(unsent=kind is not None and issubclass(kind, BudgetSpent | LimitReached))
 
     def leave(self, *, unsent: bool = False) -> None:
-        self._post.tell(Leave(self._provider, unsent))
+        self._channel.notify(ReleaseSlot(self._provider, unsent))
 
     def answered(self, tokens: int = 0) -> None:
-        self._post.tell(Answered(self._provider, tokens))
+        self._channel.notify(ProviderAnswered(self._provider, tokens))
 
     def busy(self, took: float, retry_after: float | None) -> None:
-        self._post.tell(Busy(self._provider, took, retry_after))
+        self._channel.notify(ProviderBusy(self._provider, took, retry_after))
 
     def failed(self, why: str) -> None:
-        self._post.tell(Failed(self._provider, why))
+        self._channel.notify(ProviderFailed(self._provider, why))
 
     def let_go(self) -> None:
-        """Nobody waits in line here: the clerk's lines are let go of where they are."""
+        """Nothing to do: the queue of waiting calls is the coordinator's."""
 
-    def _give_back(self, place: asyncio.Future[None]) -> None:
-        if place.exception() is None:
+    def _give_back(self, slot: asyncio.Future[None]) -> None:
+        if slot.exception() is None:
             self.leave(unsent=True)
 
 
 @dataclass(slots=True)
-class FarBudget(Budget):
-    """The run's budget as a worker knows it: there is some, until the clerk says that there is none."""
+class RemoteBudget(Budget):
+    """Proxy of the run's budget: not spent until the coordinator says so."""
 
     limit: str | None = None
 
@@ -92,4 +101,4 @@ class FarBudget(Budget):
             raise BudgetSpent(self.limit)
 
     def add(self, reply: Reply) -> None:
-        """The clerk counts what it is given to commit."""
+        """Nothing to do: the coordinator counts the replies it commits."""

@@ -1,4 +1,4 @@
-"""A worker: hears the cases it is given, and holds nothing that would be lost with it."""
+"""A worker process: hears the cases it is given, and keeps no state that would be lost with it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from ..bench import Court
 from ..deliberate import hear, ready
-from ..record.redacted_errors import tell_without_words
+from ..record.redacted_errors import print_redacted
 from ..transcript import Transcript
-from .channel import Post, unsolicited
-from .messages import NOTE, Broken, Incoming, Noted, Outgoing, Spent, Wrong
-from .remote import FarBudget, FarCalls, FarPlaces
+from .channel import Channel, broadcasts
+from .messages import UNNUMBERED, Crash, EntryAdded, FromWorker, OutOfBudget, ToWorker, UserError
+from .remote import RemoteBudget, RemoteCalls, RemoteSlots
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What every worker of a run goes by."""
+class WorkerConfig:
+    """Settings shared by all workers of a run."""
 
     rubric: Rubric
     juries: tuple[Jury, ...]
@@ -42,14 +42,14 @@ class Terms:
     listening: bool
 
 
-def made_with() -> tuple[str, str]:
-    """What must be the same wherever a run is heard: the version of venire, and a hash of its prompts."""
+def build_identity() -> tuple[str, str]:
+    """The version of venire and a hash of its prompts: the same on every node of a run."""
     return version("venire"), prompts_hash()
 
 
-def refuse_other(host: str, venire: str, prompts: str) -> None:
-    """An error if what is on a node would not ask what this venire asks."""
-    here = made_with()
+def refuse_other_build(host: str, venire: str, prompts: str) -> None:
+    """An error if the venire on a node has another version or other prompts."""
+    here = build_identity()
     if venire != here[0]:
         raise VenireError(
             f"on node {host}: venire is {venire}, here it is {here[0]}",
@@ -63,62 +63,66 @@ def refuse_other(host: str, venire: str, prompts: str) -> None:
 
 
 class Worker:
-    """One process of the cluster. No exception leaves it: its message could hold words, and Ray keeps logs."""
+    """One process of the cluster. It returns errors as messages: Ray logs exceptions, and those may quote a case."""
 
     def __init__(self) -> None:
-        self._post = Post()
-        self._budget = FarBudget()
+        self._channel = Channel()
+        self._budget = RemoteBudget()
 
-    async def introduced(self) -> tuple[str, str, str]:
-        """Where it is, and what it was made with: in plain words, which any version can read."""
-        return platform.node(), *made_with()
+    async def identity(self) -> tuple[str, str, str]:
+        """Host, version and prompts hash, as plain strings that any version can unpickle."""
+        return platform.node(), *build_identity()
 
-    async def begin(self, terms: Terms, number: int) -> Wrong | Broken | None:
-        """Open every road that the juries need; the keys are those of this process's own environment."""
+    async def begin(self, config: WorkerConfig, number: int) -> UserError | Crash | None:
+        """Connect every model that the juries need, with the API keys of this process's environment."""
         with suppress(OSError):
-            os.chdir(terms.folder)
-        listener = (lambda case, entry: self._post.tell(Noted(case, entry))) if terms.listening else None
-        self._terms = terms
+            os.chdir(config.folder)
+        listener = (
+            (lambda case, entry: self._channel.notify(EntryAdded(case, entry))) if config.listening else None
+        )
+        self._config = config
         self._court = Court(
-            calls=FarCalls(self._post),
+            calls=RemoteCalls(self._channel),
             budget=self._budget,
             # Pauses must scatter between workers too.
-            seed=terms.seed + number,
-            scored=terms.scored,
+            seed=config.seed + number,
+            scored=config.scored,
             listener=listener,
             providers=Providers(
-                terms.in_flight, prices=terms.prices, places=lambda key: FarPlaces(self._post, key)
+                config.in_flight, prices=config.prices, places=lambda key: RemoteSlots(self._channel, key)
             ),
         )
         try:
-            for jury in terms.juries:
+            for jury in config.juries:
                 ready(jury, self._court)
         except VenireError as error:
-            return Wrong(error.problem, error.remedy)
+            return UserError(error.problem, error.remedy)
         except Exception as error:
-            return Broken.of(error, redacted=False)
+            return Crash.of(error, redacted=False)
         return None
 
-    async def hear(self, case: Case, arm: int, redacted: bool) -> Transcript | Spent | Wrong | Broken:
-        """What the jury with this number says of the case."""
+    async def hear(
+        self, case: Case, arm: int, redacted: bool
+    ) -> Transcript | OutOfBudget | UserError | Crash:
+        """The transcript of the jury with this number on the case."""
         if redacted:
-            asyncio.get_running_loop().set_exception_handler(tell_without_words)
+            asyncio.get_running_loop().set_exception_handler(print_redacted)
         try:
-            return await hear(case, self._terms.rubric, self._terms.juries[arm], self._court)
+            return await hear(case, self._config.rubric, self._config.juries[arm], self._court)
         except BudgetSpent as spent:
-            return Spent(spent.limit)
+            return OutOfBudget(spent.limit)
         except VenireError as error:
-            return Wrong(error.problem, error.remedy)
+            return UserError(error.problem, error.remedy)
         except Exception as error:
-            return Broken.of(error, redacted=redacted)
+            return Crash.of(error, redacted=redacted)
 
-    async def collect(self) -> Outgoing:
-        return await self._post.collect()
+    async def collect(self) -> FromWorker:
+        return await self._channel.collect()
 
-    async def deliver(self, answers: Incoming) -> None:
-        for told in unsolicited(answers):
-            if isinstance(told, Spent):
-                self._budget.limit = told.limit
-        for number, answer in answers:
-            if number != NOTE:
-                self._post.deliver(number, answer)
+    async def deliver(self, messages: ToWorker) -> None:
+        for broadcast in broadcasts(messages):
+            if isinstance(broadcast, OutOfBudget):
+                self._budget.limit = broadcast.limit
+        for number, response in messages:
+            if number != UNNUMBERED:
+                self._channel.deliver(number, response)

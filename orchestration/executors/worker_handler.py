@@ -1,4 +1,4 @@
-"""A desk: the clerk's dealings with one worker, from its first letter until it is lost."""
+"""The coordinator's handler for one worker: answers its queries, and frees what it held when it is lost."""
 
 from __future__ import annotations
 
@@ -11,135 +11,135 @@ from ...agents.model import ModelFailure, Reply
 from ...agents.providers import ProviderKey
 from ...rubrics.errors import VenireError
 from .channel import LINGER
-from .coordinator import Clerk
+from .coordinator import Coordinator
 from .messages import (
-    Answer,
-    Answered,
-    Broken,
-    Busy,
+    AcquireSlot,
     Commit,
-    Enter,
-    Failed,
-    Forgone,
-    Incoming,
-    Leave,
+    Crash,
+    EntryAdded,
+    Forgo,
+    FromWorker,
     Lookup,
-    Note,
-    Noted,
-    Outgoing,
-    Question,
-    Refused,
-    Spent,
-    Wrong,
+    Notification,
+    OutOfBudget,
+    ProviderAnswered,
+    ProviderBusy,
+    ProviderFailed,
+    ProviderUnavailable,
+    Query,
+    ReleaseSlot,
+    Response,
+    ToWorker,
+    UserError,
 )
 
 
-class Desk:
-    """Takes letters in order; answers each as soon as it can be answered."""
+class WorkerHandler:
+    """Handles messages in order; responds to each query as soon as it can."""
 
-    def __init__(self, clerk: Clerk, send: Callable[[Incoming], None]) -> None:
-        self._clerk = clerk
+    def __init__(self, coordinator: Coordinator, send: Callable[[ToWorker], None]) -> None:
+        self._coordinator = coordinator
         self._send = send
-        self._answers: Incoming = []
-        self._held: Counter[ProviderKey] = Counter()
+        self._responses: ToWorker = []
+        self._slots_held: Counter[ProviderKey] = Counter()
         self._waits: set[asyncio.Task[None]] = set()
         self._commits: set[asyncio.Task[None]] = set()
-        clerk.desks.add(self)
+        coordinator.handlers.add(self)
 
-    def take(self, letters: Outgoing) -> None:
-        for number, letter in letters:
-            if isinstance(letter, Lookup | Commit | Enter):
-                if isinstance(letter, Commit):
-                    self._clerk.receive(letter)
-                tasks = self._commits if isinstance(letter, Commit) else self._waits
-                task = asyncio.create_task(self._answer(number, letter))
+    def take(self, messages: FromWorker) -> None:
+        for number, message in messages:
+            if isinstance(message, Lookup | Commit | AcquireSlot):
+                if isinstance(message, Commit):
+                    self._coordinator.receive(message)
+                tasks = self._commits if isinstance(message, Commit) else self._waits
+                task = asyncio.create_task(self._respond(number, message))
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
             else:
-                self._note(letter)
+                self._on_notification(message)
 
-    def reply(self, number: int, answer: Answer) -> None:
-        """Answers go out together, with those that are ready soon after."""
-        if self not in self._clerk.desks:
+    def reply(self, number: int, response: Response) -> None:
+        """Queue a response; responses are sent in batches, `LINGER` seconds after the first."""
+        if self not in self._coordinator.handlers:
             return
-        if not self._answers:
-            asyncio.get_running_loop().call_later(LINGER, self._post)
-        self._answers.append((number, answer))
+        if not self._responses:
+            asyncio.get_running_loop().call_later(LINGER, self._flush)
+        self._responses.append((number, response))
 
-    def lost(self) -> None:
-        """The worker is gone: what it was asking is free for others, and so are its places.
+    def release(self) -> None:
+        """The worker is lost: release its claims, so that others may make those calls, and its slots.
 
-        The provider may go on with calls that nobody waits for, so their places are kept for as long as the slowest
-        answer took. A reply that it had sent is committed all the same.
+        The provider may go on with calls that nobody waits for, so their slots are released only after the time of the
+        slowest answer. A reply that the worker had sent is committed all the same.
         """
-        self._clerk.desks.discard(self)
-        self._answers.clear()
+        self._coordinator.handlers.discard(self)
+        self._responses.clear()
         for task in list(self._waits):
             task.cancel()
-        self._clerk.claims.lost(self)
-        for provider, places in self._held.items():
-            line = self._clerk.court.providers.at(provider).seats
-            for _ in range(places):
-                asyncio.get_running_loop().call_later(self._clerk.presumed, line.leave)
-        self._held.clear()
+        self._coordinator.claims.release_all(self)
+        for provider, number in self._slots_held.items():
+            slots = self._coordinator.court.providers.at(provider).seats
+            for _ in range(number):
+                asyncio.get_running_loop().call_later(self._coordinator.longest_call, slots.leave)
+        self._slots_held.clear()
 
-    async def _answer(self, number: int, letter: Question) -> None:
+    async def _respond(self, number: int, message: Query) -> None:
         try:
-            answer: Answer = await self._answered(letter)
+            response: Response = await self._response(message)
         except BudgetSpent as spent:
-            answer = Spent(spent.limit)
+            response = OutOfBudget(spent.limit)
         except ModelFailure as failure:
-            answer = Refused(failure.reason, failure.detail)
+            response = ProviderUnavailable(failure.reason, failure.detail)
         except VenireError as error:
-            answer = Wrong(error.problem, error.remedy)
+            response = UserError(error.problem, error.remedy)
         except Exception as error:
             # A task's exception would be lost: the worker is answered, and the run ends with it.
-            self._clerk.trouble = error
-            answer = Broken.of(error, redacted=self._clerk.redacted)
-        self.reply(number, answer)
+            self._coordinator.error = error
+            response = Crash.of(error, redacted=self._coordinator.redacted)
+        self.reply(number, response)
 
-    async def _answered(self, letter: Question) -> Reply | None:
-        match letter:
+    async def _response(self, message: Query) -> Reply | None:
+        match message:
             case Lookup(key):
-                return await self._clerk.claims.reply(key, self, self._clerk.calls.get)
+                return await self._coordinator.claims.reply(key, self, self._coordinator.calls.get)
             case Commit():
-                await self._clerk.commit(letter)
-            case Enter(provider):
-                await self._enter(provider)
+                await self._coordinator.commit(message)
+            case AcquireSlot(provider):
+                await self._acquire_slot(provider)
         return None
 
-    async def _enter(self, provider: ProviderKey) -> None:
-        line, budget = self._clerk.court.providers.at(provider).seats, self._clerk.court.budget
-        # Nobody waits in line for what may not be sent.
+    async def _acquire_slot(self, provider: ProviderKey) -> None:
+        slots, budget = self._coordinator.court.providers.at(provider).seats, self._coordinator.court.budget
+        # Nobody waits in slots for what may not be sent.
         budget.check()
-        await line.__aenter__()
+        await slots.__aenter__()
         try:
             budget.check()
         except (BudgetSpent, VenireError):
-            line.leave(unsent=True)
-            self._clerk.tell_if_spent()
+            slots.leave(unsent=True)
+            self._coordinator.broadcast_if_spent()
             raise
-        self._held[provider] += 1
+        self._slots_held[provider] += 1
 
-    def _note(self, letter: Note) -> None:
-        clerk = self._clerk
-        match letter:
-            case Forgone(key):
-                clerk.claims.forgo(key, self)
-            case Noted(case, entry):
-                if clerk.court.listener is not None:
-                    clerk.court.listener(case, entry)
-            case Leave(provider, unsent):
-                self._held[provider] -= 1
-                clerk.court.providers.at(provider).seats.leave(unsent=unsent)
-            case Answered(provider, tokens):
-                clerk.court.providers.at(provider).seats.answered(tokens)
-            case Busy(provider, took, retry_after):
-                clerk.court.providers.at(provider).seats.busy(took, retry_after)
-            case Failed(provider, why):
-                clerk.court.providers.at(provider).seats.failed(why)
+    def _on_notification(self, message: Notification) -> None:
+        coordinator = self._coordinator
+        match message:
+            case Forgo(key):
+                coordinator.claims.forgo(key, self)
+            case EntryAdded(case, entry):
+                if coordinator.court.listener is not None:
+                    coordinator.court.listener(case, entry)
+            case ReleaseSlot(provider, unsent):
+                self._slots_held[provider] -= 1
+                coordinator.court.providers.at(provider).seats.leave(unsent=unsent)
+            case ProviderAnswered(provider, tokens):
+                coordinator.court.providers.at(provider).seats.answered(tokens)
+            case ProviderBusy(provider, took, retry_after):
+                coordinator.court.providers.at(provider).seats.busy(took, retry_after)
+            case ProviderFailed(provider, why):
+                coordinator.court.providers.at(provider).seats.failed(why)
 
-    def _post(self) -> None:
-        if self._answers:
-            answers, self._answers = self._answers, []
-            self._send(answers)
+    def _flush(self) -> None:
+        if self._responses:
+            responses, self._responses = self._responses, []
+            self._send(responses)

@@ -9,9 +9,9 @@ from ...agents.brief import Brief
 from ...personas.jury import Jury
 from ...rubrics.errors import VenireError
 from ..bench import Bench, statements, together
-from ..conditions import agreed, any_of, limits_of, spent
-from ..rounds import decided, open_attributes
-from ..stopping import disputed
+from ..conditions import any_of, consensus_reached, hard_limits, limits_of
+from ..rounds import decide_open, open_attributes
+from ..stopping import disputed_attributes
 from ..transcript import Entry, Stop, Transcript, entry_of
 from .protocol import Protocol
 
@@ -24,12 +24,12 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     sides = advocates(jury)
     others = [name for name in bench.jurors if name not in sides]
     ended = any_of(
-        spent(bench.meter),
+        hard_limits(bench.meter),
         # Two argue, however many a verdict needs.
-        agreed(brief.rubric, tolerance=jury.tolerance, quorum=min(2, jury.quorum)),
+        consensus_reached(brief.rubric, tolerance=jury.tolerance, quorum=min(2, jury.quorum)),
         limits_of(jury, brief.rubric),
     )
-    transcript = bench.opened(brief)
+    transcript = bench.new_transcript(brief)
     transcript = await _argued(transcript, brief, bench, sides, bench.turns_left(transcript))
     while (stop := ended(transcript)) is None:
         # Every other seat has a turn coming: the advocates may not use it up.
@@ -40,7 +40,7 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     transcript = await _voted(transcript, brief, bench, sides, others)
     if stop.reason == "consensus" and open_attributes(transcript, brief, bench):
         stop = Stop(reason="complete", detail="nothing divided the advocates; the rest of the jury differs")
-    return await decided(transcript, brief, bench, stop)
+    return await decide_open(transcript, brief, bench, stop)
 
 
 def advocates(jury: Jury) -> dict[str, Side]:
@@ -64,7 +64,7 @@ async def _argued(
     standing, number = transcript.standing(), transcript.rounds + 1
     asked: Sequence[str] = brief.rubric.names
     if number > 1:
-        asked = disputed(transcript, brief.rubric, tolerance=bench.jury.tolerance, quorum=2)
+        asked = disputed_attributes(transcript, brief.rubric, tolerance=bench.jury.tolerance, quorum=2)
 
     async def argue(name: str, side: Side) -> Entry:
         own = {a: standing[a][name].vote for a in asked if name in standing.get(a, {})}
@@ -78,7 +78,7 @@ async def _argued(
     speaking = list(sides.items())[: max(0, allowed)]
     missed = [bench.unheard(name, number, asked, "argument") for name in list(sides)[len(speaking) :]]
     arguments = await together(argue(name, side) for name, side in speaking)
-    return bench.noted(transcript, [*arguments, *(missed if number == 1 else ())])
+    return bench.add_entries(transcript, [*arguments, *(missed if number == 1 else ())])
 
 
 async def _voted(
@@ -97,7 +97,7 @@ async def _voted(
 
     allowed = bench.turns_left(transcript)
     missed = [bench.unheard(name, number, asked, "vote") for name in others[allowed:]]
-    return bench.noted(transcript, [*await together(vote(name) for name in others[:allowed]), *missed])
+    return bench.add_entries(transcript, [*await together(vote(name) for name in others[:allowed]), *missed])
 
 
 debate = Protocol(

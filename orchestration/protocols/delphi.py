@@ -11,7 +11,7 @@ from ...agents.brief import Brief
 from ...agents.prompting import words
 from ...rubrics.scale import Value
 from ..bench import Bench, statements, together
-from ..conditions import agreed, any_of, limits_of, spent
+from ..conditions import any_of, consensus_reached, hard_limits, limits_of
 from ..rounds import open_attributes
 from ..stopping import values_of
 from ..transcript import Entry, Standing, Transcript, entry_of
@@ -22,14 +22,14 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     """Everyone votes, reads how the jury as a whole answered and why, and votes again on what is not settled."""
     jury = bench.jury
     ended = any_of(
-        spent(bench.meter),
-        agreed(brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum),
+        hard_limits(bench.meter),
+        consensus_reached(brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum),
         limits_of(jury, brief.rubric),
     )
-    transcript = await bench.blind_round(bench.opened(brief), brief)
+    transcript = await bench.blind_round(bench.new_transcript(brief), brief)
     while (stop := ended(transcript)) is None:
         transcript = await _one_round(transcript, brief, bench)
-    return transcript.ended(stop)
+    return transcript.with_stop(stop)
 
 
 async def _one_round(transcript: Transcript, brief: Brief, bench: Bench) -> Transcript:
@@ -51,7 +51,7 @@ async def _one_round(transcript: Transcript, brief: Brief, bench: Bench) -> Tran
         return entry_of(turn, "revision")
 
     allowed = list(bench.jurors)[: bench.turns_left(transcript)]
-    return bench.noted(transcript, await together(revise(name) for name in allowed))
+    return bench.add_entries(transcript, await together(revise(name) for name in allowed))
 
 
 def unsigned(held: Mapping[str, Standing]) -> list[Standing]:

@@ -9,8 +9,8 @@ from ...agents.brief import Brief
 from ...personas.jury import Jury
 from ...rubrics.rubric import Rubric
 from ..bench import Bench
-from ..conditions import spent
-from ..stopping import disputed, settled, spread, values_of
+from ..conditions import hard_limits
+from ..stopping import disputed_attributes, settled, spread, values_of
 from ..transcript import Standing, Stop, Transcript
 from .orchestrated import deliberation
 from .protocol import Protocol
@@ -21,7 +21,7 @@ _LEVELS = ("low", "medium", "high")
 async def run(brief: Brief, bench: Bench) -> Transcript:
     """Each attribute goes up only as far as it has to; what was sure below stays decided there."""
     transcript = await bench.repeats(
-        bench.opened(brief), brief, bench.jury.escalation.repeats, confidence=True
+        bench.new_transcript(brief), brief, bench.jury.escalation.repeats, confidence=True
     )
     unsure = unsure_of(transcript, brief.rubric, bench.jury)
     transcript = bench.clerks_note(transcript, "escalation", _told("the panel", unsure, brief.rubric.names))
@@ -33,8 +33,8 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     if split and not bench.meter.reached:
         transcript = await deliberation(transcript, brief, bench, tuple(split))
     else:
-        transcript = transcript.ended(
-            spent(bench.meter)(transcript) or _without_deliberation(transcript, bench)
+        transcript = transcript.with_stop(
+            hard_limits(bench.meter)(transcript) or _without_deliberation(transcript, bench)
         )
     return bench.clerks_note(transcript, "savings", str(savings(transcript, brief.rubric, bench.jury)))
 
@@ -120,7 +120,7 @@ def savings(transcript: Transcript, rubric: Rubric, jury: Jury) -> Savings:
         update={"entries": tuple(e for e in transcript.heard if e.round == 1 and e.purpose != "challenge")}
     )
     needed = len(jury.seats)
-    if any(entry.purpose == "blind" for entry in first.heard) and disputed(
+    if any(entry.purpose == "blind" for entry in first.heard) and disputed_attributes(
         first, rubric, tolerance=jury.tolerance, quorum=jury.quorum
     ):
         needed += 1 if jury.limits.max_rounds == 1 else 2

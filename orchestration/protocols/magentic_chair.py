@@ -19,7 +19,7 @@ from ...agents.statements import heard_text
 from ...rubrics.ballot import AbstentionReason
 from ...rubrics.shapes import Schema
 from ..bench import statements
-from ..stopping import disputed
+from ..stopping import disputed_attributes
 from ..transcript import Stop
 from .magentic_floor import Floor
 from .magentic_ledger import ProgressLedger, ledger_schema, move
@@ -186,7 +186,9 @@ class Chair:
     def _agreed(self) -> bool:
         """Whether every seat has voted and no attribute is in dispute."""
         transcript, jury = self._floor.transcript, self._floor.bench.jury
-        return {cast.speaker for cast in transcript.ballots} == set(jury.seat_names) and not disputed(
+        return {cast.speaker for cast in transcript.ballots} == set(
+            jury.seat_names
+        ) and not disputed_attributes(
             transcript, self._floor.brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum
         )
 

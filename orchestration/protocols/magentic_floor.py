@@ -37,7 +37,7 @@ class Floor:
         self.agents = agents
         """Each seat's name among AutoGen's agents."""
         self.task = words("magentic-task", brief=brief.text)
-        self.transcript = bench.opened(brief)
+        self.transcript = bench.new_transcript(brief)
         self.thread: tuple[str, ...] = ()
         """The entries in AutoGen's conversation: those since the last plan."""
         self.heard_since_plan = False
@@ -117,7 +117,7 @@ class Floor:
         return self.add(said).id
 
     def add(self, entry: Entry) -> Entry:
-        self.transcript = self.bench.noted(self.transcript, [entry])
+        self.transcript = self.bench.add_entries(self.transcript, [entry])
         return self.transcript.entries[-1]
 
     async def interruptible(self, call: Coroutine[Any, Any, Made]) -> Made:

@@ -36,7 +36,7 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     await sit(floor, chair)
     await _closed(floor, chair, shape)
     assert floor.stop is not None
-    return floor.transcript.ended(floor.stop)
+    return floor.transcript.with_stop(floor.stop)
 
 
 def check() -> None:
@@ -84,7 +84,7 @@ async def _closed(floor: Floor, chair: Chair, shape: type[BaseModel]) -> None:
     unheard = list(_unheard(floor))
     final = chair.final
     if final is None:
-        floor.transcript = floor.bench.noted(floor.transcript, unheard)
+        floor.transcript = floor.bench.add_entries(floor.transcript, unheard)
         return
     said = Said(
         round=_now(floor),
@@ -99,7 +99,7 @@ async def _closed(floor: Floor, chair: Chair, shape: type[BaseModel]) -> None:
         problem = ""
     except Misread as misread:
         decided, problem = [], misread.failure.detail
-    floor.transcript = floor.bench.noted(floor.transcript, [said, *decided, *unheard])
+    floor.transcript = floor.bench.add_entries(floor.transcript, [said, *decided, *unheard])
     if problem:
         await _repaired(floor, chair, final, shape, problem)
 

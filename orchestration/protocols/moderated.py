@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from ...agents.brief import Brief
 from ...agents.orchestrator import Silence
 from ..bench import Bench, statements
-from ..rounds import addressed, decided, everyone_asked, one_round, open_attributes, why_ended
-from ..stopping import instant_extremes, stalls, voted
+from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
+from ..stopping import attributes_with_quorum, instant_extremes, stalls
 from ..transcript import Ledger, Spent, Stop, Transcript
 from .protocol import Protocol
 
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
     """Rounds in which jurors answer each other, until a consensus is declared that is one, or a limit is reached."""
-    transcript = await bench.blind_round(bench.opened(brief), brief)
+    transcript = await bench.blind_round(bench.new_transcript(brief), brief)
     challenged = instant_extremes(transcript, brief.rubric) if bench.jury.challenge else ()
     while (stop := why_ended(transcript, brief, bench, challenged, brief.rubric.names)) is None:
         pending = tuple(name for name in _pending(transcript, brief, bench) if name not in challenged)
@@ -24,13 +24,13 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
         challenged = ()
     if stop.reason == "consensus":
         return await _closed(transcript, brief, bench, stop)
-    return await decided(transcript, brief, bench, stop)
+    return await decide_open(transcript, brief, bench, stop)
 
 
 def _pending(transcript: Transcript, brief: Brief, bench: Bench) -> tuple[str, ...]:
     """What has votes enough and is not yet declared agreed."""
     declared = {name for e in transcript.entries if isinstance(e, Ledger) for name in e.declared}
-    enough = voted(transcript, brief.rubric.names, max(2, bench.jury.quorum))
+    enough = attributes_with_quorum(transcript, brief.rubric.names, max(2, bench.jury.quorum))
     return tuple(name for name in enough if name not in declared)
 
 
@@ -61,7 +61,7 @@ async def _moderated(
     ]
     return Ledger(
         round=number,
-        disputes=(*addressed(transcript, disputes), *everyone_asked(transcript, refused)),
+        disputes=(*address_disputes(transcript, disputes), *everyone_asked(transcript, refused)),
         author="orchestrator",
         replan=replan,
         declared=tuple(name for name in turn.declared if name not in refused),
@@ -74,11 +74,11 @@ async def _closed(transcript: Transcript, brief: Brief, bench: Bench, stop: Stop
     """The moderator's last word on what is agreed. The votes decide: a moderator who holds back changes nothing."""
     if pending := _pending(transcript, brief, bench):
         turn = await _moderated(transcript, brief, bench, pending, max(1, transcript.rounds))
-        transcript = bench.noted(transcript, [turn])
+        transcript = bench.add_entries(transcript, [turn])
     if undeclared := _pending(transcript, brief, bench):
         detail = f"measured; the moderator did not declare it on {', '.join(undeclared)}"
         stop = stop.model_copy(update={"detail": "; ".join(filter(None, (stop.detail, detail)))})
-    return transcript.ended(stop)
+    return transcript.with_stop(stop)
 
 
 moderated = Protocol(

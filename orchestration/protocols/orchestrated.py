@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...agents.brief import Brief
 from ...agents.orchestrator import Silence
 from ..bench import Bench, statements
-from ..rounds import addressed, decided, everyone_asked, one_round, open_attributes, why_ended
+from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
 from ..stopping import instant_extremes, stalls
 from ..transcript import Ledger, Spent, Transcript
 from .protocol import Protocol
@@ -15,7 +15,7 @@ from .protocol import Protocol
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
     """Rounds until the jury agrees or a limit is reached; the orchestrator decides what is left."""
-    transcript = await bench.blind_round(bench.opened(brief), brief)
+    transcript = await bench.blind_round(bench.new_transcript(brief), brief)
     return await deliberation(transcript, brief, bench, brief.rubric.names)
 
 
@@ -31,7 +31,7 @@ async def deliberation(
         ledger = _ledger(transcript, brief, bench, in_dispute) if in_dispute else None
         transcript = await one_round(transcript, brief, bench, challenged, ledger)
         challenged = ()
-    return await decided(transcript, brief, bench, stop, among)
+    return await decide_open(transcript, brief, bench, stop, among)
 
 
 async def _ledger(transcript: Transcript, brief: Brief, bench: Bench, in_dispute: Sequence[str]) -> Ledger:
@@ -55,7 +55,7 @@ async def _ledger(transcript: Transcript, brief: Brief, bench: Bench, in_dispute
             spent=spent_on_it,
             failed=named.reason,
         )
-    disputes = addressed(transcript, named.disputes)
+    disputes = address_disputes(transcript, named.disputes)
     return Ledger(round=number, disputes=disputes, author="orchestrator", replan=replan, spent=spent_on_it)
 
 

@@ -10,9 +10,9 @@ from .protocol import Protocol
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
     """One blind ballot from every seat, at the same time."""
-    transcript = await bench.blind_round(bench.opened(brief), brief)
+    transcript = await bench.blind_round(bench.new_transcript(brief), brief)
     limit = bench.meter.reached or ("max_turns" if transcript.turns < len(bench.jurors) else None)
-    return transcript.ended(bench.stop_at(limit) if limit else Stop(reason="complete"))
+    return transcript.with_stop(bench.stop_at(limit) if limit else Stop(reason="complete"))
 
 
 panel = Protocol(

@@ -13,9 +13,9 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     """k independent ballots of the first seat."""
     examples = worked_examples(bench.jury.shots, brief.rubric, bench.scored)
     wanted = bench.jury.repeats
-    transcript = await bench.repeats(bench.opened(brief), brief, wanted, examples=examples)
+    transcript = await bench.repeats(bench.new_transcript(brief), brief, wanted, examples=examples)
     limit = bench.meter.reached or ("max_turns" if transcript.turns < wanted else None)
-    return transcript.ended(bench.stop_at(limit) if limit else Stop(reason="complete"))
+    return transcript.with_stop(bench.stop_at(limit) if limit else Stop(reason="complete"))
 
 
 single = Protocol(

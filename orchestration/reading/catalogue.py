@@ -41,10 +41,10 @@ def catalogue(plural: str) -> Table:
     return table
 
 
-def described(plural: str, name: str) -> str:
-    """One entry, whole: a file as it stands in the library, a protocol as it goes."""
+def description(plural: str, name: str) -> str:
+    """The text of one entry: the library's file, or a protocol's steps and costs."""
     if plural == "protocols":
-        return _way(name, protocol(name))
+        return _protocol_text(name, protocol(name))
     group, load = _LOADERS[plural]
     load(name)
     path = Path(name)
@@ -55,8 +55,8 @@ def described(plural: str, name: str) -> str:
     )
 
 
-def checked(plural: str, file: Path) -> str:
-    """One line that says what the file holds; an error where it cannot be used."""
+def check_file(plural: str, file: Path) -> str:
+    """One line that summarises the file; an error where it is not valid."""
     _, load = _LOADERS[plural]
     found = load(file if file.suffix in (".yaml", ".yml") or file.exists() else Path(f"{file}"))
     return f"{file}: {found.name}: {_gist(found)}"
@@ -74,7 +74,7 @@ def _gist(found: Rubric | Persona | Jury) -> str:
             )
 
 
-def _way(name: str, way: Protocol) -> str:
+def _protocol_text(name: str, way: Protocol) -> str:
     """The protocol drawn step by step, and what N jurors and R rounds of it cost."""
     rows = {
         "speaks": way.speaks,
@@ -89,8 +89,8 @@ def _way(name: str, way: Protocol) -> str:
         rows["N=3, R=2"] = f"at most {_many(calls, 'call')} in {_many(steps, 'serial step')}"
     width = max(map(len, rows))
     drawn = [f"  {line}" for line in way.drawing.strip("\n").splitlines()]
-    told = [f"  {label:<{width}}  {text}" for label, text in rows.items()]
-    return "\n".join(filter(None, [f"{name}: {way.summary}", "\n".join(drawn), "\n".join(told)]))
+    facts = [f"  {label:<{width}}  {text}" for label, text in rows.items()]
+    return "\n".join(filter(None, [f"{name}: {way.summary}", "\n".join(drawn), "\n".join(facts)]))
 
 
 def _many(number: int, noun: str) -> str:

@@ -23,13 +23,13 @@ def verdicts(
     """Each finished case of a run with its verdict, recounted; `count` overrides the jury's own rule."""
     for found in store.arms():
         if arm is None or found.name == arm:
-            count_by = learned(store, found, count)
+            count_by = learned_count(store, found, count)
             for transcript in store.transcripts(found, case):
                 yield found, recount(transcript, found.rubric, found.jury, count, count_by)
 
 
-def learned(store: Store, arm: Arm, count: CountingRule | None = None) -> Count | None:
-    """What a rule that learns makes of all the arm's cases, whichever of them are wanted; None for other rules."""
+def learned_count(store: Store, arm: Arm, count: CountingRule | None = None) -> Count | None:
+    """The counting function that a rule which learns fits to all the arm's cases; None for other rules."""
     rule = counting_rule(rule_of(arm.jury, count))
     if rule.fit is None:
         return None

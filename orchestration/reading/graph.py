@@ -58,7 +58,7 @@ def deliberation_graph(transcript: Transcript, verdict: Verdict) -> Graph:
 
 
 def run_graph(verdicts: Iterable[Verdict]) -> Graph:
-    """Many deliberations in one graph, their nodes told apart by arm and case."""
+    """Many deliberations in one graph, their nodes abstention apart by arm and case."""
     whole: Graph = nx.MultiDiGraph()
     for verdict in verdicts:
         graph = deliberation_graph(verdict.transcript, verdict)
@@ -86,11 +86,13 @@ def dot(graph: Graph) -> str:
     lines = ["digraph deliberation {", '  rankdir="LR";', '  node [fontname="Helvetica", shape="box"];']
     for name, node in graph.nodes(data=True):
         label = f"{node['kind']}: {node.get('label', name)}"
-        lines.append(f"  {_quoted(name)} [label={_quoted(label)}, class={_quoted(node['kind'])}];")
+        lines.append(
+            f"  {_dot_string(name)} [label={_dot_string(label)}, class={_dot_string(node['kind'])}];"
+        )
     for start, end, edge in graph.edges(data=True):
         change = f" {edge['attribute']} {edge['before']} to {edge['after']}" if "before" in edge else ""
         label = f"{edge['kind']}{change}"
-        lines.append(f"  {_quoted(start)} -> {_quoted(end)} [label={_quoted(label)}];")
+        lines.append(f"  {_dot_string(start)} -> {_dot_string(end)} [label={_dot_string(label)}];")
     return "\n".join((*lines, "}")) + "\n"
 
 
@@ -127,14 +129,14 @@ def _add_entry(graph: Graph, entry: Cast | Abstained | Ledger | Decided | Said) 
                         found=quote.found,
                     )
         case Abstained():
-            told = entry.abstention
+            abstention = entry.abstention
             _node(
                 graph,
                 entry.id,
                 "utterance",
                 about="abstention",
-                label=f"abstains: {told.reason}",
-                text=told.detail,
+                label=f"abstains: {abstention.reason}",
+                text=abstention.detail,
                 **shared,
             )
         case Ledger():
@@ -238,16 +240,16 @@ def _seat(name: str) -> str:
 
 
 def _node(graph: Graph, name: str, kind: str, **about: Any) -> None:
-    graph.add_node(name, kind=kind, **_kept(about))
+    graph.add_node(name, kind=kind, **_known_attributes(about))
 
 
 def _edge(graph: Graph, start: str, end: str, kind: str, which: str = "", **about: Any) -> None:
     # Unlike networkx, other readers of GraphML want an edge's key to be the only one of its name.
     key = f"{start} {kind} {end} {which}".rstrip()
-    graph.add_edge(start, end, key=key, kind=kind, **_kept(about))
+    graph.add_edge(start, end, key=key, kind=kind, **_known_attributes(about))
 
 
-def _kept(about: dict[str, Any]) -> dict[str, Any]:
+def _known_attributes(about: dict[str, Any]) -> dict[str, Any]:
     """What is known: an attribute without a value is left out, as formats differ on how to write nothing."""
     known = {name: _plain(value) if isinstance(value, str) else value for name, value in about.items()}
     return {name: value for name, value in known.items() if value is not None and value != ""}
@@ -258,7 +260,7 @@ def _plain(text: str) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _quoted(text: str) -> str:
+def _dot_string(text: str) -> str:
     short = text if len(text) <= 80 else f"{text[:79]}…"
     escaped = short.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -61,7 +61,7 @@ class Requirement:
         value = outcome.value if outcome is not None else verdict.derived.get(self.name)
         if value is None:
             return f"{self}: no score, because a part of it has none"
-        return None if self._met(value) else f"{self}: it is {_shown(value)}"
+        return None if self._met(value) else f"{self}: it is {_value_text(value)}"
 
     def _met(self, value: Value) -> bool:
         if self.sign == "==":
@@ -69,8 +69,8 @@ class Requirement:
         return _SIGNS[self.sign](float(value), float(self.bound))
 
     def __str__(self) -> str:
-        return f"{self.name}{self.sign}{_shown(self.bound)}"
+        return f"{self.name}{self.sign}{_value_text(self.bound)}"
 
 
-def _shown(value: Value) -> str:
+def _value_text(value: Value) -> str:
     return value if isinstance(value, str) else f"{value:g}"

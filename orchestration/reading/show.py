@@ -21,7 +21,7 @@ _LONGEST = 2000
 
 
 def safe(text: str) -> str:
-    """Words of a model or a file, unable to move the cursor, turn the line or flood the screen."""
+    """Replaces control and bidi characters in words of a model or a file, and cuts very long ones."""
     shown = _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\t", " "))
     return (
         shown
@@ -41,9 +41,9 @@ def show(verdict: Verdict, console: Console, found: Sequence[Flag] = ()) -> None
     )  # fmt: skip
     for flag in found:
         console.print(_flag(flag))
-    teller = Teller()
+    renderer = EntryRenderer()
     for entry in transcript.entries:
-        console.print(teller.told(entry))
+        console.print(renderer.render(entry))
     console.print()
     console.print(Text.assemble(("stopped: ", "dim"), (safe(str(verdict.stop)), "bold")))
     console.print(outcome_table(verdict))
@@ -62,7 +62,7 @@ def show(verdict: Verdict, console: Console, found: Sequence[Flag] = ()) -> None
 
 
 WEIGHTS = {1: "cyan", 2: "yellow", 3: "bold red", 4: "bold white on red"}
-"""How loudly a flag is told."""
+"""The style of a flag, by weight."""
 
 
 def _flag(flag: Flag) -> Text:
@@ -75,14 +75,14 @@ def _flag(flag: Flag) -> Text:
     )
 
 
-class Teller:
-    """Tells entries one after the other, remembering each juror's last vote so that changes can be marked."""
+class EntryRenderer:
+    """Renders entries in order; remembers each juror's last vote, to mark changes."""
 
     def __init__(self) -> None:
         self._round = 0
         self._held: dict[tuple[str, str], Value] = {}
 
-    def told(self, entry: Entry) -> RenderableType:
+    def render(self, entry: Entry) -> RenderableType:
         parts: list[RenderableType] = []
         if entry.round != self._round:
             self._round = entry.round
@@ -101,11 +101,11 @@ class Teller:
                 if entry.ballot.silent_on:
                     yield Text(f"  no opinion on {', '.join(entry.ballot.silent_on)}", "dim")
             case Abstained():
-                told = entry.abstention
+                abstention = entry.abstention
                 yield Text.assemble(
                     (f"{entry.speaker} ", "bold cyan"),
                     ("abstains ", "bold red"),
-                    (f"{told.reason}: {safe(told.detail)}", "red"),
+                    (f"{abstention.reason}: {safe(abstention.detail)}", "red"),
                 )
             case Ledger():
                 again = " (asks anew)" if entry.replan else ""
@@ -153,16 +153,16 @@ class Teller:
 
 
 def _words(vote: Vote) -> Text:
-    told = Text(safe(vote.rationale))
+    words = Text(safe(vote.rationale))
     for quote in vote.evidence:
         where = f"[{quote.exhibit}]" if quote.found else "[not found in any exhibit]"
-        told.append(
+        words.append(
             f"\n\N{LEFT DOUBLE QUOTATION MARK}{safe(quote.text)}\N{RIGHT DOUBLE QUOTATION MARK} ", "italic"
         )
-        told.append(where, "green" if quote.found else "red")
+        words.append(where, "green" if quote.found else "red")
     if vote.moved_by:
-        told.append(f"\nmoved by: {safe(vote.moved_by)}", "yellow")
-    return told
+        words.append(f"\nmoved by: {safe(vote.moved_by)}", "yellow")
+    return words
 
 
 def outcome_table(verdict: Verdict) -> Table:

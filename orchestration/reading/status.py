@@ -1,4 +1,4 @@
-"""How a run stands, seen from outside while it goes on. Reads the record, and never waits for who writes it."""
+"""Status of a run, read from its record while another process may be writing it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..record import Advance, Location, Store, Toll
+from ..record import ArmProgress, CallTotals, Location, Store
 
 WINDOW = 60.0
 """Seconds over which the pace is taken."""
@@ -24,9 +24,9 @@ class Status:
     run: str
     writing: bool
     redacted: bool
-    arms: tuple[Advance, ...]
-    spent: Toll
-    recent: Toll
+    arms: tuple[ArmProgress, ...]
+    spent: CallTotals
+    recent: CallTotals
     """What was spent within the window."""
     now: float
 
@@ -36,15 +36,15 @@ class Status:
         moments = [self.spent.last, *(arm.last for arm in self.arms), *(arm.started for arm in self.arms)]
         return max((moment for moment in moments if moment), default=None)
 
-    def window(self, arm: Advance) -> float:
+    def window(self, arm: ArmProgress) -> float:
         """How many seconds the arm's pace is taken over: no longer than it has been sitting."""
         return max(1e-3, min(WINDOW, self.now - arm.started))
 
-    def pace(self, arm: Advance) -> float | None:
+    def pace(self, arm: ArmProgress) -> float | None:
         """Deliberations a second; None when nothing is being written."""
         return arm.recent / self.window(arm) if self.writing else None
 
-    def eta(self, arm: Advance) -> float | None:
+    def eta(self, arm: ArmProgress) -> float | None:
         """Seconds until the arm is done at its present pace; None when that cannot be said."""
         pace = self.pace(arm)
         if arm.cases is None or not pace:
@@ -68,15 +68,15 @@ def status(run: Location) -> Status:
     store = Store.read(run)
     try:
         now = time.time()
-        started = [advance.started for advance in store.advances(since=now)]
+        started = [progress.started for progress in store.arm_progress(since=now)]
         since = max(now - WINDOW, max(started, default=0.0))
         return Status(
             run=store.name,
             writing=store.writing(),
             redacted=store.redacted,
-            arms=tuple(store.advances(since=since)),
-            spent=store.toll(),
-            recent=store.toll(since=since),
+            arms=tuple(store.arm_progress(since=since)),
+            spent=store.call_totals(),
+            recent=store.call_totals(since=since),
             now=now,
         )
     finally:
@@ -114,8 +114,8 @@ def show_status(found: Status, console: Console) -> None:
     """The status as a few lines."""
     last = found.last_activity
     since = "" if last is None else f", last activity {_span(max(0.0, found.now - last))} ago"
-    told = "a process is writing now" if found.writing else "nobody is writing now"
-    console.print(Text.assemble((found.run, "bold"), f": {told}{since}"), soft_wrap=True)
+    state = "a process is writing now" if found.writing else "nobody is writing now"
+    console.print(Text.assemble((found.run, "bold"), f": {state}{since}"), soft_wrap=True)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("arm", "done", "a minute", "left"):
         table.add_column(column)
@@ -144,7 +144,7 @@ def _cost(found: Status) -> str:
 
 
 def _span(seconds: float) -> str:
-    """A length of time as people say it."""
+    """Seconds as hours, minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ..record import Store
 from ..verdict import Verdict
-from .analysis import Census, Flag, flagged, instant_agreements, interest
+from .analysis import Census, Flag, flags_across_arms, instant_agreements, interest
 from .analysis.census import Share
 from .export import verdicts
 from .show import WEIGHTS, safe
@@ -28,7 +28,7 @@ def summarise(store: Store, console: Console) -> None:
         for _, verdict in verdicts(store, arm=arm.name):
             at_once = instant_agreements(verdict.transcript, arm.rubric)
             others = list(_others(store, arm.name, verdict.case)) if at_once else []
-            found = flagged(verdict, arm.rubric, others)
+            found = flags_across_arms(verdict, arm.rubric, others)
             census.add(verdict, arm.rubric, arm.jury, found)
             number += 1
             heapq.heappush(looks, (interest(flag.weight for flag in found), -number, verdict, found))

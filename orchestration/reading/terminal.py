@@ -16,7 +16,7 @@ from ...rubrics.files import nearest
 from ..counting import counting_rule
 from ..record import Location, Store
 from ..verdict import Verdict
-from .analysis import flagged
+from .analysis import flags_across_arms
 from .export import export, verdicts, write_json
 from .show import safe, show
 from .summary import summarise
@@ -40,7 +40,7 @@ def show_case(folder: Location, case: str, arm: str | None, console: Console | N
             if number:
                 console.rule()
             others = [other for _, other in every if other is not verdict]
-            show(verdict, console, flagged(verdict, of.rubric, others))
+            show(verdict, console, flags_across_arms(verdict, of.rubric, others))
     finally:
         store.release()
 

@@ -1,4 +1,4 @@
-"""Batches: one thread that does all that is waiting in one go, so that the event loop never waits for a disk."""
+"""Batches: a thread that does all waiting jobs in one go, so that the event loop never waits for a disk."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 
 MOST = 512
-"""Jobs in one batch at the most."""
+"""Most jobs in one batch."""
 BUSY = 300.0
-"""Jobs a second above which it pays to wait for more of them."""
+"""Jobs a second above which a batch waits for more of them."""
 LOOK = 0.05
-"""Seconds over which jobs are counted to tell that."""
+"""Seconds over which the rate of jobs is measured."""
 GATHER = 0.01
 """Seconds between two batches while it is busy: every batch costs a disk's answer and two changes of thread."""
 
@@ -25,9 +25,9 @@ Result = TypeVar("Result")
 
 
 class Batches(Generic[Job, Result]):
-    """Jobs that come in one by one on one event loop and are done together.
+    """Batches jobs that are submitted one by one on one event loop, and runs each batch on a thread.
 
-    The first waits for nobody, the rest for those before; where many come, all of them for a moment.
+    The first job starts at once; those submitted meanwhile form the next batch; under load, a batch waits `GATHER`.
     """
 
     def __init__(self, work: Callable[[list[Job]], Sequence[Result]], *, name: str) -> None:
@@ -40,8 +40,8 @@ class Batches(Generic[Job, Result]):
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
-    async def done(self, job: Job) -> Result:
-        """The result of `job`, or what went wrong with its batch."""
+    async def submit(self, job: Job) -> Result:
+        """The result of `job`; raises whatever its batch raised."""
         loop = asyncio.get_running_loop()
         result: asyncio.Future[Result] = loop.create_future()
         self._waiting.append((job, result))
@@ -52,12 +52,12 @@ class Batches(Generic[Job, Result]):
         return await result
 
     def stop(self) -> None:
-        """Do what is waiting, and end."""
+        """Finish the waiting jobs, and end the thread."""
         self._called.put(False)
         self._thread.join()
 
     def _call(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Have the thread do what is waiting, after those who are about to ask have done so."""
+        """Wake the thread, after the jobs that are about to be submitted in this turn of the loop."""
         now = time.monotonic()
         if now - self._since > LOOK:
             self._busy = self._counted > BUSY * (now - self._since)

@@ -1,4 +1,4 @@
-"""Calls as rows: what was asked, by hash where many ask it, and what was answered."""
+"""Model calls as rows: the request, with texts that many share stored by hash, and the reply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 from ...agents.model import Reply, Request, Usage, digest, quoted
 from .database import Row, Write
 from .location import without_password
-from .redaction import address_of, opened, seal
+from .redaction import address_of, seal, unseal
 
 _COLUMNS = "finish, prompt, completion, cached, usd, seconds"
 CALL = f"SELECT text, {_COLUMNS} FROM calls WHERE key = ?"
@@ -37,7 +37,7 @@ def texts_of(request: Request) -> dict[str, str]:
 def writes_of(
     key: str, request: Request, reply: Reply, texts: Mapping[str, str], *, redacted: bool
 ) -> list[Write]:
-    """What must be written to keep a call: `texts` are those that may not be in the record yet, by hash."""
+    """The writes that store a call; `texts` are those that may not be in the record yet, by hash."""
     parts = ", ".join(
         f'["{m.role}", "{text_hash(m.opening)}", "{text_hash(m.body)}"]' for m in request.messages
     )
@@ -70,7 +70,7 @@ def reply_of(row: Row, *, sealed_with: str | None = None) -> Reply:
     """The reply in a row of `CALL`, or of `SEALED_CALL` with the key that opens it."""
     text, finish, prompt, completion, cached, usd, seconds = row
     return Reply(
-        text=json.loads(text) if sealed_with is None else opened(text, sealed_with),
+        text=json.loads(text) if sealed_with is None else unseal(text, sealed_with),
         usage=Usage(prompt, completion, cached),
         usd=usd,
         seconds=seconds,
@@ -80,7 +80,7 @@ def reply_of(row: Row, *, sealed_with: str | None = None) -> Reply:
 
 @lru_cache(maxsize=256)
 def _terms(model: str, settings: str, repeat: int) -> str:
-    """On which terms a model was asked, as JSON; a key in its address is not told."""
+    """Model, settings and repeat as JSON; a key in the base URL is masked."""
     shown = json.loads(settings)
     if "base_url" in shown:
         shown["base_url"] = without_password(shown["base_url"])

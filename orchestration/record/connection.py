@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL that comes back: what was in doubt when the server went away is done again."""
+"""Connections to PostgreSQL that reconnect: what was in doubt when the server went away is repeated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PASSING = ("08", "57P", "53300")
 Done = TypeVar("Done")
 
 
-class Session:
+class PostgresSession:
     """One session with the server. Statements are prepared once and then cost one round trip."""
 
     def __init__(self, address: Address) -> None:
@@ -44,7 +44,7 @@ class Session:
             self._connection = Connection(**address.options, sock=self._socket)
         except InterfaceError as error:
             self._hang_up()
-            # pg8000 says goodbye to a server that refused it, and tells of that instead.
+            # pg8000 also fails to say goodbye to a server that refused it, and raises that instead.
             refused = error.__context__
             raise (refused if isinstance(refused, DatabaseError) else error) from None
         except BaseException:
@@ -54,7 +54,7 @@ class Session:
 
     def run(self, sql: str, values: Values = ()) -> list[Row]:
         if sql not in self._prepared:
-            self._prepared[sql] = self._connection.prepare(_named(sql))
+            self._prepared[sql] = self._connection.prepare(_with_named_parameters(sql))
         return self._prepared[sql].run(**{f"v{n}": value for n, value in enumerate(values)}) or []
 
     def script(self, sql: str) -> None:
@@ -72,18 +72,18 @@ class Session:
             os.close(handle)
 
 
-class Line:
-    """A session that is opened when it is needed, and opened again when it was lost."""
+class ReconnectingSession:
+    """A session that is opened on first use, and opened again when it was lost."""
 
-    def __init__(self, address: Address, greet: Callable[[Session], None]) -> None:
+    def __init__(self, address: Address, greet: Callable[[PostgresSession], None]) -> None:
         self._address = address
         self._greet = greet
-        self._session: Session | None = None
+        self._session: PostgresSession | None = None
         self._mutex = threading.Lock()
         self._opened_before = False
 
-    def do(self, act: Callable[[Session], Done]) -> Done:
-        """What `act` makes of a session. It may be made twice, so it must be safe to repeat.
+    def do(self, act: Callable[[PostgresSession], Done]) -> Done:
+        """The result of `act` on an open session. It may run twice, so it must be idempotent.
 
         A server that was never reached is an error at once; one that goes away is waited for.
         """
@@ -93,26 +93,26 @@ class Line:
                 try:
                     return act(self._open())
                 except DatabaseError as error:
-                    told = _told(error)
+                    why = _server_message(error)
                     if not _passing(error):
                         self._undo()
                         raise VenireError(
-                            f"{self._address.shown}: the database refused: {told}",
+                            f"{self._address.shown}: the database refused: {why}",
                             remedy="mend what it names, and run again: everything committed before is kept",
                         ) from None
                 except _GONE as error:
-                    told = str(error) or type(error).__name__
+                    why = str(error) or type(error).__name__
                 self.close()
                 if not self._opened_before or time.monotonic() > until:
                     raise VenireError(
-                        f"{self._address.shown}: the database cannot be reached: {told}",
+                        f"{self._address.shown}: the database cannot be reached: {why}",
                         remedy="start it or correct the address, and run again: everything committed before is kept",
                     )
                 time.sleep(pause)
                 pause = min(2 * pause, 2.0)
 
     def close(self, parting: str = "") -> None:
-        """Let the session go, after a last statement if it still stands."""
+        """Close the session, after a last statement if it is still connected."""
         if self._session is not None:
             if parting:
                 with suppress(*_GONE, DatabaseError):
@@ -120,9 +120,9 @@ class Line:
             self._session.close()
             self._session = None
 
-    def _open(self) -> Session:
+    def _open(self) -> PostgresSession:
         if self._session is None:
-            session = Session(self._address)
+            session = PostgresSession(self._address)
             try:
                 self._greet(session)
             except BaseException:
@@ -139,8 +139,8 @@ class Line:
                 self.close()
 
 
-def _named(sql: str) -> str:
-    """The statement with pg8000's names in the place of `?`: the one place where placeholders are translated."""
+def _with_named_parameters(sql: str) -> str:
+    """The statement with pg8000's named parameters in place of `?`."""
     parts = sql.split("?")
     return parts[0] + "".join(f":v{number}{part}" for number, part in enumerate(parts[1:]))
 
@@ -154,8 +154,8 @@ def _passing(error: DatabaseError) -> bool:
     return _code(error).startswith(_PASSING)
 
 
-def _told(error: DatabaseError) -> str:
-    """What the server says, without the detail: that may hold values."""
+def _server_message(error: DatabaseError) -> str:
+    """The server's error message, without its detail: that may hold values."""
     fields = error.args[0] if error.args else None
     said = str(fields.get("M", "")) if isinstance(fields, dict) else str(fields or type(error).__name__)
     return re.sub(r"\s+", " ", said)[:200]

@@ -15,7 +15,7 @@ class Database(Protocol):
     """One run's tables. SQL is written once, with `?` for values. Raises `VenireError` for what goes wrong."""
 
     name: str
-    """The run as people are told of it: never with a password."""
+    """The run as it is shown: never with a password."""
     distant: bool
     """Whether a look-up may take so long that the event loop must not wait for it."""
 

@@ -1,4 +1,4 @@
-"""Where a run lies: a directory, or a PostgreSQL address. What is told of it never holds a password."""
+"""Where a run lies: a directory, or a PostgreSQL address; and the address with its password masked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_address(location: Location) -> bool:
 
 def without_password(address: str) -> str:
     """The address as it may be shown and stored: a password in it, or a key in its query, is masked."""
-    parts = _split(address)
+    parts = _url_parts(address)
     if parts is None:
         return _HIDDEN
     before, at, host = parts.netloc.rpartition("@")
@@ -40,7 +40,7 @@ def without_password(address: str) -> str:
     )
 
 
-def _split(address: str) -> SplitResult | None:
+def _url_parts(address: str) -> SplitResult | None:
     try:
         return urlsplit(address)
     except ValueError:

@@ -12,8 +12,8 @@ from .sqlite import SqliteDatabase
 IS_REDACTED = "SELECT 1 FROM facts WHERE name = 'redacted'"
 
 
-def opened(run: Location, *, write: bool) -> Database:
-    """The database of the run at `run`."""
+def open_database(run: Location, *, write: bool) -> Database:
+    """The database of the run at `run`: PostgreSQL for an address, SQLite for a directory."""
     if not is_address(run):
         return SqliteDatabase(Path(run), write=write)
     # Imported late: its driver is an extra.
@@ -23,7 +23,7 @@ def opened(run: Location, *, write: bool) -> Database:
 
 
 def begin_redacted(database: Database) -> None:
-    """Note that no words are to be kept; an error if there are some already."""
+    """Mark the run as redacted; an error if words are stored already."""
     if database.rows(IS_REDACTED):
         return
     if database.rows("SELECT 1 FROM sittings LIMIT 1"):

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from ...rubrics.errors import VenireError
 from .address import Address, address
-from .connection import Line, Session
+from .connection import PostgresSession, ReconnectingSession
 from .database import Row, Values, Write
-from .statements import in_chunks, made_together
+from .statements import chunks, merge_statements
 
 _PATIENCE = 0.5
 """Seconds to wait for the lock."""
@@ -30,8 +30,8 @@ class PostgresDatabase:
         self._address = address(url)
         self.name = self._address.shown
         self._locking = self._held = False
-        self._reading = Line(self._address, self._enter)
-        self._writing = Line(self._address, self._enter_and_lock)
+        self._reading = ReconnectingSession(self._address, self._enter)
+        self._writing = ReconnectingSession(self._address, self._enter_and_lock)
         try:
             if write:
                 self._reading.do(self._prepare)
@@ -69,14 +69,14 @@ class PostgresDatabase:
         for ours, theirs in _WORDS.items():
             script = script.replace(ours, theirs)
 
-        def made(session: Session) -> None:
+        def migrate(session: PostgresSession) -> None:
             session.script("BEGIN; CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)")
             ((applied,),) = session.run("SELECT coalesce(max(version), 0) FROM schema_version")
             if applied < number:
                 session.script(f"{script}; INSERT INTO schema_version VALUES ({number})")
             session.script("COMMIT")
 
-        self._writing.do(made)
+        self._writing.do(migrate)
 
     def rows(self, sql: str, values: Values = ()) -> list[Row]:
         return self._reading.do(lambda session: session.run(sql, values))
@@ -87,16 +87,16 @@ class PostgresDatabase:
         for number, (sql, values) in enumerate(asked):
             numbered.setdefault(sql, []).append((number, values))
         for sql, queries in numbered.items():
-            for chunk in in_chunks(queries):
+            for chunk in chunks(queries):
                 together = _of_each(sql, [values for _, values in chunk])
                 for row in self.rows(*together):
                     found[chunk[row[0]][0]].append(row[1:])
         return found
 
     def commit(self, writes: Sequence[Write]) -> None:
-        statements = made_together(writes)
+        statements = merge_statements(writes)
 
-        def made(session: Session) -> None:
+        def write(session: PostgresSession) -> None:
             if len(statements) == 1:
                 session.run(*statements[0])
                 return
@@ -105,18 +105,18 @@ class PostgresDatabase:
                 session.run(*statement)
             session.script("COMMIT")
 
-        self._writing.do(made)
+        self._writing.do(write)
 
     def close(self) -> None:
         # The server would take a moment to notice that whoever held the lock is gone.
         self._writing.close(parting="SELECT pg_advisory_unlock_all()")
         self._reading.close()
 
-    def _enter(self, session: Session) -> None:
+    def _enter(self, session: PostgresSession) -> None:
         # Compiling a plan takes longer than these look-ups do.
         session.script(f'SET search_path TO "{self._address.run}"; SET jit = off')
 
-    def _enter_and_lock(self, session: Session) -> None:
+    def _enter_and_lock(self, session: PostgresSession) -> None:
         self._enter(session)
         if not self._locking:
             return
@@ -130,7 +130,7 @@ class PostgresDatabase:
             time.sleep(0.1)
         self._held = True
 
-    def _prepare(self, session: Session) -> None:
+    def _prepare(self, session: PostgresSession) -> None:
         run = self._address.run
         if not session.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (run,)):
             session.script(f'CREATE SCHEMA IF NOT EXISTS "{run}"')

@@ -1,4 +1,4 @@
-"""What the record of a run can be asked, by the process that writes it and by any other."""
+"""Read access to the record of a run, for the process that writes it and for any other."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..transcript import Transcript
-from .advance import advance, toll
 from .database import Database
-from .rows import Advance, Arm, Finished, Toll
+from .rows import Arm, ArmProgress, CallTotals, FinishedDeliberation
+from .totals import call_totals, progress_of
 
 _PAGE = 200
 
@@ -19,15 +19,15 @@ _LATEST = "NOT EXISTS (SELECT 1 FROM transcripts AS later WHERE later.arm = one.
 
 
 class Reader:
-    """A run as it is read."""
+    """Read-only view of a run."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.name = database.name
-        """The run as people are told of it: a directory, or an address without its password."""
+        """The run as it is shown: a directory, or an address without its password."""
 
     def release(self) -> None:
-        """Let go of a run that was opened for reading."""
+        """Close the database connection."""
         self._database.close()
 
     def arms(self) -> list[Arm]:
@@ -62,7 +62,7 @@ class Reader:
         ((content,),) = self._database.rows("SELECT content FROM transcripts WHERE id = ?", (number,))
         return Transcript.model_validate_json(content)
 
-    def finished(self, *, after: int, most: int) -> list[Finished]:
+    def finished_deliberations(self, *, after: int, most: int) -> list[FinishedDeliberation]:
         """The next `most` deliberations that were finished after number `after`, in that order.
 
         Where a case was changed and heard again, only the latest. For readers that follow a run as it goes on.
@@ -72,7 +72,7 @@ class Reader:
             (after, most),
         )
         return [
-            Finished(number, arm, case, Transcript.model_validate_json(content))
+            FinishedDeliberation(number, arm, case, Transcript.model_validate_json(content))
             for number, arm, case, content in rows
         ]
 
@@ -97,16 +97,16 @@ class Reader:
         )
         return Case.model_validate_json(rows[0][0]) if rows else None
 
-    # How the run stands
+    # Progress
 
     def writing(self) -> bool:
         """Whether a process is writing the run now."""
         return self._database.writing()
 
-    def toll(self, *, since: float = 0.0) -> Toll:
-        """What the recorded calls took, all of them or those made `since`."""
-        return toll(self._database, since)
+    def call_totals(self, *, since: float = 0.0) -> CallTotals:
+        """Sums over the recorded calls, all of them or those made `since`."""
+        return call_totals(self._database, since)
 
-    def advances(self, *, since: float) -> list[Advance]:
-        """How far each arm has come; `recent` counts what it finished `since`."""
-        return [advance(self._database, arm, since) for arm in self.arms()]
+    def arm_progress(self, *, since: float) -> list[ArmProgress]:
+        """Progress of each arm; `recent` counts the deliberations finished `since`."""
+        return [progress_of(self._database, arm, since) for arm in self.arms()]

@@ -1,4 +1,4 @@
-"""Errors of a redacted run: where it went wrong, and never with whose words."""
+"""Redacted errors: the traceback is kept, the message, which could quote a case, is not."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any
 from ...rubrics.errors import VenireError
 
 
-class WordsWithheld(RuntimeError):
-    """A bug in a redacted run: its traceback is kept, its message could hold a patient's words and is not."""
+class RedactedError(RuntimeError):
+    """An exception of a redacted run without its message, which could hold a patient's words."""
 
 
 @contextmanager
-def words_withheld(active: bool) -> Iterator[None]:
-    """While `active`, let no exception out with its message; an error that is meant for people has no case's words."""
+def redact_errors(active: bool) -> Iterator[None]:
+    """While `active`, exceptions leave the block as `RedactedError`; `VenireError` never quotes a case and passes."""
     try:
         yield
-    except (VenireError, WordsWithheld):
+    except (VenireError, RedactedError):
         raise
     except Exception as error:
         if not active:
             raise
-        told = f"{type(error).__name__} (its message is withheld: this run is redacted)"
-        raise WordsWithheld(told).with_traceback(error.__traceback__) from None
+        redacted = f"{type(error).__name__} (its message is withheld: this run is redacted)"
+        raise RedactedError(redacted).with_traceback(error.__traceback__) from None
 
 
-def tell_without_words(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What asyncio says of an exception that nobody waits for, by its type alone."""
+def print_redacted(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """asyncio exception handler: prints the type of an exception that nobody awaits, not its message."""
     print(f"{context['message']}: {type(context.get('exception')).__name__}", file=sys.stderr)

@@ -33,47 +33,47 @@ Mark = Callable[[str], str]
 
 
 def address_of(key: str) -> str:
-    """Where the call with this key lies in a redacted record. The key itself opens the reply, so it is not kept."""
+    """The hash under which a redacted record stores the call with this key; the key itself would unseal the reply."""
     return hashlib.sha256(f"address {key}".encode()).hexdigest()
 
 
 def seal(text: str, key: str) -> str:
-    """`text` for those only who can make `key` again: SHAKE-256 as the stream, keyed BLAKE2 as the seal."""
+    """`text` encrypted under `key`: SHAKE-256 as the stream cipher, keyed BLAKE2 as the authentication tag."""
     nonce, words = os.urandom(_NONCE), text.encode("utf-8", "surrogatepass")
-    hidden = _streamed(words, key, nonce)
+    hidden = _xor_with_stream(words, key, nonce)
     return base64.b64encode(nonce + _tag(nonce + hidden, key) + hidden).decode()
 
 
-def opened(sealed: str, key: str) -> str:
-    """What `seal` was given; an error if a byte of it was changed."""
+def unseal(sealed: str, key: str) -> str:
+    """The text that `seal` encrypted; an error if a byte was changed."""
     raw = base64.b64decode(sealed)
     nonce, tag, hidden = raw[:_NONCE], raw[_NONCE : _NONCE + _TAG], raw[_NONCE + _TAG :]
     if not hmac.compare_digest(tag, _tag(nonce + hidden, key)):
         raise ValueError("a sealed reply was altered")
-    return _streamed(hidden, key, nonce).decode("utf-8", "surrogatepass")
+    return _xor_with_stream(hidden, key, nonce).decode("utf-8", "surrogatepass")
 
 
-def withheld_case(case: Case) -> Case:
-    """The case with marks for texts: enough to say which of them changed. Id, group and system stay; metadata goes."""
+def redacted_case(case: Case) -> Case:
+    """The case with hashes in place of texts, enough to say which changed. Id, group and system stay; metadata goes."""
     mark = _marker(f"case {case.id}")
 
-    def marked(text: str | None) -> str | None:
+    def mark_or_none(text: str | None) -> str | None:
         return None if text is None else mark(text)
 
     return case.model_copy(
         update={
             "output": mark(case.output),
             "source": tuple(mark(note) for note in case.source),
-            "reference": marked(case.reference),
-            "question": marked(case.question),
-            "audience": marked(case.audience),
+            "reference": mark_or_none(case.reference),
+            "question": mark_or_none(case.question),
+            "audience": mark_or_none(case.audience),
             "metadata": {},
         }
     )
 
 
-def withheld(transcript: Transcript, case: Case) -> Transcript:
-    """The transcript with marks for words; scores, names, reasons by category, evidence found and usage stay."""
+def redacted_transcript(transcript: Transcript, case: Case) -> Transcript:
+    """The transcript with hashes in place of words; scores, names, reasons by category, evidence found and usage stay."""
     mark = _marker(case.model_dump_json(exclude={"metadata", "group", "system"}))
     quotes = {
         quote.text
@@ -83,19 +83,21 @@ def withheld(transcript: Transcript, case: Case) -> Transcript:
         if quote.found
     }
 
-    def named(text: str) -> str:
-        """The mark of a text, followed by those of the quotes it names: who was moved by what can still be told."""
+    def mark_with_quotes(text: str) -> str:
+        """The mark of a text, followed by those of the quotes it contains: influence can still be computed."""
         spoken = (Exhibit(name="words", text=text),)
         return " ".join([mark(text), *sorted(mark(q) for q in quotes if find_quote(q, spoken).found)])
 
-    return Transcript.model_validate(_without_words(transcript.model_dump(mode="json"), "", mark, named))
+    return Transcript.model_validate(
+        _without_words(transcript.model_dump(mode="json"), "", mark, mark_with_quotes)
+    )
 
 
-def _without_words(node: Any, field: str, mark: Mark, named: Mark) -> Any:
+def _without_words(node: Any, field: str, mark: Mark, mark_with_quotes: Mark) -> Any:
     if isinstance(node, list):
-        return [_without_words(item, field, mark, named) for item in node]
+        return [_without_words(item, field, mark, mark_with_quotes) for item in node]
     if isinstance(node, dict):
-        cleaned = {name: _without_words(value, name, mark, named) for name, value in node.items()}
+        cleaned = {name: _without_words(value, name, mark, mark_with_quotes) for name, value in node.items()}
         return cleaned | _own_words(node)
     if not isinstance(node, str) or field in _KEPT or not node.strip():
         return node
@@ -104,7 +106,7 @@ def _without_words(node: Any, field: str, mark: Mark, named: Mark) -> Any:
     if field == "flags":
         exhibit, _, passage = node.partition(": ")
         return f"{exhibit}: {mark(passage)}"
-    return named(node) if field in ("rationale", "moved_by") else mark(node)
+    return mark_with_quotes(node) if field in ("rationale", "moved_by") else mark(node)
 
 
 def _own_words(node: dict[str, Any]) -> dict[str, str]:
@@ -131,7 +133,7 @@ def _marker(secret: str) -> Mark:
     return mark
 
 
-def _streamed(words: bytes, key: str, nonce: bytes) -> bytes:
+def _xor_with_stream(words: bytes, key: str, nonce: bytes) -> bytes:
     stream = hashlib.shake_256(b"stream" + bytes.fromhex(key) + nonce).digest(len(words))
     return (int.from_bytes(words) ^ int.from_bytes(stream)).to_bytes(len(words))
 

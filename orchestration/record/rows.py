@@ -1,4 +1,4 @@
-"""What comes out of the record."""
+"""Rows of the record, as typed tuples."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Arm(NamedTuple):
     manifest: dict[str, Any]
 
 
-class Finished(NamedTuple):
-    """A deliberation as the record holds it: `number` grows with every one that is finished."""
+class FinishedDeliberation(NamedTuple):
+    """A stored deliberation; `number` increases with every one that is finished."""
 
     number: int
     arm: int
@@ -28,15 +28,15 @@ class Finished(NamedTuple):
     transcript: Transcript
 
 
-class Heard(NamedTuple):
-    """That an arm has heard a case, and the fingerprint of the case as it was then."""
+class Hearing(NamedTuple):
+    """The last deliberation of an arm on a case: its number, and the fingerprint of the case as it was then."""
 
     number: int
     fingerprint: str
 
 
-class Toll(NamedTuple):
-    """What all recorded calls took. `usd` is the sum of the known prices, of which there are `priced`."""
+class CallTotals(NamedTuple):
+    """Sums over recorded calls. `usd` is the sum of the known prices, of which there are `priced`."""
 
     calls: int
     prompt: int
@@ -48,8 +48,8 @@ class Toll(NamedTuple):
     """When the last call was recorded, in seconds since the epoch."""
 
 
-class Advance(NamedTuple):
-    """How far an arm has come: `cases` is how many it was to hear when it last sat, if that is known."""
+class ArmProgress(NamedTuple):
+    """How many cases an arm has finished, of `cases` that its last run session was to hear (None: not known)."""
 
     arm: str
     done: int

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...rubrics.errors import VenireError
 from .database import Row, Values, Write
-from .statements import made_together
+from .statements import merge_statements
 
 FILE = "record.sqlite"
 _LOCK = ".lock"
@@ -106,7 +106,7 @@ class SqliteDatabase:
         connection = self._writing
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for statement, values in made_together(writes):
+            for statement, values in merge_statements(writes):
                 connection.execute(statement, values)
             connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -128,7 +128,7 @@ class SqliteDatabase:
 
     def _problem(self, done: str, error: sqlite3.Error | OSError) -> VenireError:
         return VenireError(
-            f"{self.name}: the record cannot be {done}: {_told(error)}",
+            f"{self.name}: the record cannot be {done}: {_reason(error)}",
             remedy="make room or mend the disk, and run again: everything committed before is kept",
         )
 
@@ -142,7 +142,7 @@ def _prepare(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise VenireError(
-            f"{folder}: cannot be made: {_told(error)}", remedy="name a directory that can be written"
+            f"{folder}: cannot be made: {_reason(error)}", remedy="name a directory that can be written"
         ) from None
 
 
@@ -154,5 +154,5 @@ def _locked(handle: int, kind: int) -> bool:
     return True
 
 
-def _told(error: sqlite3.Error | OSError) -> str:
+def _reason(error: sqlite3.Error | OSError) -> str:
     return (error.strerror or type(error).__name__) if isinstance(error, OSError) else str(error)

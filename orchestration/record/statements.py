@@ -1,4 +1,4 @@
-"""The writes of many, made in few statements: each statement costs a round trip, or a turn at the interpreter."""
+"""Many writes merged into few statements: each costs a round trip, or a turn at the interpreter."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _ROW = re.compile(r"VALUES (\([?, ]+\))")
 One = TypeVar("One")
 
 
-def made_together(writes: Sequence[Write]) -> list[Write]:
-    """The same writes in fewer statements, kinds in the order in which they first come."""
+def merge_statements(writes: Sequence[Write]) -> list[Write]:
+    """The same writes as multi-row statements, in the order in which each kind first comes."""
     kinds: dict[str, list[Values]] = {}
     for statement, values in writes:
         kinds.setdefault(statement, []).append(values)
     return [
         (_of_many(statement, len(chunk)), tuple(value for values in chunk for value in values))
         for statement, many in kinds.items()
-        for chunk in in_chunks(many)
+        for chunk in chunks(many)
     ]
 
 
-def in_chunks(many: Sequence[One]) -> list[Sequence[One]]:
+def chunks(many: Sequence[One]) -> list[Sequence[One]]:
     """The sequence cut into the few sizes that statements are prepared for."""
     chunks: list[Sequence[One]] = []
     at = 0

@@ -15,11 +15,11 @@ from . import redaction
 from .batches import Batches
 from .calls import CALL, SEALED_CALL, reply_of, texts_of, writes_of
 from .database import Database, Row, Values, Write
-from .key_filter import ANYTHING, Kept
+from .key_filter import ANYTHING, KeyFilter
 from .location import Location
-from .opening import IS_REDACTED, begin_redacted, opened
+from .opening import IS_REDACTED, begin_redacted, open_database
 from .reader import Reader
-from .rows import Heard
+from .rows import Hearing
 from .schema import CURRENT, check, upgrade
 
 _TEXTS = 1024
@@ -35,14 +35,14 @@ class Store(Reader):
             Batches(database.rows_of_each, name="venire-look-up") if write and database.distant else None
         )
         self.redacted = bool(database.rows(IS_REDACTED))
-        """Whether words are kept out of it."""
+        """Whether texts are stored as hashes only."""
         self._texts: dict[str, None] = {}
-        self._kept = Kept(since_empty=write and not database.rows(ANYTHING))
+        self._keys = KeyFilter(since_empty=write and not database.rows(ANYTHING))
 
     @classmethod
     def create(cls, run: Location, *, redact: bool = False) -> Store:
         """The run at `run`, made if it does not exist, for writing. A run that was begun redacted stays so."""
-        database = opened(run, write=True)
+        database = open_database(run, write=True)
         try:
             upgrade(database)
             if redact:
@@ -55,27 +55,27 @@ class Store(Reader):
     @classmethod
     def read(cls, run: Location) -> Store:
         """The run at `run`, for reading; one that an older venire made is upgraded first."""
-        database = opened(run, write=False)
+        database = open_database(run, write=False)
         try:
             if check(database) < CURRENT:
                 database.lock()
                 upgrade(database)
                 database.close()
-                database = opened(run, write=False)
+                database = open_database(run, write=False)
             return cls(database, write=False)
         except BaseException:
             database.close()
             raise
 
     async def close(self) -> None:
-        """Commit what is waiting, and let the run go."""
+        """Commit what is waiting, and close the database."""
         for thread in (self._writer, self._asker):
             if thread is not None:
                 await asyncio.to_thread(thread.stop)
         self.release()
 
-    def shut(self) -> None:
-        """`close`, for code outside an event loop."""
+    def close_sync(self) -> None:
+        """`close`, for code that is not async."""
         for thread in (self._writer, self._asker):
             if thread is not None:
                 thread.stop()
@@ -85,17 +85,17 @@ class Store(Reader):
 
     async def get(self, key: str) -> Reply | None:
         """The recorded reply to the request with this key."""
-        if not self._kept.perhaps(key):
+        if not self._keys.may_contain(key):
             return None
         if not self.redacted:
-            rows = await self._found(CALL, (key,))
+            rows = await self._query(CALL, (key,))
             return reply_of(rows[0]) if rows else None
-        rows = await self._found(SEALED_CALL, (redaction.address_of(key),))
+        rows = await self._query(SEALED_CALL, (redaction.address_of(key),))
         return reply_of(rows[0], sealed_with=key) if rows else None
 
     async def put(self, key: str, request: Request, reply: Reply) -> None:
         """Commit the reply. Once this returns, it survives the process."""
-        self._kept.note(key)
+        self._keys.add(key)
         texts = {} if self.redacted else texts_of(request)
         fresh = {name: text for name, text in texts.items() if name not in self._texts}
         await self._write(*writes_of(key, request, reply, fresh, redacted=self.redacted))
@@ -112,7 +112,7 @@ class Store(Reader):
     async def add_arm(
         self, name: str, fingerprint: str, manifest: dict[str, Any], *, cases: int | None = None
     ) -> int:
-        """The arm's number, after noting that it sits now, to hear so many cases."""
+        """The arm's number, after recording that a session of it begins, with so many cases."""
         await self._write(
             (
                 "INSERT INTO arms (name, fingerprint, manifest) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -120,7 +120,7 @@ class Store(Reader):
             )
         )
         sql = "SELECT id FROM arms WHERE name = ? AND fingerprint = ?"
-        ((number,),) = await self._found(sql, (name, fingerprint))
+        ((number,),) = await self._query(sql, (name, fingerprint))
         await self._write(
             (
                 "INSERT INTO sittings (key, arm, cases, started_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -129,13 +129,13 @@ class Store(Reader):
         )
         return number
 
-    async def heard(self, arm: int, case: str) -> Heard | None:
-        """When `arm` last heard the case with this id, and as what; None if it never did."""
-        if not self._kept.perhaps((arm, case)):
+    async def last_hearing(self, arm: int, case: str) -> Hearing | None:
+        """The last deliberation of `arm` on the case with this id; None if there is none."""
+        if not self._keys.may_contain((arm, case)):
             return None
         sql = "SELECT id, case_fingerprint FROM transcripts WHERE arm = ? AND case_id = ? ORDER BY id DESC LIMIT 1"
-        rows = await self._found(sql, (arm, case))
-        return Heard(*rows[0]) if rows else None
+        rows = await self._query(sql, (arm, case))
+        return Hearing(*rows[0]) if rows else None
 
     async def add(
         self,
@@ -147,18 +147,18 @@ class Store(Reader):
         position: int,
         follows: int = 0,
     ) -> None:
-        """Keep a finished deliberation.
+        """Store a finished deliberation.
 
         `position` is the case's place in its file; `follows` the number of the deliberation that this one
         replaces because the case was changed.
         """
-        self._kept.note((arm, case.id))
+        self._keys.add((arm, case.id))
         if self.redacted:
-            transcript = redaction.withheld(transcript, case)
+            transcript = redaction.redacted_transcript(transcript, case)
         await self._write(
             (
                 "INSERT INTO cases (id, fingerprint, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (case.id, case_fingerprint, self.kept(case).model_dump_json()),
+                (case.id, case_fingerprint, self.stored_form(case).model_dump_json()),
             ),
             (
                 "INSERT INTO transcripts (arm, case_id, case_fingerprint, position, follows, finished_at, content) "
@@ -176,23 +176,23 @@ class Store(Reader):
         )
 
     async def complete(self) -> None:
-        """Everything was heard: sealed replies are no longer needed, and go."""
+        """Every case is finished: delete sealed replies, which are no longer needed."""
         if self.redacted:
             await self._write(("DELETE FROM sealed", ()))
 
-    def kept(self, case: Case) -> Case:
-        """The case as this record holds it."""
-        return redaction.withheld_case(case) if self.redacted else case
+    def stored_form(self, case: Case) -> Case:
+        """The case as this record stores it: redacted, if the record is."""
+        return redaction.redacted_case(case) if self.redacted else case
 
-    async def _found(self, sql: str, values: Values) -> list[Row]:
-        """The rows of a quick query: at once where the database is near, off the event loop where it is not."""
+    async def _query(self, sql: str, values: Values) -> list[Row]:
+        """Rows of a quick query; off the event loop where the database is on another machine."""
         if self._asker is None:
             return self._database.rows(sql, values)
-        return await self._asker.done((sql, values))
+        return await self._asker.submit((sql, values))
 
     async def _write(self, *writes: Write) -> None:
         assert self._writer is not None, "opened for reading"
-        await self._writer.done(writes)
+        await self._writer.submit(writes)
 
     def _commit(self, jobs: list[tuple[Write, ...]]) -> list[None]:
         """The writes of many in one transaction: the work of the writing thread."""

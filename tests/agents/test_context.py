@@ -17,7 +17,7 @@ from venire import Case, Jury, Limits, Rubric, VenireError, deliberate_sync
 from venire.agents.context import DEFAULT, tokens, window
 from venire.agents.statements import Statement, heard_within
 from venire.orchestration.reading.terminal import show_case
-from venire.orchestration.run_session import Session, hold
+from venire.orchestration.run_session import RunSession, run_session
 from venire.personas import ModelSettings
 from venire.rubrics.ballot import Vote
 from venire.rubrics.quotes import Quote
@@ -160,7 +160,7 @@ def test_in_a_run_the_long_case_is_an_abstention_and_a_run_of_nothing_else_is_re
         cases = tmp_path / f"{len(rows)}.jsonl"
         cases.write_text("".join(json.dumps(row) + "\n" for row in rows))
         folder = tmp_path / f"run{len(rows)}"
-        hold(Session(cases, rubric, [jury], folder), Console(file=io.StringIO()), quiet=True)
+        run_session(RunSession(cases, rubric, [jury], folder), Console(file=io.StringIO()), quiet=True)
         return folder
 
     with pytest.raises(VenireError, match="no seat can read case 'long'"):

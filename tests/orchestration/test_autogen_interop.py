@@ -28,7 +28,7 @@ from autogen_model import Model, ledgers
 from doc_blocks import blocks
 from magentic_scripts import boss, in_turn
 
-from venire.orchestration.autogen_team import Found, case_of, jury_team
+from venire.orchestration.autogen_team import VerdictMessage, case_of, jury_team
 
 AGENTS = """
 import json
@@ -137,7 +137,7 @@ def test_a_jury_answers_like_an_autogen_team(rubric: Rubric, case: Case) -> None
     assert isinstance(result, TaskResult)
     assert [message.source for message in said] == ["a", "b", "orchestrator", "a", "b", "orchestrator"]
     assert "accurate: 5." in said[0].content
-    assert isinstance(answer.content, Found)
+    assert isinstance(answer.content, VerdictMessage)
     assert (answer.content.case, answer.content.outcomes["accurate"].value) == ("c1", 3)
     assert answer.content.stop.reason in ("stall", "rounds")
 
@@ -167,7 +167,7 @@ def test_a_jury_sits_in_a_larger_team_and_judges_the_last_message_against_those_
     with ProviderServer(jury_of({"a": 4})) as server:
         result = asyncio.run(judged(server.url))
 
-    assert isinstance(result.messages[-1].content, Found)  # type: ignore[union-attr]
+    assert isinstance(result.messages[-1].content, VerdictMessage)  # type: ignore[union-attr]
     prompt = server.calls[0].prompt
     assert prompt.index('"source" begins') < prompt.index("NOTE to be") < prompt.index("SUMMARY of")
 

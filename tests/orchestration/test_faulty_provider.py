@@ -24,7 +24,7 @@ from venire.agents import rate_limiter as pacing
 from venire.agents import retry as retrying
 from venire.agents.retry import SENDS
 from venire.orchestration.reading.terminal import report
-from venire.orchestration.run_session import Session, hold
+from venire.orchestration.run_session import RunSession, run_session
 from venire.orchestration.transcript import Entry
 
 FAULTS = {"busy": 0.10, "broken": 0.05, "dropped": 0.03, "hanging": 0.03, "garbage": 0.05}
@@ -50,7 +50,7 @@ class FaultyProvider(_loaded().Provider):  # type: ignore[misc]
         self._process.stdout.close()
 
 
-def session(folder: Path, url: str, protocol: str, cases: int = 60) -> Session:
+def session(folder: Path, url: str, protocol: str, cases: int = 60) -> RunSession:
     rows = ({"id": f"c{n}", "source": f"Note {n}: fever.", "output": f"Summary {n}."} for n in range(cases))
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     seat = {"base_url": url, "timeout": 1}
@@ -61,7 +61,7 @@ def session(folder: Path, url: str, protocol: str, cases: int = 60) -> Session:
         "orchestrator": {"model": "server/boss", **seat},
         "limits": {"max_rounds": 2},
     }
-    return Session(
+    return RunSession(
         cases=folder / "cases.jsonl",
         rubric=load_rubric("clinical-note"),
         juries=[Jury.model_validate(jury)],
@@ -70,8 +70,8 @@ def session(folder: Path, url: str, protocol: str, cases: int = 60) -> Session:
     )
 
 
-def held(wanted: Session, **options: Any) -> None:
-    hold(wanted, Console(file=io.StringIO()), quiet=True, **options)
+def held(wanted: RunSession, **options: Any) -> None:
+    run_session(wanted, Console(file=io.StringIO()), quiet=True, **options)
 
 
 def document(folder: Path) -> list[dict[str, Any]]:
@@ -135,7 +135,7 @@ def test_a_provider_that_comes_back_is_used_again_in_the_same_run(
     told = io.StringIO()
     try:
         wanted = replace(session(tmp_path, f"http://127.0.0.1:{port}/v1", "panel", 200), at_once=4)
-        hold(wanted, Console(file=told, width=300), quiet=True)
+        run_session(wanted, Console(file=told, width=300), quiet=True)
     finally:
         back.join()
         server.__exit__(None, None, None)
@@ -207,7 +207,7 @@ def test_a_key_that_the_provider_repeats_is_in_no_abstention_and_on_no_screen(
         wanted = session(tmp_path, server.url, "panel", 3)
         (jury,) = wanted.juries
         keyed = tuple(seat.model_copy(update={"api_key_env": "CANARY_KEY"}) for seat in jury.seats)
-        hold(
+        run_session(
             replace(wanted, juries=[jury.model_copy(update={"seats": keyed})]), Console(file=told), quiet=True
         )
 

@@ -20,10 +20,10 @@ from venire.agents.clients.server import _body, _reply
 from venire.agents.model import Lasting, Message, Reply, Request, Sampling, digest
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
-from venire.orchestration.gc_tuning import swept_seldom
+from venire.orchestration.gc_tuning import infrequent_gc
 from venire.orchestration.record import batches
 from venire.orchestration.record.batches import Batches
-from venire.orchestration.record.statements import made_together
+from venire.orchestration.record.statements import merge_statements
 from venire.rubrics.shapes import ballot_shape, inline
 
 ODD = 'quotes " and \\ and \u2028, é, \U0001f600, a tab\t and a \x7f'
@@ -109,7 +109,7 @@ def test_jobs_that_come_together_are_done_together_and_each_has_its_own_result()
 
     async def main() -> list[int]:
         work = Batches(double, name="test")
-        results = await asyncio.gather(*(work.done(n) for n in range(100)))
+        results = await asyncio.gather(*(work.submit(n) for n in range(100)))
         work.stop()
         return results
 
@@ -125,8 +125,8 @@ def test_what_goes_wrong_with_a_batch_is_told_to_all_in_it_and_the_next_is_done(
 
     async def main() -> tuple[list[object], int]:
         work = Batches(fragile, name="test")
-        first = await asyncio.gather(work.done(12), work.done(13), return_exceptions=True)
-        second = await work.done(14)
+        first = await asyncio.gather(work.submit(12), work.submit(13), return_exceptions=True)
+        second = await work.submit(14)
         work.stop()
         return list(first), second
 
@@ -139,7 +139,7 @@ def test_stopping_does_what_is_waiting() -> None:
 
     async def main() -> None:
         work = Batches(lambda jobs: [done.append(job) for job in jobs], name="test")
-        waiting = asyncio.ensure_future(work.done(1))
+        waiting = asyncio.ensure_future(work.submit(1))
         await asyncio.sleep(0)
         work.stop()
         await waiting
@@ -160,11 +160,11 @@ def test_few_jobs_wait_for_nobody_and_many_are_gathered(monkeypatch: pytest.Monk
         work = Batches(keep, name="test")
         started = time.perf_counter()
         for n in range(4):
-            await work.done(n)
+            await work.submit(n)
         quiet = time.perf_counter() - started
         until = time.perf_counter() + 0.6
         while time.perf_counter() < until:
-            await asyncio.gather(*(work.done(n) for n in range(200)))
+            await asyncio.gather(*(work.submit(n) for n in range(200)))
         work.stop()
         return quiet
 
@@ -208,7 +208,7 @@ def test_what_is_committed_during_a_look_up_is_not_asked_again(rubric: Rubric, c
 def test_garbage_is_looked_for_as_before_once_a_run_is_over() -> None:
     before = gc.get_threshold()
 
-    with pytest.raises(ValueError, match="over"), swept_seldom():
+    with pytest.raises(ValueError, match="over"), infrequent_gc():
         assert gc.get_threshold()[0] > before[0] and gc.get_freeze_count() > 0
         raise ValueError("over")
 
@@ -219,7 +219,7 @@ def test_writes_of_many_become_few_statements_with_the_same_rows() -> None:
     insert = "INSERT INTO t (a, b) VALUES (?, ?) ON CONFLICT DO NOTHING"
     writes = [(insert, (n, str(n))) for n in range(21)] + [("DELETE FROM t", ())]
 
-    few = made_together(writes)
+    few = merge_statements(writes)
 
     assert len(few) == 4
     assert [value for _, values in few for value in values] == [v for _, values in writes for v in values]

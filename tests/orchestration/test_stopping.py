@@ -68,7 +68,7 @@ def test_any_is_the_first_and_all_is_every_one() -> None:
 def test_agreement_is_unanimous_or_within_tolerance(rubric: Rubric) -> None:
     near, same, one = heard({"a": 4, "b": 5}), heard({"a": 4, "b": 4}), heard({"a": 4})
     assert conditions.unanimous(rubric, quorum=1)(near) is None
-    assert conditions.agreed(rubric, tolerance=1, quorum=1)(near) == Stop(reason="consensus")
+    assert conditions.consensus_reached(rubric, tolerance=1, quorum=1)(near) == Stop(reason="consensus")
     assert conditions.unanimous(rubric, quorum=1)(same) == Stop(reason="consensus")
     nothing = conditions.unanimous(rubric, quorum=2)(one)
     assert nothing is not None and nothing.reason == "complete"
@@ -79,10 +79,10 @@ def test_turns_rounds_and_stalls_name_their_limit() -> None:
     assert conditions.turns(7)(still) is None
     assert conditions.turns(6)(still) == Stop(reason="turns", limit="max_turns", value=6)
     assert conditions.rounds(3)(still) == Stop(reason="rounds", limit="max_rounds", value=3)
-    assert conditions.stalled(2)(still) == Stop(reason="stall", limit="max_stalls", value=2)
-    assert conditions.stalled(3)(still) is None
-    assert conditions.replanned(0)(still) == Stop(reason="replans", limit="max_replans", value=0)
-    assert conditions.replanned(1)(still) is None
+    assert conditions.stall_limit(2)(still) == Stop(reason="stall", limit="max_stalls", value=2)
+    assert conditions.stall_limit(3)(still) is None
+    assert conditions.replan_limit(0)(still) == Stop(reason="replans", limit="max_replans", value=0)
+    assert conditions.replan_limit(1)(still) is None
 
 
 def test_new_evidence_is_movement_but_not_a_changed_vote() -> None:
@@ -117,7 +117,7 @@ def test_between_words_the_statistic_is_total_variation() -> None:
 
 def test_hard_limits_are_told_apart() -> None:
     meter = Meter(Limits(max_tokens=10, max_usd=1.0), Budget())
-    assert conditions.spent(meter)(heard()) is None
+    assert conditions.hard_limits(meter)(heard()) is None
     meter.add(Reply(text="", usage=Usage(prompt=10), usd=0.1), replayed=False)
     assert conditions.tokens(meter)(heard()) == Stop(reason="budget", limit="max_tokens", value=10)
     assert conditions.dollars(meter)(heard()) is None

@@ -155,7 +155,7 @@ async def _planted(folder: Path, cases: dict[str, Case], scripts: dict[str, dict
         for position, (name, script) in enumerate(scripts.items()):
             case = cases[name]
             for arm, sitting in zip(arms, (jury(folder, name, script), single), strict=True):
-                before, now = await store.heard(arm, case.id), case_fingerprint(case)
+                before, now = await store.last_hearing(arm, case.id), case_fingerprint(case)
                 if before is not None and before.fingerprint == now:
                     continue
                 transcript = await hear(case, RUBRIC, sitting, court)

@@ -3,13 +3,13 @@
 from .census import Census
 from .conformity import conformity
 from .consensus import Agreement, instant_agreements
-from .contrast import contradictions, flagged
+from .contrast import contradictions, flags_across_arms
 from .convergence import Point, TurningPoint, convergence, turning_points
-from .dissent import Overruled, overruled
+from .dissent import Overruling, overrulings
 from .flags import Flag, Kind, flags, interest
 from .influence import Influence, influence
 from .movement import Move, moves
-from .unsupported import Unsupported, unsupported
+from .unsupported import UnsupportedQuote, unsupported_quotes
 
 __all__ = [
     "Agreement",
@@ -18,20 +18,20 @@ __all__ = [
     "Influence",
     "Kind",
     "Move",
-    "Overruled",
+    "Overruling",
     "Point",
     "TurningPoint",
-    "Unsupported",
+    "UnsupportedQuote",
     "conformity",
     "contradictions",
     "convergence",
-    "flagged",
     "flags",
+    "flags_across_arms",
     "influence",
     "instant_agreements",
     "interest",
     "moves",
-    "overruled",
+    "overrulings",
     "turning_points",
-    "unsupported",
+    "unsupported_quotes",
 ]

@@ -56,7 +56,7 @@ class Census:
             self._count("decided", attribute, total=float(outcome.method == "decision"))
         for kind in {flag.kind for flag in found}:
             self._count("flagged", kind)
-        for spent, number in _spent(verdict):
+        for spent, number in _cost_sums(verdict):
             self._count("spent", spent, total=number)
         if transcript.usd is None:
             self._count("unpriced")
@@ -167,7 +167,7 @@ class Census:
                     )
 
 
-def _spent(verdict: Verdict) -> Iterator[tuple[str, float]]:
+def _cost_sums(verdict: Verdict) -> Iterator[tuple[str, float]]:
     transcript = verdict.transcript
     yield "calls", transcript.calls
     yield "tokens", transcript.usage.total

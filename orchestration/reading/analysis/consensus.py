@@ -78,12 +78,12 @@ def _test(by_juror: Mapping[str, tuple[Step, ...]], value: Value) -> Test:
     if not argued:
         return "unchallenged"
     before = {q.text.casefold() for steps in by_juror.values() for q in steps[0].vote.evidence if q.found}
-    against = _cited(argued) - before
+    against = _quotes_found(argued) - before
     if not against:
         return "empty challenge"
-    answered = _cited([step for step in later if step not in argued]) - before - against
+    answered = _quotes_found([step for step in later if step not in argued]) - before - against
     return "held" if answered else "brushed aside"
 
 
-def _cited(steps: list[Step]) -> set[str]:
+def _quotes_found(steps: list[Step]) -> set[str]:
     return {quote.text.casefold() for step in steps for quote in step.vote.evidence if quote.found}

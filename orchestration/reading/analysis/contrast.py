@@ -30,8 +30,8 @@ def contradictions(
             agreement.jurors,
             agreement.entries,
             1,
-            f"all {len(agreement.jurors)} jurors gave {_shown(agreement.value)} at once; "
-            f"{other} gave {_shown(found[agreement.attribute])}",
+            f"all {len(agreement.jurors)} jurors gave {_score_text(agreement.value)} at once; "
+            f"{other} gave {_score_text(found[agreement.attribute])}",
         )
         for agreement in agreements
         if agreement.test != "overturned"
@@ -40,8 +40,8 @@ def contradictions(
     )
 
 
-def flagged(verdict: Verdict, rubric: Rubric, others: Sequence[Verdict]) -> tuple[Flag, ...]:
-    """A deliberation's flags, with those that only other arms on the same case can show."""
+def flags_across_arms(verdict: Verdict, rubric: Rubric, others: Sequence[Verdict]) -> tuple[Flag, ...]:
+    """A deliberation's flags, those included that need the verdicts of other arms on the same case."""
     agreements = instant_agreements(verdict.transcript, rubric)
     found = [*flags(verdict, rubric)]
     for other in others:
@@ -50,5 +50,5 @@ def flagged(verdict: Verdict, rubric: Rubric, others: Sequence[Verdict]) -> tupl
     return tuple(sorted(found, key=lambda flag: -flag.weight))
 
 
-def _shown(value: Value) -> str:
+def _score_text(value: Value) -> str:
     return value if isinstance(value, str) else f"{value:g}"

@@ -10,7 +10,7 @@ from ...verdict import Verdict
 from .movement import majority
 
 
-class Overruled(NamedTuple):
+class Overruling(NamedTuple):
     """One attribute that was decided against standing votes."""
 
     attribute: str
@@ -23,10 +23,10 @@ class Overruled(NamedTuple):
     entry: str
 
 
-def overruled(verdict: Verdict) -> tuple[Overruled, ...]:
+def overrulings(verdict: Verdict) -> tuple[Overruling, ...]:
     """Each attribute that somebody decided against the vote of a juror. A count overrules nobody."""
     standing = verdict.transcript.standing()
-    found: list[Overruled] = []
+    found: list[Overruling] = []
     for entry in verdict.transcript.entries:
         if not isinstance(entry, Decided):
             continue
@@ -37,7 +37,7 @@ def overruled(verdict: Verdict) -> tuple[Overruled, ...]:
             jurors = tuple(dissent.juror for dissent in outcome.dissent)
             most = majority(held.vote.value for held in standing.get(finding.attribute, {}).values())
             found.append(
-                Overruled(
+                Overruling(
                     finding.attribute,
                     outcome.value,
                     jurors,

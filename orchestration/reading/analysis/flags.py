@@ -9,9 +9,9 @@ from ....rubrics.rubric import Rubric
 from ...verdict import Verdict
 from .conformity import conformity
 from .consensus import Agreement, instant_agreements
-from .dissent import overruled
+from .dissent import overrulings
 from .influence import influence
-from .unsupported import unsupported
+from .unsupported import unsupported_quotes
 
 Kind = Literal[
     "contradicted",
@@ -47,10 +47,10 @@ def flags(verdict: Verdict, rubric: Rubric) -> tuple[Flag, ...]:
     """The deliberation's flags, the weightiest first. None where nothing out of the ordinary happened."""
     found = [
         *_premature(verdict, rubric),
-        *_unsupported(verdict),
-        *_moved(verdict),
-        *_overruled(verdict),
-        *_unfinished(verdict),
+        *_unsupported_evidence(verdict),
+        *_moves(verdict),
+        *_overridden_votes(verdict),
+        *_irregularities(verdict),
     ]
     return tuple(sorted(found, key=lambda flag: -flag.weight))
 
@@ -72,11 +72,11 @@ def _premature(verdict: Verdict, rubric: Rubric) -> Iterator[Flag]:
                 agreement.jurors,
                 agreement.entries,
                 1,
-                _agreed(agreement),
+                _agreement_text(agreement),
             )
 
 
-def _agreed(agreement: Agreement) -> str:
+def _agreement_text(agreement: Agreement) -> str:
     tested = {
         "unchallenged": "nobody argued against it",
         "empty challenge": "the challenge showed nothing in the case against it",
@@ -93,8 +93,8 @@ def _agreed(agreement: Agreement) -> str:
     return f"{everyone} jurors gave {agreement.value:g} at once; {tested}; {rests}{wrong}"
 
 
-def _unsupported(verdict: Verdict) -> Iterator[Flag]:
-    for quote in unsupported(verdict.transcript):
+def _unsupported_evidence(verdict: Verdict) -> Iterator[Flag]:
+    for quote in unsupported_quotes(verdict.transcript):
         words = quote.quote if len(quote.quote) <= _SHORT else f"{quote.quote[:_SHORT]}…"
         yield Flag(
             "unsupported-evidence",
@@ -107,16 +107,16 @@ def _unsupported(verdict: Verdict) -> Iterator[Flag]:
         )
 
 
-def _moved(verdict: Verdict) -> Iterator[Flag]:
+def _moves(verdict: Verdict) -> Iterator[Flag]:
     transcript = verdict.transcript
     drawn_moves = influence(transcript)
     conformed = {(d.move.entry, d.move.attribute) for d in conformity(transcript, drawn_moves)}
-    told: dict[tuple[str, str], list[str]] = {}
+    sources_of: dict[tuple[str, str], list[str]] = {}
     for drawn in drawn_moves:
-        told.setdefault((drawn.move.entry, drawn.move.attribute), []).append(drawn.source)
+        sources_of.setdefault((drawn.move.entry, drawn.move.attribute), []).append(drawn.source)
     for drawn in drawn_moves:
         move = drawn.move
-        sources = told.pop((move.entry, move.attribute), None)
+        sources = sources_of.pop((move.entry, move.attribute), None)
         if sources is None:
             continue
         change = f"{move.juror} went from {move.before} to {move.after}"
@@ -129,8 +129,8 @@ def _moved(verdict: Verdict) -> Iterator[Flag]:
             yield Flag("persuasion", 1, *where, f"{change}, towards {towards}, {by}")
 
 
-def _overruled(verdict: Verdict) -> Iterator[Flag]:
-    for over in overruled(verdict):
+def _overridden_votes(verdict: Verdict) -> Iterator[Flag]:
+    for over in overrulings(verdict):
         weight = 3 if over.against_majority else 2 if over.unheard else 1
         who = "the majority" if over.against_majority else " and ".join(over.jurors)
         unheard = f"; {' and '.join(over.unheard)} not weighed" if over.unheard else ""
@@ -145,7 +145,7 @@ def _overruled(verdict: Verdict) -> Iterator[Flag]:
         )
 
 
-def _unfinished(verdict: Verdict) -> Iterator[Flag]:
+def _irregularities(verdict: Verdict) -> Iterator[Flag]:
     for passage in verdict.transcript.flags:
         yield Flag(
             "instruction", 3, "", (), (), 0, f"the case seems to instruct the jury: {passage[:_SHORT]}"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ...transcript import Transcript
 
 
-class Unsupported(NamedTuple):
+class UnsupportedQuote(NamedTuple):
     """One quote that is not there, and where it was used."""
 
     juror: str
@@ -19,11 +19,11 @@ class Unsupported(NamedTuple):
     """Whether the vote it was given for is still the juror's last on the attribute."""
 
 
-def unsupported(transcript: Transcript) -> tuple[Unsupported, ...]:
+def unsupported_quotes(transcript: Transcript) -> tuple[UnsupportedQuote, ...]:
     """Every quote found in no exhibit, in the order they were made."""
     standing = transcript.standing()
     return tuple(
-        Unsupported(
+        UnsupportedQuote(
             entry.speaker,
             vote.attribute,
             entry.round,

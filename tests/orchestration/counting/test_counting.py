@@ -19,7 +19,7 @@ from venire.agents.orchestrator import Finding
 from venire.orchestration.counting import Tally, counting_rule
 from venire.orchestration.counting.weighted import reliability
 from venire.orchestration.reading.terminal import export_run
-from venire.orchestration.run_session import Session, hold
+from venire.orchestration.run_session import RunSession, run_session
 from venire.rubrics.scale import Scale, Value
 
 FIVE = Scale(level="ordinal", anchors={n: str(n) for n in range(1, 6)})
@@ -178,7 +178,7 @@ def run(tmp_path: Path, rubric: Rubric) -> Path:
     seats = [{"name": name, "model": "scripted", "seed": n} for n, name in enumerate("abc")]
     sits = Jury.model_validate({"name": "j", "protocol": "panel", "seats": seats})
     folder = tmp_path / "run"
-    hold(Session(cases, rubric, [sits], folder), Console(file=io.StringIO()), quiet=True)
+    run_session(RunSession(cases, rubric, [sits], folder), Console(file=io.StringIO()), quiet=True)
     return folder
 
 

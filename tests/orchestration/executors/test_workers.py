@@ -1,4 +1,4 @@
-"""Workers and the clerk, joined without a cluster: one record, one set of limits, one budget for all of them."""
+"""Workers and the coordinator, joined without a cluster: one record, one set of limits, one budget for all of them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from venire.agents.model import Reply, Request
 from venire.agents.providers import Providers
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import ready
-from venire.orchestration.executors import coordinator as clerks
-from venire.orchestration.executors.coordinator import Clerk
-from venire.orchestration.executors.messages import Broken, Spent, Wrong
-from venire.orchestration.executors.ray_cluster import Cluster, connected
-from venire.orchestration.executors.worker import Terms, Worker, made_with, refuse_other
-from venire.orchestration.executors.worker_handler import Desk
+from venire.orchestration.executors import coordinator
+from venire.orchestration.executors.coordinator import Coordinator
+from venire.orchestration.executors.messages import Crash, OutOfBudget, UserError
+from venire.orchestration.executors.ray_cluster import Cluster, ray_connection
+from venire.orchestration.executors.worker import Worker, WorkerConfig, build_identity, refuse_other_build
+from venire.orchestration.executors.worker_handler import WorkerHandler
 from venire.orchestration.transcript import Transcript
 from venire.rubrics.errors import MissingExtra, VenireError
 
@@ -42,8 +42,8 @@ class Memory(Unrecorded):
         self.replies[key] = reply
 
 
-class Bureau:
-    """A clerk with workers whose letters are carried by hand."""
+class WorkerPool:
+    """A coordinator with workers whose messages are passed on in this process."""
 
     def __init__(
         self, rubric: Rubric, jury: Jury, *, in_flight: int = 8, budget: Budget | None = None
@@ -53,23 +53,25 @@ class Bureau:
             calls=self.record, budget=budget, providers=Providers(in_flight, say=lambda line: None)
         )
         ready(jury, self.court)
-        self.clerk = Clerk(self.court)
-        self._terms = Terms(rubric, (jury,), frozenset(), 0, {}, in_flight, ".", listening=False)
+        self.coordinator = Coordinator(self.court)
+        self._config = WorkerConfig(rubric, (jury,), frozenset(), 0, {}, in_flight, ".", listening=False)
         self._carriers: list[asyncio.Task[None]] = []
         self.workers: list[Worker] = []
 
-    async def hire(self) -> tuple[Worker, Desk]:
+    async def hire(self) -> tuple[Worker, WorkerHandler]:
         worker = Worker()
-        assert await worker.begin(self._terms, len(self.workers)) is None
-        desk = Desk(self.clerk, lambda answers: asyncio.ensure_future(worker.deliver(answers)) and None)
+        assert await worker.begin(self._config, len(self.workers)) is None
+        handler = WorkerHandler(
+            self.coordinator, lambda messages: asyncio.ensure_future(worker.deliver(messages)) and None
+        )
 
         async def carry() -> None:
             while True:
-                desk.take(await worker.collect())
+                handler.take(await worker.collect())
 
         self._carriers.append(asyncio.create_task(carry()))
         self.workers.append(worker)
-        return worker, desk
+        return worker, handler
 
     async def close(self) -> None:
         for carrier in self._carriers:
@@ -79,12 +81,12 @@ class Bureau:
         await self.court.close()
 
 
-def held(bureau: Bureau, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def held(pool: WorkerPool, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
     async def whole() -> None:
         try:
             await main()
         finally:
-            await bureau.close()
+            await pool.close()
 
     asyncio.run(whole())
 
@@ -93,47 +95,47 @@ def other(case: Case) -> Case:
     return case.model_copy(update={"id": "c2", "output": "Other words."})
 
 
-def values(found: Transcript | Spent | Wrong | Broken) -> list[object]:
+def values(found: Transcript | OutOfBudget | UserError | Crash) -> list[object]:
     assert isinstance(found, Transcript), found
     return [vote.value for entry in found.ballots for vote in entry.ballot.votes]
 
 
 def test_the_same_question_of_two_workers_at_once_is_sent_once(rubric: Rubric, case: Case) -> None:
     with ProviderServer(jury_of({"a": 4, "b": 2}), latency=0.2) as server:
-        bureau = Bureau(rubric, jury_at(server.url, "a", "b", protocol="panel"))
+        pool = WorkerPool(rubric, jury_at(server.url, "a", "b", protocol="panel"))
 
         async def main() -> None:
-            (one, _), (two, _) = await bureau.hire(), await bureau.hire()
+            (one, _), (two, _) = await pool.hire(), await pool.hire()
             found = await asyncio.gather(one.hear(case, 0, False), two.hear(case, 0, False))
             assert [values(each) for each in found] == [[4, 4, 2, 2]] * 2
 
-        held(bureau, main)
+        held(pool, main)
     assert len(server.calls) == 2
 
 
 def test_a_question_that_fails_for_one_worker_is_free_for_another(rubric: Rubric, case: Case) -> None:
     answers = {"a": [Fault(status=401), 3]}
     with ProviderServer(jury_of(answers), latency=0.2) as server:
-        bureau = Bureau(rubric, jury_at(server.url, "a", protocol="panel"))
+        pool = WorkerPool(rubric, jury_at(server.url, "a", protocol="panel"))
 
         async def main() -> None:
-            (one, _), (two, _) = await bureau.hire(), await bureau.hire()
+            (one, _), (two, _) = await pool.hire(), await pool.hire()
             found = await asyncio.gather(one.hear(case, 0, False), two.hear(case, 0, False))
             assert sorted(map(values, found)) == [[], [3, 3]]
 
-        held(bureau, main)
+        held(pool, main)
     assert len(server.calls) == 2
 
 
 def test_places_in_flight_are_shared_by_all_workers(rubric: Rubric, case: Case) -> None:
     with ProviderServer(jury_of(dict.fromkeys("abc", 3)), latency=0.05) as server:
-        bureau = Bureau(rubric, jury_at(server.url, "a", "b", "c", protocol="panel"), in_flight=2)
+        pool = WorkerPool(rubric, jury_at(server.url, "a", "b", "c", protocol="panel"), in_flight=2)
 
         async def main() -> None:
-            (one, _), (two, _) = await bureau.hire(), await bureau.hire()
+            (one, _), (two, _) = await pool.hire(), await pool.hire()
             await asyncio.gather(one.hear(case, 0, False), two.hear(other(case), 0, False))
 
-        held(bureau, main)
+        held(pool, main)
     assert len(server.calls) == 6
     assert server.most_in_flight == 2
 
@@ -149,40 +151,40 @@ def test_a_busy_provider_stops_the_other_workers_too(rubric: Rubric, case: Case)
         return filled(call.schema, lambda _: 3)
 
     with ProviderServer(busy) as server:
-        bureau = Bureau(rubric, jury_at(server.url, "a", protocol="panel"), in_flight=1)
+        pool = WorkerPool(rubric, jury_at(server.url, "a", protocol="panel"), in_flight=1)
 
         async def main() -> None:
-            (one, _), (two, _) = await bureau.hire(), await bureau.hire()
+            (one, _), (two, _) = await pool.hire(), await pool.hire()
             found = await asyncio.gather(one.hear(case, 0, False), two.hear(other(case), 0, False))
             assert [values(each) for each in found] == [[3, 3]] * 2
 
-        held(bureau, main)
+        held(pool, main)
     assert min(arrived[1:]) - arrived[0] >= 0.55
 
 
 def test_a_lost_workers_questions_and_places_go_to_the_others(
     monkeypatch: pytest.MonkeyPatch, rubric: Rubric, case: Case
 ) -> None:
-    monkeypatch.setattr(clerks, "_UNKNOWN", 0.3)
+    monkeypatch.setattr(coordinator, "_UNKNOWN", 0.3)
     hangs = {"a": [Fault(hang=True), 3]}
     with ProviderServer(jury_of(hangs)) as server:
-        bureau = Bureau(rubric, jury_at(server.url, "a", protocol="panel"), in_flight=1)
+        pool = WorkerPool(rubric, jury_at(server.url, "a", protocol="panel"), in_flight=1)
 
         async def main() -> None:
-            (one, desk), (two, _) = await bureau.hire(), await bureau.hire()
+            (one, handler), (two, _) = await pool.hire(), await pool.hire()
             first = asyncio.create_task(one.hear(case, 0, False))
             while not server.calls:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             second = asyncio.create_task(two.hear(case, 0, False))
             await asyncio.sleep(0.1)
             assert not second.done()
-            desk.lost()
+            handler.release()
             lost = time.monotonic()
             assert values(await second) == [3, 3]
             assert time.monotonic() - lost >= 0.3, "the provider may still be at it"
             first.cancel()
 
-        held(bureau, main)
+        held(pool, main)
     assert len(server.calls) == 2
 
 
@@ -190,8 +192,8 @@ def test_a_reply_on_its_way_into_the_record_is_not_asked_for_again_when_its_work
     rubric: Rubric, case: Case
 ) -> None:
     with ProviderServer(jury_of({"a": 3})) as server:
-        bureau = Bureau(rubric, jury_at(server.url, "a", protocol="panel"))
-        slow = bureau.record.put
+        pool = WorkerPool(rubric, jury_at(server.url, "a", protocol="panel"))
+        slow = pool.record.put
         begun = asyncio.Event()
 
         async def put(key: str, request: Request, reply: Reply) -> None:
@@ -200,30 +202,30 @@ def test_a_reply_on_its_way_into_the_record_is_not_asked_for_again_when_its_work
             await slow(key, request, reply)
 
         async def main() -> None:
-            bureau.record.put = put  # type: ignore[method-assign]
-            (one, desk), (two, _) = await bureau.hire(), await bureau.hire()
+            pool.record.put = put  # type: ignore[method-assign]
+            (one, handler), (two, _) = await pool.hire(), await pool.hire()
             first = asyncio.create_task(one.hear(case, 0, False))
             await begun.wait()
-            desk.lost()
+            handler.release()
             assert values(await two.hear(case, 0, False)) == [3, 3]
             first.cancel()
 
-        held(bureau, main)
+        held(pool, main)
     assert len(server.calls) == 1
 
 
 def test_what_one_worker_spends_is_spent_for_all(rubric: Rubric, case: Case) -> None:
     with ProviderServer(jury_of(dict.fromkeys("abc", 3))) as server:
         jury = jury_at(server.url, "a", "b", "c", protocol="panel")
-        bureau = Bureau(rubric, jury, in_flight=1, budget=Budget(max_calls=4))
+        pool = WorkerPool(rubric, jury, in_flight=1, budget=Budget(max_calls=4))
 
         async def main() -> None:
-            (one, _), (two, _) = await bureau.hire(), await bureau.hire()
+            (one, _), (two, _) = await pool.hire(), await pool.hire()
             found = await asyncio.gather(one.hear(case, 0, False), two.hear(other(case), 0, False))
-            assert Spent("max_calls") in found
-            assert await two.hear(other(other(case)), 0, False) == Spent("max_calls")
+            assert OutOfBudget("max_calls") in found
+            assert await two.hear(other(other(case)), 0, False) == OutOfBudget("max_calls")
 
-        held(bureau, main)
+        held(pool, main)
     assert len(server.calls) == 4
 
 
@@ -231,39 +233,42 @@ def test_a_bug_in_a_worker_is_told_without_words_where_the_run_is_redacted(
     rubric: Rubric, case: Case
 ) -> None:
     with ProviderServer(jury_of({"a": 3})) as server:
-        bureau = Bureau(rubric, jury_at(server.url, "a", protocol="panel"))
+        pool = WorkerPool(rubric, jury_at(server.url, "a", protocol="panel"))
 
         async def main() -> None:
-            worker, _ = await bureau.hire()
+            worker, _ = await pool.hire()
             bug, silent = await worker.hear(case, 7, False), await worker.hear(case, 7, True)
-            assert isinstance(bug, Broken)
-            assert isinstance(silent, Broken)
-            assert bug.told == "IndexError: tuple index out of range"
-            assert silent.told == "IndexError (its message is withheld: this run is redacted)"
-            assert "worker.py" in silent.where
+            assert isinstance(bug, Crash)
+            assert isinstance(silent, Crash)
+            assert bug.message == "IndexError: tuple index out of range"
+            assert silent.message == "IndexError (its message is withheld: this run is redacted)"
+            assert "worker.py" in silent.traceback
 
-        held(bureau, main)
+        held(pool, main)
 
 
 def test_a_worker_with_another_venire_is_refused() -> None:
-    version, prompts = made_with()
+    version, prompts = build_identity()
 
-    refuse_other("node-7", version, prompts)
+    refuse_other_build("node-7", version, prompts)
     with pytest.raises(VenireError, match=f"on node node-7: venire is 0.0.9, here it is {version}"):
-        refuse_other("node-7", "0.0.9", prompts)
+        refuse_other_build("node-7", "0.0.9", prompts)
     with pytest.raises(VenireError, match="other prompts"):
-        refuse_other("node-7", version, "0" * 16)
+        refuse_other_build("node-7", version, "0" * 16)
 
 
 def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("venire.orchestration.executors.ray_cluster.find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtra, match=r"venire\[ray\]"), connected(Cluster()):
+    with pytest.raises(MissingExtra, match=r"venire\[ray\]"), ray_connection(Cluster()):
         pass
 
 
 def test_a_ray_client_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("venire.orchestration.executors.ray_cluster.find_spec", lambda name: object())
 
-    with pytest.raises(VenireError, match="on a node of the cluster"), connected(Cluster("ray://host:10001")):
+    with (
+        pytest.raises(VenireError, match="on a node of the cluster"),
+        ray_connection(Cluster("ray://host:10001")),
+    ):
         pass

@@ -19,7 +19,7 @@ from venire.orchestration.challenge import challenge_effect
 from venire.orchestration.protocols import protocol
 from venire.orchestration.protocols.debate import advocates
 from venire.orchestration.protocols.delphi import unsigned
-from venire.orchestration.reading.catalogue import described
+from venire.orchestration.reading.catalogue import description
 from venire.orchestration.transcript import Ledger, Said
 from venire.rubrics.plugins import library, registered
 
@@ -401,7 +401,7 @@ def test_a_protocol_that_comes_later_says_so(rubric: Rubric, case: Case) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 def test_show_draws_the_protocol_and_works_an_example(name: str) -> None:
-    drawn = described("protocols", name)
+    drawn = description("protocols", name)
     calls, steps = protocol(name).most(3, 2)  # type: ignore[misc]
     assert drawn.startswith(f"{name}: ")
     assert "\n  1  " in drawn

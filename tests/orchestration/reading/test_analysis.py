@@ -12,14 +12,14 @@ from venire.orchestration.reading.analysis import (
     Census,
     conformity,
     convergence,
-    flagged,
     flags,
+    flags_across_arms,
     influence,
     instant_agreements,
     moves,
-    overruled,
+    overrulings,
     turning_points,
-    unsupported,
+    unsupported_quotes,
 )
 from venire.orchestration.reading.export import verdicts
 
@@ -149,14 +149,14 @@ def test_convergence_and_turning_point(tmp_path: Path) -> None:
 
 
 def test_a_fabricated_quote_is_told_with_its_words(tmp_path: Path) -> None:
-    (quote,) = unsupported(heard(tmp_path, "fabricated").transcript)
+    (quote,) = unsupported_quotes(heard(tmp_path, "fabricated").transcript)
 
     assert (quote.juror, quote.attribute, quote.stands) == ("low", "accurate", True)
     assert quote.quote == "patient denies any allergy to penicillin"
 
 
 def test_a_decision_against_the_majority(tmp_path: Path) -> None:
-    (over,) = overruled(heard(tmp_path, "overruled"))
+    (over,) = overrulings(heard(tmp_path, "overruled"))
 
     assert over.decided == 2
     assert over.jurors == ("high", "middle")
@@ -168,11 +168,11 @@ def test_another_arm_contradicts_what_was_agreed_at_once(tmp_path: Path) -> None
     found = {arm.name: verdict for arm, verdict in verdicts(store)}
     store.release()
 
-    told = flagged(found["stances"], RUBRIC, [found["single"]])
+    told = flags_across_arms(found["stances"], RUBRIC, [found["single"]])
 
     assert [flag.kind for flag in told] == ["contradicted", "premature-consensus"]
     assert told[0].text == "all 3 jurors gave 5 at once; single gave 3"
-    assert flagged(found["single"], RUBRIC, [found["stances"]]) == ()
+    assert flags_across_arms(found["single"], RUBRIC, [found["stances"]]) == ()
 
 
 def test_a_census_adds_up_over_the_run(tmp_path: Path) -> None:

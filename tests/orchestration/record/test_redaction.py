@@ -24,9 +24,9 @@ from rich.console import Console
 from venire import Store, load_jury, load_rubric
 from venire.orchestration.reading.analysis import flags, influence
 from venire.orchestration.reading.export import verdicts
-from venire.orchestration.record.redacted_errors import WordsWithheld
-from venire.orchestration.record.redaction import opened, seal
-from venire.orchestration.run_session import Session, hold
+from venire.orchestration.record.redacted_errors import RedactedError
+from venire.orchestration.record.redaction import seal, unseal
+from venire.orchestration.run_session import RunSession, run_session
 
 
 @pytest.fixture(autouse=True)
@@ -173,7 +173,7 @@ def test_a_run_with_words_in_it_cannot_be_redacted_afterwards(tmp_path: Path) ->
 def test_a_bug_in_a_redacted_run_keeps_its_traceback_and_not_its_message(tmp_path: Path) -> None:
     with ProviderServer(answer) as server:
         write(tmp_path, server.url)
-        session = Session(
+        session = RunSession(
             cases=tmp_path / "cases.jsonl",
             rubric=load_rubric(str(tmp_path / "rubric.yaml")),
             juries=[load_jury(str(tmp_path / "jury.yaml"))],
@@ -184,8 +184,8 @@ def test_a_bug_in_a_redacted_run_keeps_its_traceback_and_not_its_message(tmp_pat
         def breaks(case: str, entry: Any) -> None:
             raise KeyError(f"{SOURCE} {KEY} {entry}")
 
-        with pytest.raises(WordsWithheld) as caught:
-            hold(session, Console(stderr=True), quiet=True, listener=breaks)
+        with pytest.raises(RedactedError) as caught:
+            run_session(session, Console(stderr=True), quiet=True, listener=breaks)
 
     assert "KeyError (its message is withheld" in str(caught.value)
     assert leaks(tmp_path / "out", str(caught.getrepr(chain=True, style="native"))) == []
@@ -219,13 +219,13 @@ def test_what_is_sealed_opens_only_with_its_own_key() -> None:
     one, two = "ab" * 32, "cd" * 32
     text = 'words "and" \x00 \ud800 \U0001f600'
 
-    assert opened(seal(text, one), one) == text
+    assert unseal(seal(text, one), one) == text
     assert seal(text, one) != seal(text, one)
     assert "words" not in seal(text, one)
-    assert opened(seal("", one), one) == ""
+    assert unseal(seal("", one), one) == ""
     for broken in (two, one[:-1] + "0"):
         with pytest.raises(ValueError, match="altered"):
-            opened(seal(text, one), broken)
+            unseal(seal(text, one), broken)
 
 
 def test_sealed_replies_go_when_the_run_is_complete(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_sealed_replies_go_when_the_run_is_complete(tmp_path: Path) -> None:
 
     store = Store.read(tmp_path / "out")
     assert store._database.rows("SELECT count(*) FROM sealed") == [(0,)]
-    assert store.toll().calls > 0
+    assert store.call_totals().calls > 0
     case = store.case("case-0")
     assert case is not None
     assert case.output.startswith("[withheld ")

@@ -75,9 +75,9 @@ def test_a_reply_comes_back_as_it_was_put_from_this_process_and_the_next(run: Pa
     async def second() -> None:
         store = Store.create(run)
         assert await asyncio.gather(*(store.get(a.key) for a in asked)) == replies
-        assert store.toll().calls == 150
-        assert store.toll().priced == 75
-        assert store.toll().usd == pytest.approx(75 * 0.25)
+        assert store.call_totals().calls == 150
+        assert store.call_totals().priced == 75
+        assert store.call_totals().usd == pytest.approx(75 * 0.25)
         await store.close()
 
     asyncio.run(first())
@@ -91,7 +91,7 @@ def test_a_call_that_is_put_twice_is_kept_once_as_it_was_first(run: Path | str) 
         await asyncio.gather(*(store.put(asked.key, asked, Reply(str(n))) for n in range(3)))
         await store.put(asked.key, asked, Reply("later"))
         assert await store.get(asked.key) == Reply("0")
-        assert store.toll().calls == 1
+        assert store.call_totals().calls == 1
         await store.close()
 
     asyncio.run(go())
@@ -111,13 +111,13 @@ def test_deliberations_come_back_in_the_order_of_the_case_file(run: Path | str, 
     (sat,) = store.arms()
     assert [t.case for t in store.transcripts(sat)] == [f"c{n}" for n in range(450)]
     assert [t.case for t in store.transcripts(sat, "c7")] == ["c7"]
-    assert [f.case for f in store.finished(after=0, most=3)] == ["c2", "c0", "c1"]
-    assert store.finished(after=store.last_finished(), most=3) == []
+    assert [f.case for f in store.finished_deliberations(after=0, most=3)] == ["c2", "c0", "c1"]
+    assert store.finished_deliberations(after=store.last_finished(), most=3) == []
     assert len(store.case_ids()) == 450
     assert store.case("c7") == Case(id="c7", output="x")
     assert store.case("nobody") is None
-    (advance,) = store.advances(since=0)
-    assert (advance.done, advance.cases, advance.recent) == (450, 3, 450)
+    (progress,) = store.arm_progress(since=0)
+    assert (progress.done, progress.cases, progress.recent) == (450, 3, 450)
     store.release()
 
 
@@ -130,19 +130,19 @@ def test_of_a_case_that_was_changed_and_changed_back_the_last_hearing_counts(
         store = Store.create(run)
         number = await seated(store, rubric)
         for case in (one, two, one):
-            heard = await store.heard(number, "c1")
+            heard = await store.last_hearing(number, "c1")
             follows = heard.number if heard else 0
             for _ in range(2):  # in doubt, a write is made again
                 await kept(store, number, case, transcript(flags=(case.output,)), follows=follows)
-        heard = await store.heard(number, "c1")
+        heard = await store.last_hearing(number, "c1")
         assert heard is not None
         assert heard.fingerprint == case_fingerprint(one)
         assert store.case("c1") == one
         assert store.case("c1", case_fingerprint(two)) == two
         (sat,) = store.arms()
         assert [t.flags for t in store.transcripts(sat)] == [("one",)]
-        assert [f.transcript.flags for f in store.finished(after=0, most=9)] == [("one",)]
-        assert store.last_finished() - store.finished(after=0, most=9)[0].number == 0
+        assert [f.transcript.flags for f in store.finished_deliberations(after=0, most=9)] == [("one",)]
+        assert store.last_finished() - store.finished_deliberations(after=0, most=9)[0].number == 0
         await store.close()
 
     asyncio.run(go())
@@ -194,9 +194,9 @@ def test_a_place_that_holds_something_else_is_left_alone(tmp_path: Path, cluster
         Store.create(tmp_path)
 
     from venire.orchestration.record.address import address
-    from venire.orchestration.record.connection import Session
+    from venire.orchestration.record.connection import PostgresSession
 
-    session = Session(address(cluster.url("theirs")))
+    session = PostgresSession(address(cluster.url("theirs")))
     session.script("CREATE SCHEMA theirs; CREATE TABLE theirs.work (id int)")
     session.close()
     with pytest.raises(VenireError, match="not empty, and not a run"):
@@ -227,10 +227,10 @@ def test_a_record_of_version_1_is_upgraded_when_it_is_read(
         assert await store.get(asked.key) == Reply(AWKWARD[:20], Usage(7, 2, 1), None, 0.5, "length")
         (sat,) = store.arms()
         assert list(store.transcripts(sat)) == [told]
-        assert [found.number for found in store.finished(after=0, most=9)] == [5]
+        assert [found.number for found in store.finished_deliberations(after=0, most=9)] == [5]
         store.release()
         writing = Store.create(tmp_path)
-        heard = await writing.heard(1, "c1")
+        heard = await writing.last_hearing(1, "c1")
         assert heard == (5, case_fingerprint(case))
         await writing.close()
 

@@ -1,4 +1,4 @@
-"""What a request may say."""
+"""Request bodies: a case as JSON, validated."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Text = Annotated[str, Field(min_length=1, pattern=r"[^\s\x1c-\x1f]")]
 """Words, of which at least one character can be seen."""
 
 
-class Refused(Exception):
-    """A request that cannot be answered as it stands: the status it gets, what is wrong, and where."""
+class RequestError(Exception):
+    """A request that is answered with an error: HTTP status, problem, remedy and headers."""
 
     def __init__(self, status: int, problem: str, remedy: str, **headers: str) -> None:
         super().__init__(problem)
         self.status, self.problem, self.remedy, self.headers = status, problem, remedy, headers
 
 
-class CaseAsked(BaseModel):
+class CaseRequest(BaseModel):
     """A case to be judged. Only `output` is required; jurors see `reference` only if the rubric asks for it."""
 
     model_config = ConfigDict(extra="forbid", strict=True, title="Case")
@@ -55,13 +55,15 @@ def read_case(body: bytes) -> Case:
     """The case in a request's body.
 
     Raises:
-        Refused: With 400 for what is no JSON, 422 for JSON that is no case.
+        RequestError: 400 if the body is not JSON, 422 if it is not a valid case.
     """
     try:
-        return CaseAsked.model_validate_json(body).case()
+        return CaseRequest.model_validate_json(body).case()
     except ValidationError as error:
         first = error.errors()[0]
         if first["type"] == "json_invalid":
-            raise Refused(400, "the body is no JSON", "send a JSON object with the key output") from None
+            raise RequestError(400, "the body is no JSON", "send a JSON object with the key output") from None
         where = ".".join(map(str, first["loc"])) or "the body"
-        raise Refused(422, f"{where}: {first['msg']}", "send a case as GET /openapi.json has it") from None
+        raise RequestError(
+            422, f"{where}: {first['msg']}", "send a case as GET /openapi.json has it"
+        ) from None

@@ -1,23 +1,23 @@
-"""How far a run has come and what it took, counted by the database."""
+"""Totals of a run, computed by the database: calls, tokens, dollars, and how far each arm has come."""
 
 from __future__ import annotations
 
 from .database import Database
-from .rows import Advance, Arm, Toll
+from .rows import Arm, ArmProgress, CallTotals
 
 
-def toll(database: Database, since: float) -> Toll:
-    """What the calls recorded `since` took."""
+def call_totals(database: Database, since: float) -> CallTotals:
+    """Sums over the calls recorded `since` then."""
     (row,) = database.rows(
         "SELECT count(*), coalesce(sum(prompt), 0), coalesce(sum(completion), 0), coalesce(sum(cached), 0), "
         "coalesce(sum(usd), 0), count(usd), max(made_at) FROM calls WHERE made_at >= ?",
         (since,),
     )
-    return Toll(*row)
+    return CallTotals(*row)
 
 
-def advance(database: Database, arm: Arm, since: float) -> Advance:
-    """How far the arm has come; `recent` counts what it finished `since`."""
+def progress_of(database: Database, arm: Arm, since: float) -> ArmProgress:
+    """How many cases the arm has finished; `recent` counts those since `since`."""
     ((done, last),) = database.rows(
         "SELECT count(DISTINCT case_id), max(finished_at) FROM transcripts WHERE arm = ?", (arm.id,)
     )
@@ -27,4 +27,4 @@ def advance(database: Database, arm: Arm, since: float) -> Advance:
     ((cases, started),) = database.rows(
         "SELECT cases, started_at FROM sittings WHERE arm = ? ORDER BY id DESC LIMIT 1", (arm.id,)
     )
-    return Advance(arm.name, done, cases, started, last, recent)
+    return ArmProgress(arm.name, done, cases, started, last, recent)

@@ -1,4 +1,4 @@
-"""A service from its first request to its last: it finishes what it has accepted before it goes."""
+"""The service's process: start, serve, and on SIGINT or SIGTERM finish the accepted requests."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from ..plugins.sitting import convene
 from .service import Service
 
 PATIENCE = 60.0
-"""Seconds that a server that was told to stop gives what it has accepted."""
+"""Seconds to finish accepted requests after a signal."""
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """Where the service is, who may ask, and how much."""
+class ServiceConfig:
+    """Settings of the service."""
 
     host: str
     port: int
     token_env: str
-    """The environment variable with the token; where it is not set, one is made and told once."""
+    """Environment variable with the token; if it is not set, one is generated and printed once."""
     max_body: int
     """Bytes."""
     in_flight: int
@@ -42,25 +42,27 @@ class Terms:
     most_waiting: int
     """Requests that may wait for their turn."""
     max_usd: float | None
-    """What may be spent until the server is started again."""
+    """Budget of this process."""
     max_tokens: int | None
     prices: Path | None
     redact: bool
     """Keep the words of cases and jurors out of the record."""
 
 
-def serve(rubric: Rubric, jury: Jury, record: Location, terms: Terms, say: Callable[[str], None]) -> None:
+def serve(
+    rubric: Rubric, jury: Jury, record: Location, config: ServiceConfig, say: Callable[[str], None]
+) -> None:
     """Serve until SIGINT or SIGTERM."""
-    token = _token(terms, say)
+    token = _token(config, say)
     sitting = convene(
         rubric,
         jury,
         record=record,
-        prices=terms.prices,
-        max_usd=terms.max_usd,
-        max_tokens=terms.max_tokens,
-        in_flight=terms.in_flight,
-        redact=terms.redact,
+        prices=config.prices,
+        max_usd=config.max_usd,
+        max_tokens=config.max_tokens,
+        in_flight=config.in_flight,
+        redact=config.redact,
     )
     try:
         reading = Store.read(record)
@@ -71,11 +73,11 @@ def serve(rubric: Rubric, jury: Jury, record: Location, terms: Terms, say: Calla
                         sitting,
                         reading,
                         token=token,
-                        max_body=terms.max_body,
-                        at_once=terms.at_once,
-                        most_waiting=terms.most_waiting,
+                        max_body=config.max_body,
+                        at_once=config.at_once,
+                        most_waiting=config.most_waiting,
                     ),
-                    terms,
+                    config,
                     say,
                 )
             )
@@ -85,18 +87,18 @@ def serve(rubric: Rubric, jury: Jury, record: Location, terms: Terms, say: Calla
         sitting.close()
 
 
-def _token(terms: Terms, say: Callable[[str], None]) -> str:
-    given = os.environ.get(terms.token_env, "").strip()
+def _token(config: ServiceConfig, say: Callable[[str], None]) -> str:
+    given = os.environ.get(config.token_env, "").strip()
     if given:
         return given
-    if not _loopback(terms.host):
+    if not _loopback(config.host):
         raise VenireError(
-            f"{terms.host} can be reached from other machines, and {terms.token_env} is not set",
-            remedy=f"set {terms.token_env} to a token of your own, or serve on 127.0.0.1",
+            f"{config.host} can be reached from other machines, and {config.token_env} is not set",
+            remedy=f"set {config.token_env} to a token of your own, or serve on 127.0.0.1",
         )
-    made = secrets.token_urlsafe(24)
-    say(f"token: {made}")
-    return made
+    token = secrets.token_urlsafe(24)
+    say(f"token: {token}")
+    return token
 
 
 def _loopback(host: str) -> bool:
@@ -107,28 +109,29 @@ def _loopback(host: str) -> bool:
 
 
 def _quiet() -> logging.Logger:
-    """For what is no HTTP at all: it is answered with 400, and its bytes, which may hold a token, are not logged."""
+    """A logger that drops malformed requests, whose bytes may hold a token; they are answered with 400."""
     logger = logging.getLogger(f"{__name__}.bytes")
     logger.setLevel(logging.CRITICAL)
     return logger
 
 
-async def _serve(service: Callable[[], Service], terms: Terms, say: Callable[[str], None]) -> None:
+async def _serve(service: Callable[[], Service], config: ServiceConfig, say: Callable[[str], None]) -> None:
     runner = web.AppRunner(service().app(), access_log=None, logger=_quiet(), shutdown_timeout=PATIENCE)
     await runner.setup()
-    told = asyncio.Event()
+    stopped = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(name, told.set)
+        asyncio.get_running_loop().add_signal_handler(name, stopped.set)
     try:
         try:
-            await web.TCPSite(runner, terms.host, terms.port, backlog=1024).start()
+            await web.TCPSite(runner, config.host, config.port, backlog=1024).start()
         except OSError as error:
             raise VenireError(
-                f"cannot serve on {terms.host}:{terms.port}: {error.strerror}", remedy="choose another --port"
+                f"cannot serve on {config.host}:{config.port}: {error.strerror}",
+                remedy="choose another --port",
             ) from None
-        shown = f"[{terms.host}]" if ":" in terms.host else terms.host
+        shown = f"[{config.host}]" if ":" in config.host else config.host
         say(f"serving at http://{shown}:{runner.addresses[0][1]}, described at /openapi.json")
-        await told.wait()
+        await stopped.wait()
         say("finishing what was accepted")
     finally:
         await runner.cleanup()
