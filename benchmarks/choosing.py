@@ -15,10 +15,10 @@ from threadpoolctl import threadpool_limits
 from venire.evals.ratings.folds import selection_folds, widening
 from venire.evals.ratings.question import Question
 from venire.evals.selection.juror_pool import Pool, pool_of
-from venire.evals.selection.jury_counts import Urn
+from venire.evals.selection.jury_counts import VoteCounter
 from venire.evals.selection.jury_search import sizes_of
 from venire.evals.selection.nested_validation import held_out
-from venire.evals.selection.paired_means import tested_mean, widened
+from venire.evals.selection.paired_means import tested_mean, widen
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.rubrics.scale import Scale
 
@@ -45,13 +45,13 @@ def claims(seed: int, cases: int, jurors: int, rounds: int, test: bool) -> tuple
     kept = [f"c{number}" for number in range(cases // 2)] if test else None
     parts = selection_folds(pool.questions["case"], pool.cluster, kept, number=5, rounds=rounds, rng=rng)
     found = held_out(pool, parts, sizes=sizes_of(pool, 7), rng=rng)
-    cheapest = Urn(pool).credits(np.eye(jurors, dtype=bool))[0, found.rows]
+    cheapest = VoteCounter(pool).credits(np.eye(jurors, dtype=bool))[0, found.rows]
     told = []
     for difference in (found.jury - found.single, found.best - cheapest):
         plain = tested_mean(
             difference, pool.cluster[found.rows], Bootstrap(np.random.default_rng(0), 400), method=""
         )
-        told.append((plain[1], *widened(*plain, widening(parts))))
+        told.append((plain[1], *widen(*plain, widening(parts))))
     (unwidened, _, p), (_, missed, chance) = told
     return p < 0.05, unwidened < 0.05, chance < 0.05 and missed.value > 0
 

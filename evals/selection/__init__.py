@@ -2,16 +2,16 @@
 
 Two doors, one answer. Both are pure: tables in, a `Composition` of tables and sentences out.
 
-`analyse(judgements, people, *, questions, counting, test, seed, resamples, ...)` takes jurors one by one and makes
-juries of them with no model. `judgements` has the columns `case, juror, attribute, value` (a blank value is an
-abstention; optional `repeat`, `order`, `cost`, `seconds`, `group`); `people` has `case, attribute, value`, with a
-column `rater` where there are several. `questions` gives each attribute's `Question` (see `evals/evidence.py`).
+`analyse(judgements, people, *, questions, ...)` takes jurors one by one and makes juries of them with no model.
+`judgements` has the columns `case, juror, attribute, value` (a blank value is an abstention; optional `repeat`, `order`,
+`cost`, `seconds`, `group`); `people` has `case, attribute, value`, with a column `rater` where there are several.
+`questions` gives each attribute's `Question` (`ratings/question.py`).
 
-`weigh(arms, *, test, seed, resamples, ...)` takes arms that sat: one row for each arm, case and attribute with
-`arm, kind, case, attribute, credit` (optional `group`, `cost`, `seconds`, each for the whole case).
-`arm_credits(ratings, people, *, questions, kinds, costs, groups)` makes that table from what `ArmRatings` gives.
+`weigh(arms, *, ...)` takes arms that sat: one row for each arm, case and attribute with `arm, kind, case, attribute,
+credit` (optional `group`, `cost`, `seconds`, each for the whole case). `arm_credits` makes that table from arms' scores
+and people's reference.
 
-`Composition.tables`, `.sentences()`, `.notes`, `.methods`; `evals/reports/composition_files.py` draws and writes it.
+`Composition.tables`, `.sentences()`, `.notes`, `.methods`; `pages/composition_files.py` draws and writes it.
 """
 
 from .composition import Composition

@@ -1,4 +1,4 @@
-"""What to use, what the evidence cannot tell, and what to try next, in words."""
+"""The advice in words: what to use, what the evidence cannot tell, and what to try next."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEADY = 0.9
 """Below this consistency over the two orders, the order is said to matter."""
 
 
-class Grounds(NamedTuple):
+class AdviceTables(NamedTuple):
     """The tables that advice is drawn from."""
 
     answers: pd.DataFrame
@@ -33,46 +33,44 @@ class Grounds(NamedTuple):
     position: pd.DataFrame
 
 
-def recommended(noise: pd.DataFrame) -> str:
+def recommended_arm(noise: pd.DataFrame) -> str:
     """The cheapest arm within noise of the best; should there be none, the one that comes nearest."""
     within = noise[noise["within"].astype(bool)]
     return str((within if len(within) else noise.sort_values("value"))["arm"].iloc[0])
 
 
-def advice(grounds: Grounds) -> tuple[str, ...]:
+def advice(tables: AdviceTables) -> tuple[str, ...]:
     """Sentences: first what to use, last what to try."""
-    return tuple(
-        filter(None, [_use(grounds), _whether_juries_pay(grounds), *_untold(grounds), *_next(grounds)])
-    )
+    return tuple(filter(None, [_use(tables), _whether_juries_pay(tables), *_limits(tables), *_next(tables)]))
 
 
-def _use(grounds: Grounds) -> str:
-    name = recommended(grounds.noise)
-    arm = _row(grounds.frontier, "arm", name)
-    gap = _row(grounds.noise, "arm", name)
+def _use(tables: AdviceTables) -> str:
+    name = recommended_arm(tables.noise)
+    arm = _row(tables.frontier, "arm", name)
+    gap = _row(tables.noise, "arm", name)
     who = f"{name} ({arm['jurors']})" if arm["jurors"] else name
-    cheaper = int((grounds.frontier["cost"] < arm["cost"]).sum())
+    cheaper = int((tables.frontier["cost"] < arm["cost"]).sum())
     passed = f", the {cheaper} cheaper ones all being demonstrably worse" if cheaper else ""
     return (
-        f"Use {who}, at {_spent(arm['cost'], grounds.unit)}: the cheapest of {len(grounds.frontier)} arms that cannot be told from the best{passed}. Agreement with people is "
-        f"{_with(arm['score'], arm['low'], arm['high'])}; what the best arm earns beyond the best at this price, both chosen on other cases, is {_signed(gap)}."
+        f"Use {who}, at {_price(arm['cost'], tables.unit)}: the cheapest of {len(tables.frontier)} arms that cannot be told from the best{passed}. Agreement with people is "
+        f"{_with(arm['score'], arm['low'], arm['high'])}; what the best arm earns beyond the best at this price, both chosen on other cases, is {_signed_interval(gap)}."
     )  # fmt: skip
 
 
-def _spent(cost: float, unit: str) -> str:
+def _price(cost: float, unit: str) -> str:
     if unit == PRICED:
         return f"a cost of {cost:.4g} a case"
     return "one vote a case" if (cost, unit) == (1, VOTES) else f"{cost:.4g} {unit}"
 
 
-def _whether_juries_pay(grounds: Grounds) -> str:
-    found = grounds.answers[grounds.answers["what"] == DIFFERENCE]
-    kinds = set(grounds.frontier["kind"])
+def _whether_juries_pay(tables: AdviceTables) -> str:
+    found = tables.answers[tables.answers["what"] == DIFFERENCE]
+    kinds = set(tables.frontier["kind"])
     if found.empty:
         lacking = "single judge" if "single judge" not in kinds else "jury"
         return f"Whether juries pay cannot be told: there is no {lacking} among the arms."
     row = found.to_dict("records")[0]
-    size = f"{_signed(row)}, on {row['n']} held-out questions"
+    size = f"{_signed_interval(row)}, on {row['n']} held-out questions"
     if math.isnan(row["p"]):
         return f"Whether juries pay cannot be told: {row['note'] or 'the difference is undefined'}."
     if row["p"] >= LEVEL:
@@ -80,7 +78,7 @@ def _whether_juries_pay(grounds: Grounds) -> str:
             "The best single judge is as good as any jury, as far as these cases can tell: the best jury minus the best single judge, both chosen on "
             f"other cases, is {size}; a gain of more than {max(row['high'], 0):.3f} is unlikely."
         )  # fmt: skip
-    used = _row(grounds.frontier, "arm", recommended(grounds.noise))
+    used = _row(tables.frontier, "arm", recommended_arm(tables.noise))
     if row["value"] > 0 and used["kind"] == "single judge":
         return (
             f"A single judge will do: the best jury agrees better than the best single judge chosen the same way, by {size}, but not demonstrably better "
@@ -91,20 +89,20 @@ def _whether_juries_pay(grounds: Grounds) -> str:
     return f"No jury pays: the best single judge agrees better than the best jury, both chosen on other cases; jury minus judge is {size}."
 
 
-def _untold(grounds: Grounds) -> list[str]:
+def _limits(tables: AdviceTables) -> list[str]:
     said = []
-    for row in grounds.power.head(1).to_dict("records"):
+    for row in tables.power.head(1).to_dict("records"):
         if math.isnan(row["detectable"]):
             continue
         said.append(
             f"What {row['n']} cases (or groups of cases) cannot tell: a true difference between {row['first']} and {row['second']} smaller than "
             f"{row['detectable']:.3f} would be missed more than once in five times; to see 0.02 takes {row['cases_for_0.02']:.0f} cases."
         )  # fmt: skip
-    if grounds.unit == VOTES:
+    if tables.unit == VOTES:
         said.append(
             "Prices are not known of every juror, so cost counts votes; prices may change what is cheapest."
         )
-    for row in grounds.answers[grounds.answers["what"].str.startswith("optimism of the jury")].to_dict(
+    for row in tables.answers[tables.answers["what"].str.startswith("optimism of the jury")].to_dict(
         "records"
     ):
         if row["value"] > 0.005:
@@ -114,31 +112,31 @@ def _untold(grounds: Grounds) -> list[str]:
     return said
 
 
-def _next(grounds: Grounds) -> list[str]:
+def _next(tables: AdviceTables) -> list[str]:
     said = []
-    everyone = grounds.independence.head(1).to_dict("records")
+    everyone = tables.independence.head(1).to_dict("records")
     if everyone and everyone[0]["correlation"] >= TOGETHER:
         row = everyone[0]
         said.append(
             f"Try jurors of another kind before more of the same: errors correlate by {row['correlation']:.2f} on average, so {row['jurors']} jurors "
             f"are worth {row['effective']:.1f} independent ones."
         )  # fmt: skip
-    chosen = grounds.growth[grounds.growth["how"] == "chosen"] if len(grounds.growth) else grounds.growth
-    if len(chosen) > 2 and int(np.argmax(chosen["score"])) == len(chosen) - 1 and _pays(grounds):
+    chosen = tables.growth[tables.growth["how"] == "chosen"] if len(tables.growth) else tables.growth
+    if len(chosen) > 2 and int(np.argmax(chosen["score"])) == len(chosen) - 1 and _pays(tables):
         said.append(
             f"Try larger juries: of the sizes searched the largest, {chosen['size'].max()}, agreed best."
         )
-    if len(grounds.jurors):
-        harmful = grounds.jurors[grounds.jurors["shapley_high"] < 0]
+    if len(tables.jurors):
+        harmful = tables.jurors[tables.jurors["shapley_high"] < 0]
         if len(harmful):
             named = ", ".join(harmful.sort_values("shapley")["juror"].head(5))
             more = f" and {len(harmful) - 5} more" if len(harmful) > 5 else ""
             said.append(f"Leave out {named}{more}: on average over all juries, they lower agreement.")
-    if len(grounds.position):
-        shaky = grounds.position[grounds.position["consistent"] < STEADY]
+    if len(tables.position):
+        shaky = tables.position[tables.position["consistent"] < STEADY]
         if len(shaky):
             said.append(
-                f"Ask in both orders: {len(shaky)} of {len(grounds.position)} answer more than one pair in ten "
+                f"Ask in both orders: {len(shaky)} of {len(tables.position)} answer more than one pair in ten "
                 "differently when the two are exchanged."
             )
     if not said:
@@ -146,8 +144,8 @@ def _next(grounds: Grounds) -> list[str]:
     return said
 
 
-def _pays(grounds: Grounds) -> bool:
-    found = grounds.answers[grounds.answers["what"] == DIFFERENCE]
+def _pays(tables: AdviceTables) -> bool:
+    found = tables.answers[tables.answers["what"] == DIFFERENCE]
     return bool(len(found) and found["value"].iloc[0] > 0 and found["p"].iloc[0] < LEVEL)
 
 
@@ -160,6 +158,6 @@ def _with(value: float, low: float, high: float) -> str:
     return f"{value:.3f}" + ("" if math.isnan(low) else f" (95% interval {low:.3f} to {high:.3f})")
 
 
-def _signed(row: Row) -> str:
+def _signed_interval(row: Row) -> str:
     ends = "" if math.isnan(row["low"]) else f" (95% interval {row['low']:+.3f} to {row['high']:+.3f})"
     return f"{row['value'] + 0.0:+.3f}{ends}"

@@ -1,4 +1,4 @@
-"""Arms side by side on the same held-out questions: what they earn, what they cost, and which differ from the best."""
+"""Candidate arms on the same held-out questions: what they earn, what they cost, and which differ from the best."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..statistics.bootstrap import Bootstrap
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, IntArray
 from .jury_counts import mean_credit
-from .paired_means import mean_of, tested_mean, widened
+from .paired_means import mean_of, tested_mean, widen
 
 LEVEL = 0.05
 """Below this p a difference is taken for one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entrant:
+class Candidate:
     """An arm that could be used."""
 
     name: str
@@ -50,10 +50,10 @@ class Tier:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class Candidates:
     """The arms, and what choosing among them on other cases earned on these."""
 
-    entrants: tuple[Entrant, ...]
+    arms: tuple[Candidate, ...]
     tiers: tuple[Tier, ...]
     """Cheapest first."""
     cluster: IntArray
@@ -71,17 +71,17 @@ class Contest:
 
     def mean(self, credits: FloatArray, bootstrap: Bootstrap, *, method: str) -> tuple[Estimate, float]:
         """The mean of what was chosen, or of a difference from it, with its p."""
-        return widened(*tested_mean(credits, self.cluster, bootstrap, method=method), self.widening)
+        return widen(*tested_mean(credits, self.cluster, bootstrap, method=method), self.widening)
 
 
-def frontier(contest: Contest, bootstrap: Bootstrap) -> pd.DataFrame:
+def frontier(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
     """One row an arm, cheapest first; on the `front` are those that no other arm beats in both score and cost."""
     rows = []
-    for arm in contest.entrants:
+    for arm in candidates.arms:
         found = (
-            contest.mean(arm.credits, bootstrap, method="agreement")[0]
+            candidates.mean(arm.credits, bootstrap, method="agreement")[0]
             if arm.chosen
-            else mean_of(arm.credits, contest.cluster, bootstrap, method="agreement")
+            else mean_of(arm.credits, candidates.cluster, bootstrap, method="agreement")
         )
         rows.append(
             {
@@ -112,15 +112,15 @@ def pareto(score: FloatArray, *costs: FloatArray) -> npt.NDArray[np.bool_]:
     return np.asarray(known & ~(at_least & above & known[:, None]).any(axis=0), dtype=bool)
 
 
-def noise(contest: Contest, bootstrap: Bootstrap) -> pd.DataFrame:
+def noise(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
     """The best of all minus the best of each price, both chosen on other cases; cheapest first.
 
     `within` says that the best is not demonstrably better. Read from the top and stopped at the first arm within
     noise, the p-values need no correction: an arm as good as the best is passed over at most once in twenty.
     """
     rows = []
-    for tier in contest.tiers:
-        found, p = contest.mean(contest.best - tier.credits, bootstrap, method="best minus arm, paired")
+    for tier in candidates.tiers:
+        found, p = candidates.mean(candidates.best - tier.credits, bootstrap, method="best minus arm, paired")
         worse = found.value > 0 and p < LEVEL
         rows.append(
             {
@@ -135,7 +135,7 @@ def noise(contest: Contest, bootstrap: Bootstrap) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def tiers_of(
+def price_tiers(
     names: Sequence[str], cost: FloatArray, credits: FloatArray, parts: Sequence[Fold]
 ) -> list[Tier]:
     """One tier for each price, cheapest first; `credits` has one column an arm, one row a question."""
@@ -144,30 +144,32 @@ def tiers_of(
         among = cost == price
         overall = mean_credit(credits[:, among].T)
         best = np.flatnonzero(among)[np.nanargmax(overall)]
-        found.append(Tier(names[best], int(among.sum()), float(price), chosen(credits[:, among], parts)))
+        found.append(
+            Tier(names[best], int(among.sum()), float(price), chosen_credits(credits[:, among], parts))
+        )
     return found
 
 
-def chosen(credits: FloatArray, parts: Sequence[Fold]) -> FloatArray:
+def chosen_credits(credits: FloatArray, parts: Sequence[Fold]) -> FloatArray:
     """On held-out questions, the credits of the column that agreed best on the others."""
     best = [np.nanargmax(mean_credit(credits[fold.chosen_on].T)) for fold in parts]
     return held_values(parts, [credits[fold.held_out, at] for fold, at in zip(parts, best, strict=True)])
 
 
-def answers(contest: Contest, bootstrap: Bootstrap) -> pd.DataFrame:
+def answers(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
     """The headline figures: held out, their difference, naive, and how far the naive ones flatter."""
     rows: list[dict[str, object]] = []
-    for kind, credits in (("jury", contest.jury), ("single judge", contest.single)):
+    for kind, credits in (("jury", candidates.jury), ("single judge", candidates.single)):
         if credits is None:
             continue
-        held, _ = contest.mean(credits, bootstrap, method="cases that it was not chosen on")
-        naive = contest.naive[kind]
+        held, _ = candidates.mean(credits, bootstrap, method="cases that it was not chosen on")
+        naive = candidates.naive[kind]
         rows.append({"what": f"best {kind}, held out", **cells(held), "method": held.method})
         rows.append(
             {
                 "what": f"best {kind}, naive",
                 "value": naive,
-                "n": contest.chosen_on,
+                "n": candidates.chosen_on,
                 "method": "the cases that chose it",
             }
         )
@@ -175,11 +177,13 @@ def answers(contest: Contest, bootstrap: Bootstrap) -> pd.DataFrame:
             {
                 "what": f"optimism of the {kind}'s naive figure",
                 "value": naive - held.value,
-                "n": contest.chosen_on,
+                "n": candidates.chosen_on,
             }
         )
-    if contest.jury is not None and contest.single is not None:
-        found, p = contest.mean(contest.jury - contest.single, bootstrap, method="paired, both held out")
+    if candidates.jury is not None and candidates.single is not None:
+        found, p = candidates.mean(
+            candidates.jury - candidates.single, bootstrap, method="paired, both held out"
+        )
         rows.append({"what": DIFFERENCE, **cells(found), "p": p, "method": found.method, "note": found.note})
     blank = {
         "what": "",

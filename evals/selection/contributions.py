@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..statistics.matrix import FloatArray
-from .jury_counts import Members, Urn
+from .jury_counts import Members, VoteCounter
 
 EXACT = 10
 """Up to so many jurors, every coalition is counted."""
@@ -31,15 +31,15 @@ class Shares(NamedTuple):
         return self.each.mean(axis=1)
 
 
-def leave_one_out(urn: Urn) -> FloatArray:
+def leave_one_out(counter: VoteCounter) -> FloatArray:
     """By juror and question: the whole pool's credit less its credit without the juror; NaN for a pool of one."""
-    size = len(urn.pool.jurors)
+    size = len(counter.pool.jurors)
     if size == 1:
-        return np.full((1, len(urn.pool.truth)), np.nan)
-    return urn.credits(np.ones((1, size), dtype=bool)) - urn.credits(~np.eye(size, dtype=bool))
+        return np.full((1, len(counter.pool.truth)), np.nan)
+    return counter.credits(np.ones((1, size), dtype=bool)) - counter.credits(~np.eye(size, dtype=bool))
 
 
-def shapley(urn: Urn, *, rng: np.random.Generator, orders: int = 200) -> Shares:
+def shapley(counter: VoteCounter, *, rng: np.random.Generator, orders: int = 200) -> Shares:
     """Each juror's share of what the whole pool earns over the best constant answer.
 
     The mean of what the juror adds to those who came before, over all orders of arrival (Shapley 1953); beyond ten
@@ -48,17 +48,19 @@ def shapley(urn: Urn, *, rng: np.random.Generator, orders: int = 200) -> Shares:
     unless that is a miss.
     """
     return (
-        exact_shapley(urn) if len(urn.pool.jurors) <= EXACT else sampled_shapley(urn, rng=rng, orders=orders)
+        exact_shapley(counter)
+        if len(counter.pool.jurors) <= EXACT
+        else sampled_shapley(counter, rng=rng, orders=orders)
     )
 
 
-def exact_shapley(urn: Urn) -> Shares:
+def exact_shapley(counter: VoteCounter) -> Shares:
     """Over every coalition."""
-    size = len(urn.pool.jurors)
+    size = len(counter.pool.jurors)
     coalitions = list(chain.from_iterable(combinations(range(size), n) for n in range(size + 1)))
     at = {coalition: row for row, coalition in enumerate(coalitions)}
     juries = np.array([[juror in coalition for juror in range(size)] for coalition in coalitions])
-    worth = _worth(urn, juries)
+    worth = _worth(counter, juries)
     each = np.zeros((size, worth.shape[1]))
     for coalition in coalitions:
         for juror in set(range(size)) - set(coalition):
@@ -68,34 +70,34 @@ def exact_shapley(urn: Urn) -> Shares:
     return Shares(each, np.zeros(size), 0)
 
 
-def sampled_shapley(urn: Urn, *, rng: np.random.Generator, orders: int) -> Shares:
+def sampled_shapley(counter: VoteCounter, *, rng: np.random.Generator, orders: int) -> Shares:
     """Over drawn orders and their reverses; `orders` counts both."""
-    size, pairs = len(urn.pool.jurors), max(2, orders // 2)
-    each = np.zeros((size, len(urn.pool.truth)))
+    size, pairs = len(counter.pool.jurors), max(2, orders // 2)
+    each = np.zeros((size, len(counter.pool.truth)))
     means = np.zeros((pairs, size))
     for pair in range(pairs):
         order = rng.permutation(size)
         for arrival in (order, order[::-1]):
-            added = _added(urn, arrival)
+            added = _marginal_credits(counter, arrival)
             each += added / (2 * pairs)
             means[pair] += added.mean(axis=1) / 2
     return Shares(each, means.std(axis=0, ddof=1) / np.sqrt(pairs), 2 * pairs)
 
 
-def _added(urn: Urn, order: npt.NDArray[np.integer]) -> FloatArray:
+def _marginal_credits(counter: VoteCounter, order: npt.NDArray[np.integer]) -> FloatArray:
     """By juror and question, what the juror adds to those before in `order`."""
     size = len(order)
     juries = np.zeros((size + 1, size), dtype=bool)
     juries[1:, order] = np.tri(size, dtype=bool)
-    added = np.empty((size, len(urn.pool.truth)))
-    added[order] = np.diff(_worth(urn, juries), axis=0)
+    added = np.empty((size, len(counter.pool.truth)))
+    added[order] = np.diff(_worth(counter, juries), axis=0)
     return added
 
 
-def _worth(urn: Urn, juries: Members) -> FloatArray:
+def _worth(counter: VoteCounter, juries: Members) -> FloatArray:
     """Credits; nobody at all earns what the best constant does, and so does a jury whose silence is left out."""
-    floor = urn.constant()
-    credits = urn.credits(juries)
+    floor = counter.constant()
+    credits = counter.credits(juries)
     credits = np.where(np.isnan(credits), floor, credits)
     credits[~juries.any(axis=1)] = floor
     return credits

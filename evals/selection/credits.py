@@ -49,13 +49,13 @@ def arm_credits(
     )
     table["answered"] = table["value"].notna()
     if costs is not None:
-        table = table.merge(_spent(costs), on="arm", how="left")
+        table = table.merge(_cost_columns(costs), on="arm", how="left")
     if groups:
         table["group"] = table["case"].map(dict(groups))
     return table.drop(columns=["value", "truth"])
 
 
-def _spent(costs: pd.DataFrame) -> pd.DataFrame:
+def _cost_columns(costs: pd.DataFrame) -> pd.DataFrame:
     """Dollars a case; tokens where a price is unknown or nothing was charged, calls where no token was counted."""
     if "cost" in costs:
         return costs[["arm", "cost", "seconds", *costs.columns.intersection(["unit"])]].astype({"arm": str})

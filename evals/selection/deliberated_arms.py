@@ -13,8 +13,8 @@ from ..ratings.folds import Fold, held_rows, selection_folds, widening
 from ..ratings.reference import KEYS, require_columns
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.matrix import IntArray
-from .advice import Grounds, advice, recommended
-from .candidates import Contest, Entrant, answers, chosen, frontier, noise, tiers_of
+from .advice import AdviceTables, advice, recommended_arm
+from .candidates import Candidate, Candidates, answers, chosen_credits, frontier, noise, price_tiers
 from .composition import Composition
 from .juror_pool import PRICED
 from .jury_counts import mean_credit
@@ -60,30 +60,30 @@ def weigh(
     )
     facts = given.drop_duplicates("arm").set_index("arm")
     cost, counted = _costs(facts, unit)
-    contest = _contest(wide, given, facts, cost, parts, cluster)
+    candidates = _candidates(wide, given, facts, cost, parts, cluster)
 
     def boot() -> Bootstrap:
         return Bootstrap(np.random.default_rng(seed), resamples)
 
-    table = frontier(contest, boot())
-    against = noise(contest, boot())
-    said = answers(contest, boot())
+    table = frontier(candidates, boot())
+    against = noise(candidates, boot())
+    said = answers(candidates, boot())
     best = str(table.sort_values("score", ascending=False)["arm"].iloc[0])
-    earned = {arm.name: arm.credits for arm in contest.entrants}
-    pairs = {} if contest.jury is None or contest.single is None else {("the best jury", "the best single judge"): contest.jury - contest.single}  # fmt: skip
+    earned = {arm.name: arm.credits for arm in candidates.arms}
+    pairs = {} if candidates.jury is None or candidates.single is None else {("the best jury", "the best single judge"): candidates.jury - candidates.single}  # fmt: skip
     others = {(best, name): earned[best] - credits for name, credits in earned.items() if name != best}
     power = pd.concat(
         [
-            pairs_power(pairs, contest.cluster, widening=contest.widening),
-            pairs_power(others, contest.cluster),
+            pairs_power(pairs, candidates.cluster, widening=candidates.widening),
+            pairs_power(others, candidates.cluster),
         ],
         ignore_index=True,
     )
-    usual = typical(np.column_stack(list(earned.values())), contest.cluster)
+    usual = typical(np.column_stack(list(earned.values())), candidates.cluster)
     empty = pd.DataFrame()
     return Composition(
-        advice=advice(Grounds(said, table, against, power, counted, empty, empty, empty, empty)),
-        recommended=recommended(against),
+        advice=advice(AdviceTables(said, table, against, power, counted, empty, empty, empty, empty)),
+        recommended=recommended_arm(against),
         answers=said,
         frontier=table,
         noise=against,
@@ -100,21 +100,21 @@ def _costs(facts: pd.DataFrame, unit: str | None) -> tuple[pd.Series, str]:
     return pd.Series(np.where(facts["kind"] == JURY, 2.0, 1.0), facts.index), UNPRICED
 
 
-def _contest(
+def _candidates(
     wide: pd.DataFrame,
     given: pd.DataFrame,
     facts: pd.DataFrame,
     cost: pd.Series,
     parts: Sequence[Fold],
     cluster: IntArray,
-) -> Contest:
+) -> Candidates:
     credits = wide.to_numpy(float)
     rows = held_rows(parts)
     kinds = np.array([facts.loc[name, "kind"] for name in wide.columns])
     answered = given.groupby("arm")["answered"].mean() if "answered" in given else wide.notna().mean()
     seconds = facts["seconds"] if "seconds" in facts else pd.Series(np.nan, facts.index)
-    entrants = tuple(
-        Entrant(
+    arms = tuple(
+        Candidate(
             name=str(name),
             kind=str(kind),
             credits=credits[rows, at],
@@ -126,15 +126,15 @@ def _contest(
     )
     chosen_on = np.unique(np.concatenate([fold.chosen_on for fold in parts]))
     naive = mean_credit(credits[chosen_on].T)
-    return Contest(
-        entrants=entrants,
+    return Candidates(
+        arms=arms,
         cluster=cluster[rows],
         tiers=tuple(
-            tiers_of([arm.name for arm in entrants], cost[wide.columns].to_numpy(float), credits, parts)
+            price_tiers([arm.name for arm in arms], cost[wide.columns].to_numpy(float), credits, parts)
         ),
-        best=chosen(credits, parts),
-        jury=chosen(credits[:, kinds == JURY], parts) if (kinds == JURY).any() else None,
-        single=chosen(credits[:, kinds == SINGLE], parts) if (kinds == SINGLE).any() else None,
+        best=chosen_credits(credits, parts),
+        jury=chosen_credits(credits[:, kinds == JURY], parts) if (kinds == JURY).any() else None,
+        single=chosen_credits(credits[:, kinds == SINGLE], parts) if (kinds == SINGLE).any() else None,
         chosen_on=len(chosen_on),
         widening=widening(parts),
         naive={str(kind): float(np.nanmax(naive[kinds == kind])) for kind in set(kinds)},

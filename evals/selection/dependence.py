@@ -88,14 +88,14 @@ def effective_number(values: FloatArray, cluster: IntArray, bootstrap: Bootstrap
     full = np.nan_to_num(standard)
     grid = Matrix(full, tuple(range(len(full))), tuple(map(str, range(full.shape[1]))), cluster)
     found = bootstrap.estimate(
-        _design_effect, _renumbered(grid), method=METHOD, otherwise="errors cancel out"
+        _design_effect, _dense_clusters(grid), method=METHOD, otherwise="errors cancel out"
     )
     if found.defined and found.value > 10 * values.shape[1]:
         return undefined("errors cancel out: the mean hardly errs at all", method=METHOD, n=len(values))
     return found
 
 
-def _renumbered(grid: Matrix) -> Matrix:
+def _dense_clusters(grid: Matrix) -> Matrix:
     _, cluster = np.unique(grid.cluster, return_inverse=True)
     return Matrix(grid.values, grid.cases, grid.raters, cluster.astype(np.int64))
 

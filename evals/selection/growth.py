@@ -10,17 +10,17 @@ import pandas as pd
 
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.matrix import FloatArray, IntArray
-from .jury_counts import Members, Urn, mean_credit
+from .jury_counts import Members, VoteCounter, mean_credit
 from .jury_search import every_jury
 from .nested_validation import HeldOut
-from .paired_means import tested_mean, widened
+from .paired_means import tested_mean, widen
 
 DRAWN = 100
 """Random juries of each size."""
 
 
 def growth(
-    urn: Urn, chosen: HeldOut, *, widening: float, bootstrap: Bootstrap, rng: np.random.Generator
+    counter: VoteCounter, chosen: HeldOut, *, widening: float, bootstrap: Bootstrap, rng: np.random.Generator
 ) -> pd.DataFrame:
     """One row for each size and way to fill it.
 
@@ -28,12 +28,12 @@ def growth(
     juries of that size on these cases.
     """
     rows = []
-    for size in _sizes(len(urn.pool.jurors), chosen.sizes):
-        credits = urn.credits(_random(len(urn.pool.jurors), size, rng))
+    for size in _sizes(len(counter.pool.jurors), chosen.sizes):
+        credits = counter.credits(_random(len(counter.pool.jurors), size, rng))
         rows.append(
-            _row("random", size, _mean(credits), urn.pool.cluster, bootstrap, mean_credit(credits), 1.0)
+            _row("random", size, _mean(credits), counter.pool.cluster, bootstrap, mean_credit(credits), 1.0)
         )
-    cluster = urn.pool.cluster[chosen.rows]
+    cluster = counter.pool.cluster[chosen.rows]
     for size, held in zip(chosen.sizes, chosen.by_size, strict=True):
         rows.append(_row("chosen", size, held, cluster, bootstrap, np.full(1, np.nan), widening))
     return pd.DataFrame(rows)
@@ -48,7 +48,7 @@ def _row(
     scores: FloatArray,
     widening: float,
 ) -> dict[str, object]:
-    found, _ = widened(*tested_mean(credits, cluster, bootstrap, method=f"{how} juries of {size}"), widening)
+    found, _ = widen(*tested_mean(credits, cluster, bootstrap, method=f"{how} juries of {size}"), widening)
     weakest, strongest = np.quantile(scores, [0.05, 0.95])
     return {
         "how": how,

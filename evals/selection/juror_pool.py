@@ -100,10 +100,10 @@ def pool_of(
         raise VenireError(
             "no juror answered half of the questions", remedy="give judgements of the cases that people rated"
         )
-    return _laid_out(given, wide[kept], truth, questions, counting, _notes(given, met, seldom))
+    return _pool(given, wide[kept], truth, questions, counting, _notes(given, met, seldom))
 
 
-def _laid_out(
+def _pool(
     given: pd.DataFrame,
     wide: pd.DataFrame,
     truth: pd.DataFrame,
@@ -114,7 +114,7 @@ def _laid_out(
     rows = wide.index.to_frame(index=False)
     scales = [questions[name].scale for name in rows["attribute"]]
     ends = [(min(s.values), max(s.values)) if s.values and s.numeric else (0, 1) if s.values else s.ends for s in scales]  # fmt: skip
-    costs, unit = _spent(given, "cost", wide.columns)
+    costs, unit = _cost_by_juror(given, "cost", wide.columns)
     return Pool(
         jurors=tuple(map(str, wide.columns)),
         questions=rows,
@@ -125,7 +125,7 @@ def _laid_out(
         exact=np.array([s.level in ("nominal", "binary") for s in scales]),
         width=np.array([float(high) - float(low) for low, high in ends]),
         cost=costs,
-        seconds=_spent(given, "seconds", wide.columns)[0] if "seconds" in given else np.full(wide.shape[1], np.nan),
+        seconds=_cost_by_juror(given, "seconds", wide.columns)[0] if "seconds" in given else np.full(wide.shape[1], np.nan),
         unit=unit,
         notes=notes,
     )  # fmt: skip
@@ -140,7 +140,7 @@ def _rule(scale: Scale, counting: str) -> str:
     return counting
 
 
-def _spent(given: pd.DataFrame, column: str, jurors: pd.Index) -> tuple[FloatArray, str]:
+def _cost_by_juror(given: pd.DataFrame, column: str, jurors: pd.Index) -> tuple[FloatArray, str]:
     """What one case takes of each juror; where a cost is not known of all, each counts one vote."""
     if column in given:
         rows = given.assign(spent=pd.to_numeric(given[column], errors="coerce"))

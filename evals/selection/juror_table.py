@@ -11,16 +11,18 @@ import pandas as pd
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.estimate import Estimate
 from .contributions import Shares, leave_one_out
-from .jury_counts import Urn
+from .jury_counts import VoteCounter
 from .nested_validation import HeldOut
 from .paired_means import mean_of
 
 
-def jurors_table(urn: Urn, shares: Shares, chosen: HeldOut, boot: Callable[[], Bootstrap]) -> pd.DataFrame:
+def jurors_table(
+    counter: VoteCounter, shares: Shares, chosen: HeldOut, boot: Callable[[], Bootstrap]
+) -> pd.DataFrame:
     """Scores, leave-one-out and Shapley values with their intervals; those who add most first."""
-    pool = urn.pool
-    alone = urn.credits(np.eye(len(pool.jurors), dtype=bool))
-    without = leave_one_out(urn)
+    pool = counter.pool
+    alone = counter.credits(np.eye(len(pool.jurors), dtype=bool))
+    without = leave_one_out(counter)
     rows = []
     for at, name in enumerate(pool.jurors):
         found = {

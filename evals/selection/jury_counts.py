@@ -25,14 +25,14 @@ ROOM = 4_000_000
 """Numbers held at a time."""
 
 
-class Urn:
-    """The pool made ready to be counted."""
+class VoteCounter:
+    """Counts the votes of many juries of a pool at a time."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self.agreeing = _agreeing(pool)
         self.parts = [
-            (np.flatnonzero(pool.counting == name), _counting(str(name), pool.at(np.flatnonzero(pool.counting == name))))
+            (np.flatnonzero(pool.counting == name), _counting_rule(str(name), pool.at(np.flatnonzero(pool.counting == name))))
             for name in dict.fromkeys(pool.counting)
         ]  # fmt: skip
 
@@ -104,10 +104,10 @@ def _agreeing(pool: Pool) -> npt.NDArray[np.int16] | None:
     return np.where(np.isnan(pool.votes), 0, agrees).T.astype(np.int16)
 
 
-def _counting(rule: str, pool: Pool) -> Callable[[Members], FloatArray]:
+def _counting_rule(rule: str, pool: Pool) -> Callable[[Members], FloatArray]:
     if rule == "mean":
         given, value = ~np.isnan(pool.votes), np.nan_to_num(pool.votes)
-        return lambda members: _ratio(_counted(members, value), _counted(members, given))
+        return lambda members: _ratio(_totals(members, value), _totals(members, given))
     levels = np.unique(pool.votes[~np.isnan(pool.votes)])
     if len(levels) > FEW:
         if rule in (WORDS, "mode"):
@@ -130,7 +130,7 @@ def _counting(rule: str, pool: Pool) -> Callable[[Members], FloatArray]:
     return count
 
 
-def _counted(members: Members, values: npt.NDArray[np.generic]) -> FloatArray:
+def _totals(members: Members, values: npt.NDArray[np.generic]) -> FloatArray:
     return members.astype(float) @ values.T.astype(float)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..statistics.matrix import FloatArray
 from .juror_pool import BINARY, Pool
-from .jury_counts import Members, Urn
+from .jury_counts import Members, VoteCounter
 
 EVERY = 5_000
 """Up to so many juries, all are tried."""
@@ -32,20 +32,20 @@ def best_juries(pool: Pool, sizes: Sequence[int]) -> Members:
     All juries are tried where they are few; beyond that each size starts from the one before, takes in the juror
     who helps most, and exchanges members as long as that helps.
     """
-    urn, jurors = Urn(pool), len(pool.jurors)
+    counter, jurors = VoteCounter(pool), len(pool.jurors)
     if sum(comb(jurors, size) for size in sizes) <= EVERY:
-        return np.array([_best(urn, every_jury(jurors, size)) for size in sizes])
-    found = [_best(urn, np.eye(jurors, dtype=bool))]
+        return np.array([_best(counter, every_jury(jurors, size)) for size in sizes])
+    found = [_best(counter, np.eye(jurors, dtype=bool))]
     for size in sizes[1:]:
         jury = found[-1]
         while jury.sum() < size:
-            jury = _best(urn, _joined(jury))
-        found.append(_exchanged(urn, jury))
+            jury = _best(counter, _with_one_more(jury))
+        found.append(_with_exchanges(counter, jury))
     return np.array(found)
 
 
-def _best(urn: Urn, juries: Members) -> Members:
-    return juries[_first(urn.scores_of_one_size(juries), juries @ urn.pool.cost)]
+def _best(counter: VoteCounter, juries: Members) -> Members:
+    return juries[_first(counter.scores_of_one_size(juries), juries @ counter.pool.cost)]
 
 
 def _first(scores: FloatArray, costs: FloatArray) -> int:
@@ -61,7 +61,7 @@ def every_jury(size: int, number: int) -> Members:
     return juries
 
 
-def _joined(jury: Members) -> Members:
+def _with_one_more(jury: Members) -> Members:
     """The jury with each other juror in turn."""
     outside = np.flatnonzero(~jury)
     juries = np.repeat(jury[None, :], len(outside), axis=0)
@@ -69,8 +69,8 @@ def _joined(jury: Members) -> Members:
     return juries
 
 
-def _exchanged(urn: Urn, jury: Members) -> Members:
-    score = urn.scores_of_one_size(jury[None, :])[0]
+def _with_exchanges(counter: VoteCounter, jury: Members) -> Members:
+    score = counter.scores_of_one_size(jury[None, :])[0]
     for _ in range(SWAPS):
         inside, outside = np.flatnonzero(jury), np.flatnonzero(~jury)
         if not len(outside):
@@ -79,8 +79,8 @@ def _exchanged(urn: Urn, jury: Members) -> Members:
         juries = np.repeat(jury[None, :], len(pairs), axis=0)
         at = np.arange(len(pairs))
         juries[at, pairs[:, 0]], juries[at, pairs[:, 1]] = False, True
-        scores = urn.scores_of_one_size(juries)
-        first = _first(scores, juries @ urn.pool.cost)
+        scores = counter.scores_of_one_size(juries)
+        first = _first(scores, juries @ counter.pool.cost)
         if not scores[first] > score + EQUAL:
             break
         jury, score = juries[first], scores[first]

@@ -36,15 +36,15 @@ def pool_methods(
         "rules of a panel with a quorum of one: on a binary scale a tie has no answer, which is a miss; an abstention is no vote.",
         CREDIT,
         f"For each size up to {largest} the jury that agrees best was searched: all juries where there are up to {EVERY}, otherwise forward "
-        "steps with exchanges of single members. " + _split(parts, pool.cluster, tested)
+        "steps with exchanges of single members. " + _split_words(parts, pool.cluster, tested)
         + f" Within what chooses, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is that of the best "
         "jury on the cases that chose it. Costs are those of the jury chosen on all of them; seconds are those of its slowest member.",
         f"A juror's share is the Shapley value of mean credit, {sampled}; with no juror at all the best constant answer to each attribute is given.",
         "Errors are wrong answers (or none) on nominal and binary scales, signed distances on others. The effective number of jurors is "
         "n / (1 + (n - 1) r), r the mean correlation of errors; participation is the squared sum of the eigenvalues of their correlations "
         "over the sum of squares.",
-        _intervals(pool.cluster, seed, resamples),
-        _power(usual),
+        _interval_words(pool.cluster, seed, resamples),
+        _power_words(usual),
     )  # fmt: skip
 
 
@@ -56,13 +56,13 @@ def arm_methods(
         f"{shape[1]} arms answered {shape[0]} questions.",
         CREDIT,
         "The best arm, the best jury and the best single judge were each chosen on some cases and scored on others. "
-        + _split(parts, cluster, tested),
-        _intervals(cluster, seed, resamples),
-        _power(usual),
+        + _split_words(parts, cluster, tested),
+        _interval_words(cluster, seed, resamples),
+        _power_words(usual),
     )
 
 
-def _split(parts: Sequence[Fold], cluster: IntArray, tested: bool) -> str:
+def _split_words(parts: Sequence[Fold], cluster: IntArray, tested: bool) -> str:
     held = len(np.unique(cluster[held_rows(parts)]))
     if tested:
         return f"One test set of {held} cases or groups was held out."
@@ -71,14 +71,14 @@ def _split(parts: Sequence[Fold], cluster: IntArray, tested: bool) -> str:
     return f"Each case was held out in one of {len(parts) // rounds} folds that keep cases of one group together{again}."
 
 
-def _intervals(cluster: IntArray, seed: int, resamples: int) -> str:
+def _interval_words(cluster: IntArray, seed: int, resamples: int) -> str:
     return (
         f"Intervals are 95%, expanded BCa (Efron 1987; Hesterberg 2015) from {resamples} resamples of {len(np.unique(cluster))} cases or groups, seed {seed}; "
         "differences are paired. Intervals of what was chosen in folds are widened, for folds share cases (Nadeau and Bengio 2003)."
     )  # fmt: skip
 
 
-def _power(usual: tuple[float, float]) -> str:
+def _power_words(usual: tuple[float, float]) -> str:
     effects = " and ".join(map(str, EFFECTS))
     mean = (
         f" Over all pairs of arms, {usual[0]:.3f} ± {usual[1]:.3f} can be detected."

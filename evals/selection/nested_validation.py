@@ -11,7 +11,7 @@ import pandas as pd
 from ..ratings.folds import Fold, Rows, folds, held_rows, held_values
 from ..statistics.matrix import FloatArray
 from .juror_pool import Pool
-from .jury_counts import Members, Urn, mean_credit
+from .jury_counts import Members, VoteCounter, mean_credit
 from .jury_search import EQUAL, best_juries
 
 INNER = 5
@@ -51,10 +51,10 @@ def held_out(
     """What choosing is worth: `outer` holds out each case in turn, or one test set."""
     parts, rows = [], []
     for number, fold in enumerate(outer, 1):
-        train, test = pool.at(fold.chosen_on), Urn(pool.at(fold.held_out))
+        train, test = pool.at(fold.chosen_on), VoteCounter(pool.at(fold.held_out))
         inner = by_inner_folds(train, sizes, rng)
         juries = best_juries(train, sizes)
-        credits, before = test.credits(juries), Urn(train).scores(juries)
+        credits, before = test.credits(juries), VoteCounter(train).scores(juries)
         seated, liked = _best_of(inner, least=1), _best_of(inner, least=0)
         parts.append((credits, credits[seated], credits[liked]))
         after = mean_credit(credits)
@@ -62,17 +62,17 @@ def held_out(
             {
                 "fold": number,
                 "size": sizes[seated],
-                "jurors": named(pool, juries[seated]),
+                "jurors": jury_label(pool, juries[seated]),
                 "chosen_on": before[seated],
                 "held_out": after[seated],
-                "single": named(pool, juries[0]),
+                "single": jury_label(pool, juries[0]),
                 "single_chosen_on": before[0],
                 "single_held_out": after[0],
                 "n": len(fold.held_out),
             }
         )
     chosen_on = pool.at(np.unique(np.concatenate([fold.chosen_on for fold in outer])))
-    final, naive = best_juries(chosen_on, sizes), Urn(chosen_on)
+    final, naive = best_juries(chosen_on, sizes), VoteCounter(chosen_on)
     scores = naive.scores(final)
     by_size, jury, best = (held_values(outer, pieces) for pieces in zip(*parts, strict=True))
     return HeldOut(
@@ -93,13 +93,13 @@ def held_out(
 def by_inner_folds(pool: Pool, sizes: Sequence[int], rng: np.random.Generator) -> FloatArray:
     """The cross-validated score of the best jury of each size."""
     credits = [
-        Urn(pool.at(fold.held_out)).credits(best_juries(pool.at(fold.chosen_on), sizes))
+        VoteCounter(pool.at(fold.held_out)).credits(best_juries(pool.at(fold.chosen_on), sizes))
         for fold in folds(pool.cluster, INNER, rng)
     ]
     return mean_credit(np.concatenate(credits, axis=1))
 
 
-def named(pool: Pool, jury: Members) -> str:
+def jury_label(pool: Pool, jury: Members) -> str:
     return " + ".join(name for name, sits in zip(pool.jurors, jury, strict=True) if sits)
 
 

@@ -27,7 +27,7 @@ def tested_mean(
     return bootstrap.tested(_mean, grid, method=method, otherwise="no question has an answer to compare")
 
 
-def widened(found: Estimate, p: float, by: float) -> tuple[Estimate, float]:
+def widen(found: Estimate, p: float, by: float) -> tuple[Estimate, float]:
     """The interval so many times as wide about its value, and the p of zero by how far it lies from there.
 
     Draws have no p below their number, which widening would make too large; so it is read from the interval, as if

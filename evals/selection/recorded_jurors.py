@@ -12,8 +12,8 @@ from ...rubrics.errors import VenireError
 from ..ratings.folds import Fold, selection_folds, widening
 from ..ratings.question import Question
 from ..statistics.bootstrap import Bootstrap
-from .advice import Grounds, advice, recommended
-from .candidates import Contest, Entrant, Tier, answers, frontier, noise, tiers_of
+from .advice import AdviceTables, advice, recommended_arm
+from .candidates import Candidate, Candidates, Tier, answers, frontier, noise, price_tiers
 from .composition import Composition
 from .contributions import shapley
 from .deliberated_arms import JURY, SINGLE
@@ -21,10 +21,10 @@ from .dependence import correlations, independence
 from .growth import growth
 from .juror_pool import Pool, pool_of
 from .juror_table import jurors_table
-from .jury_counts import Members, Urn
+from .jury_counts import Members, VoteCounter
 from .jury_search import sizes_of
 from .methods_text import pool_methods
-from .nested_validation import HeldOut, held_out, named
+from .nested_validation import HeldOut, held_out, jury_label
 from .position_bias import position_bias
 from .power import pairs_power, typical
 
@@ -78,12 +78,12 @@ def analyse(
     def boot() -> Bootstrap:
         return Bootstrap(np.random.default_rng(seed), resamples)
 
-    urn = Urn(pool)
-    contest = _contest(urn, chosen, parts)
-    table = frontier(contest, boot())
-    against, said = noise(contest, boot()), answers(contest, boot())
+    counter = VoteCounter(pool)
+    candidates = _candidates(counter, chosen, parts)
+    table = frontier(candidates, boot())
+    against, said = noise(candidates, boot()), answers(candidates, boot())
     with threadpool_limits(limits=1, user_api="blas"):
-        shares = shapley(urn, rng=rng, orders=orders)
+        shares = shapley(counter, rng=rng, orders=orders)
     pairs = {
         ("the best jury", "the best single judge"): chosen.jury - chosen.single,
         **{
@@ -91,60 +91,60 @@ def analyse(
             for size, credits in zip(chosen.sizes[1:], chosen.by_size[1:], strict=True)
         },
     }
-    grounds = Grounds(
+    grounds = AdviceTables(
         answers=said,
         frontier=table,
         noise=against,
-        power=pairs_power(pairs, contest.cluster, widening=contest.widening),
+        power=pairs_power(pairs, candidates.cluster, widening=candidates.widening),
         unit=pool.unit,
-        growth=growth(urn, chosen, widening=contest.widening, bootstrap=boot(), rng=rng),
+        growth=growth(counter, chosen, widening=candidates.widening, bootstrap=boot(), rng=rng),
         independence=independence(pool, _benches(pool, chosen), boot()),
-        jurors=jurors_table(urn, shares, chosen, boot),
+        jurors=jurors_table(counter, shares, chosen, boot),
         position=position_bias(judgements, boot()),
     )
     return Composition(
         advice=advice(grounds),
-        recommended=recommended(against),
+        recommended=recommended_arm(against),
         selection=chosen.selection,
         correlations=correlations(pool),
         methods=pool_methods(
             pool, parts, counting, shares, largest=chosen.sizes[-1], tested=test is not None, seed=seed,
-            resamples=resamples, usual=typical(urn.credits(np.eye(len(pool.jurors), dtype=bool)).T, pool.cluster),
+            resamples=resamples, usual=typical(counter.credits(np.eye(len(pool.jurors), dtype=bool)).T, pool.cluster),
         ),
         notes=pool.notes,
         **grounds._asdict(),
     )  # fmt: skip
 
 
-def _contest(urn: Urn, chosen: HeldOut, parts: Sequence[Fold]) -> Contest:
+def _candidates(counter: VoteCounter, chosen: HeldOut, parts: Sequence[Fold]) -> Candidates:
     """Every juror alone, and the best jury of each size, on the questions held out."""
-    pool, rows = urn.pool, chosen.rows
-    alone = urn.credits(np.eye(len(pool.jurors), dtype=bool))
+    pool, rows = counter.pool, chosen.rows
+    alone = counter.credits(np.eye(len(pool.jurors), dtype=bool))
     answered = (~np.isnan(pool.votes[rows])).mean(axis=0)
     singles = [
-        Entrant(name, SINGLE, alone[at, rows], pool.cost[at], pool.seconds[at], answered=answered[at])
+        Candidate(name, SINGLE, alone[at, rows], pool.cost[at], pool.seconds[at], answered=answered[at])
         for at, name in enumerate(pool.jurors)
     ]
     juries = [
-        Entrant(
+        Candidate(
             name=f"jury of {size}",
             kind=JURY,
             credits=credits,
             cost=float(pool.cost[jury].sum()),
             seconds=float(pool.seconds[jury].max()),
             size=size,
-            jurors=named(pool, jury),
-            answered=float((~np.isnan(urn.answers(jury[None, :])[0, rows])).mean()),
+            jurors=jury_label(pool, jury),
+            answered=float((~np.isnan(counter.answers(jury[None, :])[0, rows])).mean()),
             chosen=True,
         )
         for size, jury, credits in list(zip(chosen.sizes, chosen.juries, chosen.by_size, strict=True))[1:]
     ]
     tiers = [
-        *tiers_of(pool.jurors, pool.cost, alone.T, parts),
+        *price_tiers(pool.jurors, pool.cost, alone.T, parts),
         *(Tier(jury.name, 1, jury.cost, jury.credits) for jury in juries),
     ]
-    return Contest(
-        entrants=(*singles, *juries),
+    return Candidates(
+        arms=(*singles, *juries),
         tiers=tuple(sorted(tiers, key=lambda tier: tier.cost)),
         cluster=pool.cluster[rows],
         best=chosen.best,

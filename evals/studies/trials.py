@@ -80,7 +80,7 @@ class Trials:
                     f"trials {min(numbers)} to {max(numbers)}: {len(entered)} juries on {len(cases)} cases"
                 )
                 self.hear_arms([arm for _, arm in entered.values()], cases)
-                entered = self._undecided(entered, cases)
+                entered = self._remaining(entered, cases)
 
     def values(self, score: Score) -> dict[str, float]:
         """A score by each objective of the search, as far as it is known."""
@@ -125,7 +125,7 @@ class Trials:
             size *= 2
         return [*steps, self.selection]
 
-    def _undecided(self, entered: Entered, cases: list[Case]) -> Entered:
+    def _remaining(self, entered: Entered, cases: list[Case]) -> Entered:
         """The trials to hear further: not those that heard all, which are scored, nor those shown to be worse."""
         scores = self._scores([*entered, *self.scored], cases)
         others = {name: scores[name] for name in self.scored if name in scores}

@@ -21,7 +21,7 @@ from venire import VenireError
 from venire.evals import Recording, analyse, llmbar, load_judgements, pandalm
 from venire.evals.datasets.recording import choice
 from venire.evals.selection.juror_pool import pool_of
-from venire.evals.selection.jury_counts import Urn
+from venire.evals.selection.jury_counts import VoteCounter
 from venire.evals.selection.position_bias import position_bias
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.rubrics.case import Case
@@ -35,7 +35,7 @@ PANDALM = pytest.mark.skipif(not (DATA / "pandalm").is_dir(), reason="PandaLM's 
 
 def accuracies(recording: Recording) -> dict[str, float]:
     laid = pool_of(recording.judgements, recording.people, recording.questions, "median")
-    return dict(zip(laid.jurors, Urn(laid).scores(np.eye(len(laid.jurors), dtype=bool)), strict=True))
+    return dict(zip(laid.jurors, VoteCounter(laid).scores(np.eye(len(laid.jurors), dtype=bool)), strict=True))
 
 
 def percent(words: str) -> float:
@@ -177,7 +177,7 @@ def test_recorded_jurors_sit_on_a_panel_and_give_the_verdicts_that_were_searched
         load_judgements(tmp_path / "judgements.csv"), recording.people, recording.questions, "median"
     )
     searched = dict(
-        zip(laid.questions["case"], Urn(laid).answers(np.ones((1, 3), dtype=bool))[0], strict=True)
+        zip(laid.questions["case"], VoteCounter(laid).answers(np.ones((1, 3), dtype=bool))[0], strict=True)
     )
 
     assert made.returncode == 0, made.stderr

@@ -24,7 +24,7 @@ from venire.evals.selection.candidates import DIFFERENCE, pareto
 from venire.evals.selection.contributions import exact_shapley, sampled_shapley
 from venire.evals.selection.dependence import effective_number, errors
 from venire.evals.selection.juror_pool import Pool, pool_of
-from venire.evals.selection.jury_counts import Urn
+from venire.evals.selection.jury_counts import VoteCounter
 from venire.evals.selection.jury_search import best_juries, sizes_of
 from venire.evals.selection.paired_means import by_cluster
 from venire.evals.selection.position_bias import position_bias
@@ -201,7 +201,7 @@ def test_juries_are_counted_as_panels_are(scale: Scale, legal: list[object], cou
     people = pd.DataFrame({"case": [f"c{c}" for c in range(40)], "attribute": "a", "value": [legal[0]] * 40})
     laid = pool_of(judged, people, {"a": Question(scale, "high")}, counting)
     members = rng.random((12, 5)) < 0.6
-    answers = Urn(laid).answers(members)
+    answers = VoteCounter(laid).answers(members)
     rule = counting_rule(counting).count
     assert rule is not None
     jury = Jury.model_validate({"name": "x", "seats": [{"name": name, "model": "server/m", "base_url": "http://127.0.0.1:9/v1"} for name in names], "protocol": "panel"})  # fmt: skip
@@ -226,7 +226,7 @@ def test_many_different_numbers_are_counted_by_their_median_too() -> None:
     judged, people = tables({f"j{j}": values[:, j] for j in range(6)}, rng.uniform(0, 100, 50))
     laid = pool_of(judged, people, {"sound": Question(scale, "high")}, "median")
     row = {case: number for number, case in enumerate(laid.questions["case"])}
-    answers = Urn(laid).answers(np.array([[True] * 6, [True, False] * 3]))
+    answers = VoteCounter(laid).answers(np.array([[True] * 6, [True, False] * 3]))
 
     for case in range(50):
         for which, seats in enumerate((slice(None), slice(None, None, 2))):
@@ -243,9 +243,9 @@ def test_forward_steps_with_exchanges_reach_what_trying_every_jury_reaches(
         truth = rng.integers(0, 2, 150)
         laid = pool({f"j{j}": seen(truth, 0.5 + 0.03 * j, rng) for j in range(11)}, truth)
         sizes = sizes_of(laid, 5)
-        every = Urn(laid).scores(best_juries(laid, sizes))
+        every = VoteCounter(laid).scores(best_juries(laid, sizes))
         monkeypatch.setattr(searching, "EVERY", 0)
-        stepwise = Urn(laid).scores(best_juries(laid, sizes))
+        stepwise = VoteCounter(laid).scores(best_juries(laid, sizes))
         monkeypatch.undo()
 
         assert sizes == (1, 3, 5)
@@ -257,7 +257,7 @@ def test_shapley_values_share_out_everything_and_equal_jurors_share_equally() ->
     votes, truth = planted(np.random.default_rng(3), 200)
     votes["twin"] = votes["good-1"].copy()
     laid = pool({name: votes[name] for name in ("good-1", "twin", "good-2", "copy-1", "adverse-1")}, truth)
-    urn = Urn(laid)
+    urn = VoteCounter(laid)
     floor = urn.constant().mean()
     whole = urn.scores(np.ones((1, 5), dtype=bool))[0]
     exact = exact_shapley(urn)
@@ -275,7 +275,7 @@ def test_exact_shapley_is_the_mean_over_all_orders() -> None:
     rng = np.random.default_rng(2)
     truth = rng.integers(1, 6, 30)
     votes = {f"j{j}": np.clip(truth + rng.integers(-2, 3, 30), 1, 5) for j in range(4)}
-    urn = Urn(pool_of(*tables(votes, truth), {"sound": Question(LIKERT, "high")}, "mean"))
+    urn = VoteCounter(pool_of(*tables(votes, truth), {"sound": Question(LIKERT, "high")}, "mean"))
 
     def worth(coalition: tuple[int, ...]) -> float:
         if not coalition:
@@ -293,7 +293,7 @@ def test_exact_shapley_is_the_mean_over_all_orders() -> None:
 def test_numbers_earn_credit_by_nearness_and_silence_is_left_out() -> None:
     truth = np.array([1.0, 3, 5, 5])
     votes = {"near": np.array([2.0, 3, 4, np.nan]), "far": np.array([5.0, 5, 1, 1])}
-    urn = Urn(pool_of(*tables(votes, truth), {"sound": Question(LIKERT, "high")}, "median"))
+    urn = VoteCounter(pool_of(*tables(votes, truth), {"sound": Question(LIKERT, "high")}, "median"))
 
     assert urn.credits(np.eye(2, dtype=bool)).tolist()[1] == [0, 0.5, 0, 0]
     assert urn.scores(np.eye(2, dtype=bool))[0] == pytest.approx((0.75 + 1 + 0.75) / 3)
@@ -302,7 +302,7 @@ def test_numbers_earn_credit_by_nearness_and_silence_is_left_out() -> None:
 def test_on_two_answers_silence_and_ties_are_misses() -> None:
     truth = np.array([1, 1, 0, 0])
     votes = {"a": np.array([1.0, np.nan, 0, 1]), "b": np.array([1.0, 1, 1, 1])}
-    urn = Urn(pool(votes, truth))
+    urn = VoteCounter(pool(votes, truth))
 
     assert urn.scores(np.eye(2, dtype=bool)).tolist() == [0.5, 0.5]
     assert urn.credits(np.array([[True, True]])).tolist() == [[1, 1, 0, 0]]
