@@ -1,4 +1,4 @@
-"""The line before one provider: who comes first is asked first, at the provider's pace."""
+"""The admission queue before one provider: first come, first served, as fast as its rate limiter allows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Protocol
 
 from .budget import BudgetSpent, LimitReached
 from .model import ModelFailure
-from .rate_limiter import Pace
+from .rate_limiter import RateLimiter
 
 
-class Places(Protocol):
-    """Places in flight at one provider: held while an `async with` block runs, with word of what became of the call."""
+class Slots(Protocol):
+    """Request slots at one provider: `async with` holds one, and the `on_` methods report how the request went."""
 
     async def __aenter__(self) -> None: ...
 
@@ -24,94 +24,95 @@ class Places(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None: ...
 
-    def leave(self, *, unsent: bool = False) -> None: ...
-
-    def answered(self, tokens: int = 0) -> None: ...
-
-    def busy(self, took: float, retry_after: float | None) -> None:
-        """The provider asked for less, `took` seconds after the call was begun."""
+    def release(self, *, unsent: bool = False) -> None:
+        """Give a slot back; for a request that stayed `unsent`, refund what it took of the rates."""
         ...
 
-    def failed(self, why: str) -> None: ...
+    def on_answer(self, tokens: int = 0) -> None: ...
 
-    def let_go(self) -> None: ...
+    def on_busy(self, took: float, retry_after: float | None) -> None:
+        """The provider asked for fewer requests, `took` seconds after this one was sent."""
+        ...
+
+    def on_failure(self, why: str) -> None: ...
+
+    def admit_all(self) -> None:
+        """Give everyone who waits a slot, because nothing will be sent any more and each must find that out."""
+        ...
 
 
-class Line:
-    """A place in flight while the `async with` block runs.
+class AdmissionQueue:
+    """The `Slots` of a provider that only this process asks.
 
-    While the circuit is open, the first in line is let through now and then to probe; if that fails, all are refused.
+    While the circuit is open, the first in the queue is let through now and then to probe; if that fails, all are refused.
     """
 
-    def __init__(self, pace: Pace, clock: Callable[[], float] = time.monotonic) -> None:
-        self._pace = pace
+    def __init__(self, limiter: RateLimiter, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limiter = limiter
         self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> None:
-        pace, now = self._pace, self._clock()
-        if not self._waiting and pace.delay(now) == 0:
-            pace.begin(now)
+        limiter, now = self._limiter, self._clock()
+        if not self._waiting and limiter.delay(now) == 0:
+            limiter.begin(now)
             return
-        await self._turn()
+        await self._wait()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.leave(unsent=kind is not None and issubclass(kind, BudgetSpent | LimitReached))
+        self.release(unsent=kind is not None and issubclass(kind, BudgetSpent | LimitReached))
 
-    def leave(self, *, unsent: bool = False) -> None:
-        """Give the place back, and for a request that stayed `unsent` what it took of the rates too."""
+    def release(self, *, unsent: bool = False) -> None:
         if unsent:
-            self._pace.unsent(self._clock())
-        self._pace.end()
+            self._limiter.refund(self._clock())
+        self._limiter.end()
         if self._waiting:
-            self._call()
+            self._admit_next()
 
-    def answered(self, tokens: int = 0) -> None:
-        self._pace.answered(self._clock(), tokens)
+    def on_answer(self, tokens: int = 0) -> None:
+        self._limiter.on_answer(self._clock(), tokens)
 
-    def busy(self, took: float, retry_after: float | None) -> None:
+    def on_busy(self, took: float, retry_after: float | None) -> None:
         now = self._clock()
-        self._pace.busy(now - took, now, retry_after)
+        self._limiter.on_busy(now - took, now, retry_after)
 
-    def failed(self, why: str) -> None:
-        """No answer: where nothing is to be expected any more, all who wait are refused."""
-        self._pace.failed(self._clock(), why)
-        if (given_up := self._pace.given_up) is not None:
-            self.dismiss(given_up)
+    def on_failure(self, why: str) -> None:
+        """Report a request without an answer; where that leaves the circuit open, everyone who waits is refused."""
+        self._limiter.on_failure(self._clock(), why)
+        if (circuit_open := self._limiter.circuit_open) is not None:
+            self._refuse_all(circuit_open)
 
-    def let_go(self) -> None:
-        """Call everyone: nothing will be sent any more, and each is to find that out for itself."""
+    def admit_all(self) -> None:
         while self._waiting:
-            called = self._waiting.popleft()
-            if not called.done():
-                self._pace.begin(self._clock())
-                called.set_result(None)
+            admitted = self._waiting.popleft()
+            if not admitted.done():
+                self._limiter.begin(self._clock())
+                admitted.set_result(None)
 
-    def dismiss(self, why: str) -> None:
-        """Refuse all who wait."""
+    def _refuse_all(self, why: str) -> None:
         while self._waiting:
-            called = self._waiting.popleft()
-            if not called.done():
-                called.set_exception(ModelFailure("unavailable", why))
+            admitted = self._waiting.popleft()
+            if not admitted.done():
+                admitted.set_exception(ModelFailure("unavailable", why))
 
-    async def _turn(self) -> None:
-        """Wait to be called. Whoever is called has a place already, and gives it back if cancelled."""
-        called = asyncio.get_running_loop().create_future()
-        self._waiting.append(called)
-        self._call()
+    async def _wait(self) -> None:
+        """Wait for a slot. Whoever is admitted has one already, and gives it back if cancelled."""
+        admitted = asyncio.get_running_loop().create_future()
+        self._waiting.append(admitted)
+        self._admit_next()
         try:
-            await called
+            await admitted
         except asyncio.CancelledError:
-            if called.done() and not called.cancelled() and called.exception() is None:
-                self.leave()
+            if admitted.done() and not admitted.cancelled() and admitted.exception() is None:
+                self.release()
             raise
 
-    def _call(self) -> None:
-        """Call those whose turn it is; where the next must wait for a time, come back then."""
-        pace, waiting = self._pace, self._waiting
+    def _admit_next(self) -> None:
+        """Admit as many as the limiter allows now; where the next must wait for a time, come back then."""
+        limiter, waiting = self._limiter, self._waiting
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -120,11 +121,11 @@ class Line:
                 waiting.popleft()
                 continue
             now = self._clock()
-            delay = pace.delay(now)
+            delay = limiter.delay(now)
             if delay == 0:
-                pace.begin(now)
+                limiter.begin(now)
                 waiting.popleft().set_result(None)
                 continue
             if delay < math.inf:
-                self._timer = asyncio.get_running_loop().call_later(delay, self._call)
+                self._timer = asyncio.get_running_loop().call_later(delay, self._admit_next)
             return

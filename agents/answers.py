@@ -24,7 +24,7 @@ _CANDIDATES = 200
 """How many opening braces are tried in an answer that is not JSON as it stands."""
 
 
-class Misread(Exception):
+class UnusableAnswer(Exception):
     """An answer that cannot be used."""
 
     def __init__(self, failure: ModelFailure) -> None:
@@ -54,8 +54,8 @@ def read_answer(text: str, shape: type[Shape]) -> Shape:
     if len(fits) == 1:
         return fits[0]
     if len(fits) > 1:
-        raise Misread(ModelFailure("unparsable", "more than one JSON object fits; give exactly one"))
-    raise Misread(_describe(errors[-1] if errors else first_error, text))
+        raise UnusableAnswer(ModelFailure("unparsable", "more than one JSON object fits; give exactly one"))
+    raise UnusableAnswer(_describe(errors[-1] if errors else first_error, text))
 
 
 def refuses(text: str) -> bool:
@@ -85,13 +85,13 @@ def _describe(error: ValidationError, text: str) -> ModelFailure:
     if details[0]["type"] == "json_invalid":
         start = " ".join(text.split())[:200]
         return ModelFailure("unparsable", f"no JSON object of the required form; the answer began: {start!r}")
-    said = "; ".join(f"{'.'.join(map(str, d['loc']))}: {d['msg']}{_given(d)}" for d in details[:6])
+    said = "; ".join(f"{'.'.join(map(str, d['loc']))}: {d['msg']}{_input_note(d)}" for d in details[:6])
     if all("score" in d["loc"] and d["type"] in _SCORE_ERRORS for d in details):
         return ModelFailure("out_of_scale", said)
     return ModelFailure("unparsable", said)
 
 
-def _given(detail: Any) -> str:
+def _input_note(detail: Any) -> str:
     value = detail.get("input")
     return (
         f" (given {value!r})"

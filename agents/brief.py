@@ -8,8 +8,8 @@ from typing import Literal
 from ..rubrics.case import Case
 from ..rubrics.quotes import Exhibit
 from ..rubrics.rubric import Rubric
-from .model import Lasting, Subject
-from .prompting import attempts_to_instruct, fenced, nonce, rubric_text, words
+from .model import CachedText, Subject
+from .prompting import attempts_to_instruct, fence, nonce, rubric_text, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Brief:
     rubric: Rubric
     exhibits: tuple[Exhibit, ...]
     nonce: str
-    text: Lasting
+    text: CachedText
     flags: tuple[str, ...]
     """Passages in which the case seems to instruct the jury."""
 
@@ -45,7 +45,7 @@ def brief(case: Case, rubric: Rubric) -> Brief:
             description=rubric.description,
             attributes=rubric_text(rubric),
             nonce=code,
-            exhibits="\n\n".join(fenced("exhibit", e.name, e.text, code) for e in exhibits),
+            exhibits="\n\n".join(fence("exhibit", e.name, e.text, code) for e in exhibits),
         )
         + "\n\n"
     )
@@ -54,6 +54,6 @@ def brief(case: Case, rubric: Rubric) -> Brief:
         rubric=rubric,
         exhibits=exhibits,
         nonce=code,
-        text=Lasting(text),
+        text=CachedText(text),
         flags=attempts_to_instruct(exhibits),
     )

@@ -1,4 +1,4 @@
-"""Meters: what has been spent, and whether more may be."""
+"""Budgets: what has been spent, by one deliberation and by the whole run, and whether more may be."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Budget:
             raise BudgetSpent("interrupt")
         if self.max_tokens is not None and self.spent.usage.total >= self.max_tokens:
             raise BudgetSpent("max_tokens")
-        if self.max_usd is not None and _priced(self.spent) >= self.max_usd:
+        if self.max_usd is not None and _usd_spent(self.spent) >= self.max_usd:
             raise BudgetSpent("max_usd")
         if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
             raise BudgetSpent("max_seconds")
@@ -90,7 +90,7 @@ class Meter:
         limits = self.limits
         if limits.max_tokens is not None and self.spent.usage.total >= limits.max_tokens:
             return "max_tokens"
-        if limits.max_usd is not None and _priced(self.spent) >= limits.max_usd:
+        if limits.max_usd is not None and _usd_spent(self.spent) >= limits.max_usd:
             return "max_usd"
         if (left := self.seconds_left) is not None and left <= 0:
             return "max_seconds"
@@ -108,15 +108,15 @@ class Meter:
             self.budget.add(reply)
 
 
-def unpriced(what: str) -> VenireError:
-    """A limit in dollars on calls whose price nobody knows: to go on would be to pretend that they are free."""
+def unknown_price(what: str) -> VenireError:
+    """The error for a limit in dollars on calls whose price nobody knows: to go on would be to pretend that they are free."""
     return VenireError(
         f"max_usd cannot be kept: the price of {what} is not known",
         remedy="give it with --prices FILE, or limit tokens or time instead",
     )
 
 
-def _priced(spent: Spending) -> float:
+def _usd_spent(spent: Spending) -> float:
     if spent.usd is None:
-        raise unpriced("a call that was made")
+        raise unknown_price("a call that was made")
     return spent.usd

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..personas.jury import ModelSettings
-from .providers import prefix_of
+from .clients.client_factory import prefix_of
 
 DEFAULT = 128_000
 """The window of a model whose seat states none: what the hosted models in common use read, and more."""

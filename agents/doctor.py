@@ -51,7 +51,8 @@ def diagnose() -> dict[str, Any]:
     }
 
 
-def told(found: dict[str, Any]) -> Table:
+def diagnosis_table(found: dict[str, Any]) -> Table:
+    """`diagnose()` as a table for the terminal."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_row("python", f"{found['python']} on {found['machine']}")
     for name, number in found["packages"].items():

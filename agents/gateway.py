@@ -1,4 +1,4 @@
-"""The one door to models: fill a shape from a prompt, once, on the record, within the limits."""
+"""The one gateway to models: fill a shape from a prompt, once, on the record, within the limits."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pydantic import BaseModel
 
 from ..personas.jury import ModelSettings
 from ..rubrics.shapes import Schema, inline
-from .answers import Misread, read_answer, refuses
+from .answers import UnusableAnswer, read_answer, refuses
 from .budget import LimitReached, Meter
 from .context import window
 from .model import Message, ModelFailure, Reply, Request, Sampling, Subject, TransientFailure, Usage
 from .prompting import repair_request
-from .providers import Queued
-from .retry import Tries
+from .providers import RateLimitedClient
+from .retry import RetrySchedule
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -96,12 +96,12 @@ class FillFailed(Exception):
         self.cost = cost
 
 
-class ModelClient:
-    """One seat's way to its model during one deliberation."""
+class ModelGateway:
+    """One seat's access to its model during one deliberation: record, budget, retries and repair are applied here."""
 
     def __init__(
         self,
-        provider: Queued,
+        client: RateLimitedClient,
         settings: ModelSettings,
         *,
         calls: Calls,
@@ -109,7 +109,7 @@ class ModelClient:
         rng: random.Random,
         first_repeat: int = 0,
     ) -> None:
-        self._provider = provider
+        self._client = client
         self._settings = settings
         self._sampling = sampling(settings)
         self.window = window(settings)
@@ -144,7 +144,7 @@ class ModelClient:
             cost = cost.plus(request.key, reply)
             try:
                 return Filled(self._read(reply, shape, check), cost)
-            except Misread as misread:
+            except UnusableAnswer as misread:
                 if last_try or misread.failure.reason == "refused":
                     raise FillFailed(misread.failure, cost) from None
                 messages = (*prompt.messages, *repair_request(reply.text, misread.failure.detail))
@@ -160,7 +160,7 @@ class ModelClient:
 
         The same question asked twice at the same time is sent once: the second waits for the first.
         """
-        asked = self._provider.asked
+        asked = self._client.in_progress
         while (waiting := asked.get(request.key)) is not None:
             if (reply := await asyncio.shield(waiting)) is not None:
                 self._meter.add(reply, replayed=True)
@@ -211,7 +211,7 @@ class ModelClient:
         """Send until answered, with pauses that grow and scatter, a bounded number of times."""
         # Nobody waits in line for what may not be sent.
         self._meter.admit()
-        tries = Tries(self._rng)
+        tries = RetrySchedule(self._rng)
         while True:
             try:
                 return await self._once(request)
@@ -229,13 +229,13 @@ class ModelClient:
             self._meter.admit()
 
     async def _once(self, request: Request) -> Reply:
-        async with self._provider.seats:
+        async with self._client.slots:
             # Waiting for a free line is not the model's time, but it is the deliberation's.
             self._meter.admit()
             left = self._meter.seconds_left
             try:
                 patience = request.timeout if left is None else min(request.timeout, left)
-                return await self._provider.complete(request, patience)
+                return await self._client.complete(request, patience)
             except TimeoutError:
                 if left is not None and left <= request.timeout:
                     raise LimitReached("max_seconds") from None
@@ -244,18 +244,18 @@ class ModelClient:
     @staticmethod
     def _read(reply: Reply, shape: type[Shape], check: Callable[[Shape], str | None] | None) -> Shape:
         if reply.finish == "refusal" or refuses(reply.text):
-            raise Misread(
+            raise UnusableAnswer(
                 ModelFailure("refused", reply.text.strip()[:300] or "the provider filtered the answer")
             )
         try:
             value = read_answer(reply.text, shape)
-        except Misread as misread:
+        except UnusableAnswer as misread:
             if reply.finish == "length":
                 cut = f"stopped at its token limit; {misread.failure.detail}"
-                raise Misread(ModelFailure("unparsable", cut)) from None
+                raise UnusableAnswer(ModelFailure("unparsable", cut)) from None
             raise
         if check is not None and (problem := check(value)):
-            raise Misread(ModelFailure("unparsable", problem))
+            raise UnusableAnswer(ModelFailure("unparsable", problem))
         return value
 
 

@@ -14,10 +14,10 @@ from ..rubrics.scale import Value
 from ..rubrics.shapes import ballot_shape, has_words, votes_from
 from .brief import Brief
 from .budget import LimitReached
-from .gateway import Cost, FillFailed, ModelClient, Prompt
+from .gateway import Cost, FillFailed, ModelGateway, Prompt
 from .model import Subject
 from .prompting import form_of, same_words, words
-from .statements import Statement, heard_within, own_text
+from .statements import Statement, fit_statements, votes_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Juror:
         self,
         name: str,
         persona: Persona | None,
-        client: ModelClient,
+        gateway: ModelGateway,
         *,
         answers_for: Callable[[Subject], tuple[str, ...]] | None = None,
     ) -> None:
         self.name = name
-        self._client = client
+        self._gateway = gateway
         self._stance = _stance(persona)
         self._answers_for = answers_for
         """Which of the attributes it is asked about it has an opinion on; language models have one on all."""
@@ -77,7 +77,7 @@ class Juror:
         form = form_of(ballot_shape(brief.rubric))
         asked = ", ".join(brief.rubric.names)
         tail = words("ballot", stance=self._stance, examples="", asked=asked, form=form)
-        return self._client.window.overflow(same_words("juror"), brief.text, tail)
+        return self._gateway.window.overflow(same_words("juror"), brief.text, tail)
 
     async def revise(
         self,
@@ -103,12 +103,12 @@ class Juror:
                     nonce=brief.nonce,
                     heard="\n\n".join(filter(None, (notice, told))),
                     questions=f"The orchestrator asks you:\n{put}\n" if put else "",
-                    own=own_text(own[name] for name in asked if name in own),
+                    own=votes_text(own[name] for name in asked if name in own),
                     asked=names,
                     form=form,
                 )
 
-            return heard_within(room, tail, heard, asked, brief.nonce)
+            return fit_statements(room, tail, heard, asked, brief.nonce)
 
         return await self._answer(brief, asked, ask, round=round, held=_values(own), saw=_entries(heard))
 
@@ -134,13 +134,13 @@ class Juror:
                     round=round,
                     nonce=brief.nonce,
                     heard=told,
-                    own=own_text(own[name] for name in asked if name in own),
+                    own=votes_text(own[name] for name in asked if name in own),
                     moved=words("moved") if own else "",
                     asked=names,
                     form=form,
                 )
 
-            return heard_within(room, tail, heard, asked, brief.nonce)
+            return fit_statements(room, tail, heard, asked, brief.nonce)
 
         held = _values(own) if own else None
         return await self._answer(brief, asked, ask, round=round, held=held, saw=_entries(heard))
@@ -156,7 +156,7 @@ class Juror:
                     "vote", stance=self._stance, nonce=brief.nonce, heard=told, asked=names, form=form
                 )
 
-            return heard_within(room, tail, heard, asked, brief.nonce)
+            return fit_statements(room, tail, heard, asked, brief.nonce)
 
         return await self._answer(brief, asked, ask, round=round, saw=_entries(heard))
 
@@ -191,7 +191,7 @@ class Juror:
         if not able:
             return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Cost())
         shape = ballot_shape(brief.rubric, able, revision=held is not None, confidence=confidence)
-        system, window = same_words("juror"), self._client.window
+        system, window = same_words("juror"), self._gateway.window
         tail = ask(form_of(shape), ", ".join(able), window.room(system, brief.text))
         if too_long := window.overflow(system, brief.text, tail):
             answer: Ballot | Abstention = Abstention(
@@ -200,7 +200,7 @@ class Juror:
             return Turn(answer, Cost())
         prompt = Prompt(system, brief.text, tail, brief.subject(self.name, able, round=round))
         try:
-            filled = await self._client.fill(prompt, shape, check=_names_what_moved(held), repeat=repeat)
+            filled = await self._gateway.fill(prompt, shape, check=_names_what_moved(held), repeat=repeat)
         except FillFailed as failed:
             failure = failed.failure
             answer = Abstention(
@@ -208,13 +208,13 @@ class Juror:
             )
             return Turn(answer, failed.cost)
         except LimitReached as reached:
-            return Turn(unheard(name, round, asked, reached.limit), Cost())
+            return Turn(limit_abstention(name, round, asked, reached.limit), Cost())
         votes = votes_from(filled.value, brief.exhibits)
         return Turn(Ballot(juror=name, round=round, votes=votes, asked=asked, saw=saw), filled.cost)
 
 
-def unheard(juror: str, round: int, asked: Sequence[str], limit: str) -> Abstention:
-    """A seat whose turn a limit took away."""
+def limit_abstention(juror: str, round: int, asked: Sequence[str], limit: str) -> Abstention:
+    """The abstention of a seat whose turn a limit took away."""
     return Abstention(
         juror=juror,
         round=round,

@@ -1,4 +1,4 @@
-"""What crosses the door to a model: a request, a reply, and the ways it can fail."""
+"""Model calls: the request, the reply, the client that sends one for the other, and the ways that can fail."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ class Message:
         return self.opening + self.body
 
     @property
-    def quoted(self) -> str:
+    def json_content(self) -> str:
         """The content as JSON."""
-        return quoted(self.opening)[:-1] + quoted(self.body)[1:] if self.opening else quoted(self.body)
+        return (
+            json_text(self.opening)[:-1] + json_text(self.body)[1:] if self.opening else json_text(self.body)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,40 +74,40 @@ class Request:
     def key(self) -> str:
         """A hash of everything that can change the answer."""
         messages = ", ".join(
-            f'["{m.role}", "{digest(m.opening) if m.opening else ""}", {quoted(m.body)}]'
+            f'["{m.role}", "{digest(m.opening) if m.opening else ""}", {json_text(m.body)}]'
             for m in self.messages
         )
         schema = "null" if self.schema is None else f'"{digest(self.schema.text)}"'
-        parts = f"[{quoted(self.model)}, [{messages}], {schema}, {self.settings.text}, {self.repeat}"
+        parts = f"[{json_text(self.model)}, [{messages}], {schema}, {self.settings.text}, {self.repeat}"
         if self.subject is not None and self.model.startswith("recorded/"):
             # A recorded juror is asked by case and seat, not by words: two cases may have the same words.
             parts += f", {json.dumps([self.subject.case, self.subject.seat])}"
         return _sha256(f"{parts}]")
 
 
-class Lasting(str):
-    """Words that open many prompts: their hash and their JSON are made once, and go when they go."""
+class CachedText(str):
+    """A text that opens many prompts, with its hash and its JSON computed once."""
 
-    def __reduce__(self) -> tuple[type[Lasting], tuple[str]]:
-        return Lasting, (str(self),)
+    def __reduce__(self) -> tuple[type[CachedText], tuple[str]]:
+        return CachedText, (str(self),)
 
     @cached_property
     def digest(self) -> str:
         return _sha256(self)
 
     @cached_property
-    def quoted(self) -> str:
+    def json_text(self) -> str:
         return json.dumps(self)
 
 
 def digest(text: str) -> str:
-    """The content address of a text, whatever is in it."""
-    return text.digest if isinstance(text, Lasting) else _digest(text)
+    """The SHA-256 of a text, as hex."""
+    return text.digest if isinstance(text, CachedText) else _digest(text)
 
 
-def quoted(text: str) -> str:
+def json_text(text: str) -> str:
     """The text as JSON."""
-    return text.quoted if isinstance(text, Lasting) else _quoted(text)
+    return text.json_text if isinstance(text, CachedText) else _json_text(text)
 
 
 def _sha256(text: str) -> str:
@@ -114,7 +116,7 @@ def _sha256(text: str) -> str:
 
 # What a seat is told comes again with every case; no more is kept than the seats of a few juries need.
 _digest = lru_cache(maxsize=256)(_sha256)
-_quoted = lru_cache(maxsize=256)(json.dumps)
+_json_text = lru_cache(maxsize=256)(json.dumps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +150,11 @@ class Reply:
     finish: Literal["stop", "length", "refusal"] = "stop"
 
 
-class Provider(Protocol):
-    """One road to models. Raises `ModelFailure` and nothing else for what a provider does wrong."""
+class ModelClient(Protocol):
+    """Sends requests to one kind of model. Raises `ModelFailure` and nothing else for what a provider does wrong."""
 
     async def complete(self, request: Request) -> Reply:
-        """The answer to one request, or a `ModelFailure`. Never retries: the door does."""
+        """The answer to one request, or a `ModelFailure`. Never retries: the gateway does."""
         ...
 
     async def close(self) -> None: ...
@@ -181,7 +183,7 @@ class TransientFailure(ModelFailure):
         super().__init__(reason, detail)
         self.retry_after = retry_after
         self.busy = busy
-        """Whether the provider asked to be asked less, rather than failed."""
+        """Rate-limited, not down."""
 
     @property
     def summary(self) -> str:

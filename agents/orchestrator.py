@@ -15,10 +15,10 @@ from ..rubrics.scale import Value
 from ..rubrics.shapes import STRICT, TEXT, Legal, Schema
 from .brief import Brief
 from .budget import LimitReached
-from .gateway import Cost, FillFailed, ModelClient, Prompt
+from .gateway import Cost, FillFailed, ModelGateway, Prompt
 from .model import Message, Reply, Subject
 from .prompting import form_of, words
-from .statements import Statement, heard_within
+from .statements import Statement, fit_statements
 
 NAME = "orchestrator"
 
@@ -80,8 +80,8 @@ class Silence:
 class Orchestrator:
     """One deliberation's presiding mind. Counting and stopping are not its business: code does both."""
 
-    def __init__(self, client: ModelClient, seats: Sequence[Seat]) -> None:
-        self._client = client
+    def __init__(self, gateway: ModelGateway, seats: Sequence[Seat]) -> None:
+        self._gateway = gateway
         self._names = tuple(seat.name for seat in seats)
         self._bench = "\n".join(
             f"- {seat.name}" + (f": attends to {seat.persona.attends_to}" if seat.persona else "")
@@ -190,12 +190,12 @@ class Orchestrator:
         )
 
     async def say(self, messages: tuple[Message, ...], schema: Schema | None = None) -> tuple[Reply, str]:
-        """Its words to an open conversation, and the key of the call. Fails as the door does."""
-        return await self._client.say(messages, schema)
+        """Its words to an open conversation, and the key of the call. Fails as the gateway does."""
+        return await self._gateway.say(messages, schema)
 
     def room(self, messages: Sequence[Message]) -> int | None:
         """The tokens left beside a conversation: below zero where it does not fit, None where all do."""
-        return self._client.window.room(*(message.content for message in messages))
+        return self._gateway.window.room(*(message.content for message in messages))
 
     async def _fill(
         self,
@@ -205,13 +205,13 @@ class Orchestrator:
         shape: type[BaseModel],
         subject: Subject,
     ) -> tuple[BaseModel, Cost] | Silence:
-        system, window = words("orchestrator"), self._client.window
-        body = heard_within(window.room(system, brief.text), tail, heard, subject.asked, brief.nonce)
+        system, window = words("orchestrator"), self._gateway.window
+        body = fit_statements(window.room(system, brief.text), tail, heard, subject.asked, brief.nonce)
         if too_long := window.overflow(system, brief.text, body):
             return Silence("too_long", too_long, Cost())
         prompt = Prompt(system, brief.text, body, subject)
         try:
-            filled = await self._client.fill(prompt, shape)
+            filled = await self._gateway.fill(prompt, shape)
         except FillFailed as failed:
             return Silence(failed.failure.reason, failed.failure.detail, failed.cost)
         except LimitReached as reached:

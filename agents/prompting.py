@@ -103,7 +103,7 @@ def nonce(texts: Iterable[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def fenced(kind: str, name: str, text: str, code: str) -> str:
+def fence(kind: str, name: str, text: str, code: str) -> str:
     """`text` between markers it cannot forge, any marker inside it broken."""
     inside = _MARKERS.sub(lambda found: found.group() + " ", text) if "[" in text or "<" in text else text
     return f'[[{kind} "{name}" begins {code}]]\n{inside}\n[[{kind} "{name}" ends {code}]]'

@@ -1,4 +1,4 @@
-"""The pace at which one provider is asked: its limits, how it backs off and recovers, and when it is given up."""
+"""Rate limiter and circuit breaker of one provider: its limits, how it backs off and recovers, when it is given up."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 GROWTH = 0.5
-"""What one answer gives back of the places in flight that a busy provider lost."""
+"""What one answer gives back of the request slots that a busy provider lost."""
 LONGEST_PAUSE = 60.0
 """However long a provider asks for, everyone waits at most this many seconds before it is tried again."""
 PAUSE = 1.0
@@ -21,28 +21,28 @@ SLACK = 0.1
 """Seconds' worth of a rate that may be made up for: timers are late."""
 
 
-class Pace:
+class RateLimiter:
     """How fast one provider may be asked, and whether at all. It is told the time and never looks at a clock."""
 
     def __init__(
         self,
-        most: int,
+        max_in_flight: int,
         *,
         name: str = "",
         rpm: int | None = None,
         tpm: int | None = None,
         say: Callable[[str], None] | None = None,
     ) -> None:
-        self.most = most
-        self.limit = float(most)
+        self.max_in_flight = max_in_flight
+        self.limit = float(max_in_flight)
         """Requests that may be in flight for now: halved when the provider is busy, grown back by its answers."""
         self.active = 0
         self._name = name
         self._say = say
-        self._requests = _Drip(rpm) if rpm else None
-        self._tokens = _Drip(tpm) if tpm else None
-        self._drips = [drip for drip in (self._requests, self._tokens) if drip is not None]
-        self._mean: float | None = None
+        self._request_rate = _LeakyBucket(rpm) if rpm else None
+        self._token_rate = _LeakyBucket(tpm) if tpm else None
+        self._buckets = [bucket for bucket in (self._request_rate, self._token_rate) if bucket is not None]
+        self._mean_tokens: float | None = None
         """Tokens that a request takes, as far as answers have shown."""
         self._resume_at = 0.0
         self._cut_at = -math.inf
@@ -50,97 +50,99 @@ class Pace:
         self._failing_since = 0.0
         self._probe_at: float | None = None
         """When one request is let through to see; None while the circuit is closed."""
-        self._why = ""
+        self._last_failure = ""
 
     @property
-    def given_up(self) -> str | None:
+    def circuit_open(self) -> str | None:
         """Why nothing is to be expected of the provider; None while the circuit is closed."""
         if self._probe_at is None:
             return None
-        return f"circuit open: {self._name} does not answer: {self._why}"
+        return f"circuit open: {self._name} does not answer: {self._last_failure}"
 
     def delay(self, now: float) -> float:
-        """Seconds until one more request may start: 0 for now, infinite while every place is taken."""
+        """Seconds until one more request may start: 0 for now, infinite while every slot is taken."""
         if self.active + 1 > self.limit:
             return math.inf
-        if self._tokens is not None and self._mean is None and self.active:
+        if self._token_rate is not None and self._mean_tokens is None and self.active:
             # Until an answer has shown what a request takes, one at a time.
             return math.inf
         ready = self._resume_at if self._probe_at is None else max(self._resume_at, self._probe_at)
-        for drip in self._drips:
-            ready = max(ready, drip.free_at)
+        for bucket in self._buckets:
+            ready = max(ready, bucket.free_at)
         return max(0.0, ready - now)
 
     def begin(self, now: float) -> None:
-        """A request takes a place."""
+        """A request takes a slot, and its share of the rates."""
         self.active += 1
         if self._probe_at is not None:
             self._probe_at = now + PROBE_EVERY
-        if self._requests is not None:
-            self._requests.take(now, 1)
-        if self._tokens is not None:
-            self._tokens.take(now, self._mean or 0.0)
+        if self._request_rate is not None:
+            self._request_rate.take(now, 1)
+        if self._token_rate is not None:
+            self._token_rate.take(now, self._mean_tokens or 0.0)
 
     def end(self) -> None:
-        """It gives its place back."""
+        """A request gives its slot back."""
         self.active -= 1
 
-    def unsent(self, now: float) -> None:
-        """It was not sent after all: what it took of the rates is there for the next."""
-        if self._requests is not None:
-            self._requests.take(now, -1)
-        if self._tokens is not None:
-            self._tokens.take(now, -(self._mean or 0.0))
+    def refund(self, now: float) -> None:
+        """Give back what a request took of the rates: it was not sent after all."""
+        if self._request_rate is not None:
+            self._request_rate.take(now, -1)
+        if self._token_rate is not None:
+            self._token_rate.take(now, -(self._mean_tokens or 0.0))
 
-    def answered(self, now: float, tokens: int = 0) -> None:
-        """The provider answered, be it with a refusal: it is alive."""
-        self._alive()
-        if self.limit < self.most:
-            self.limit = min(self.most, self.limit + GROWTH)
-        if self._tokens is not None and tokens:
-            self._tokens.take(now, tokens - (self._mean or 0.0))
-            self._mean = tokens if self._mean is None else 0.8 * self._mean + 0.2 * tokens
+    def on_answer(self, now: float, tokens: int = 0) -> None:
+        """Note an answer, be it a refusal: the provider is alive."""
+        self._close_circuit()
+        if self.limit < self.max_in_flight:
+            self.limit = min(self.max_in_flight, self.limit + GROWTH)
+        if self._token_rate is not None and tokens:
+            self._token_rate.take(now, tokens - (self._mean_tokens or 0.0))
+            self._mean_tokens = (
+                tokens if self._mean_tokens is None else 0.8 * self._mean_tokens + 0.2 * tokens
+            )
 
-    def busy(self, begun: float, now: float, retry_after: float | None) -> None:
-        """The provider asked for less: everyone waits, then half as many go on.
+    def on_busy(self, begun: float, now: float, retry_after: float | None) -> None:
+        """Note that the provider is rate-limited: everyone waits, then half as many go on.
 
         Requests that had `begun` before it last asked tell nothing new, and do not halve again.
         """
-        self._alive()
+        self._close_circuit()
         pause = PAUSE if retry_after is None else min(retry_after, LONGEST_PAUSE)
         self._resume_at = max(self._resume_at, now + pause)
         if begun >= self._cut_at:
             self.limit = max(1.0, self.limit / 2)
             self._cut_at = now
 
-    def failed(self, now: float, why: str) -> None:
-        """No answer, or none that is one. `why` is shown to people and must hold no key and no case's words."""
+    def on_failure(self, now: float, why: str) -> None:
+        """Note a request without a usable answer. `why` is shown to people and must hold no key and no case's words."""
         if not self._failures:
             self._failing_since = now
         self._failures += 1
-        self._why = why
+        self._last_failure = why
         if self._probe_at is not None:
             self._probe_at = now + PROBE_EVERY
         elif self._failures >= FAILURES and now - self._failing_since >= STREAK:
             self._probe_at = now + PROBE_EVERY
-            self._tell(
+            self._report(
                 f"provider {self._name} does not answer: {why}; trying again every {PROBE_EVERY:g} s, "
                 "its jurors abstain until it does"
             )
 
-    def _alive(self) -> None:
+    def _close_circuit(self) -> None:
         self._failures = 0
         if self._probe_at is not None:
             self._probe_at = None
-            self._tell(f"provider {self._name} answers again")
+            self._report(f"provider {self._name} answers again")
 
-    def _tell(self, line: str) -> None:
+    def _report(self, line: str) -> None:
         if self._say is not None:
             self._say(line)
 
 
-class _Drip:
-    """A rate, kept as the time at which what was taken will have been earned."""
+class _LeakyBucket:
+    """A leaky bucket, kept as the time at which it will have drained."""
 
     def __init__(self, per_minute: int) -> None:
         self._each = 60.0 / per_minute

@@ -1,4 +1,7 @@
-"""Whether one request is sent again, and after which pause. Being told to wait is not failing: each has its bound."""
+"""Retry policy: whether one request is sent again, and after which pause.
+
+A provider that asks to wait is rate-limited, not down: waits and failures are counted apart.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ SENDS = FAILURES + WAITS
 """How often one request is sent at the most, whatever happens."""
 
 
-class Tries:
-    """What one request has been through."""
+class RetrySchedule:
+    """The waits, failures and timeouts of one request so far, and the pause that follows from them."""
 
     __slots__ = ("_failures", "_rng", "_timeouts", "_waited", "_waits")
 
@@ -32,9 +35,9 @@ class Tries:
 
     def pause(self, failure: TransientFailure) -> float | None:
         """Seconds until the request is sent again; None when it is given up."""
-        return self._asked_to_wait(failure) if failure.busy else self._failed(failure)
+        return self._requested_wait(failure) if failure.busy else self._backoff(failure)
 
-    def _asked_to_wait(self, failure: TransientFailure) -> float | None:
+    def _requested_wait(self, failure: TransientFailure) -> float | None:
         """At least as long as the provider said, longer each time, and never all at the same moment."""
         self._waits += 1
         least = max(failure.retry_after or 0.0, min(LONGEST_PAUSE, 0.125 * 2**self._waits))
@@ -42,7 +45,7 @@ class Tries:
         self._waited += pause
         return None if self._waits > WAITS or self._waited > PATIENCE else pause
 
-    def _failed(self, failure: TransientFailure) -> float | None:
+    def _backoff(self, failure: TransientFailure) -> float | None:
         self._failures += 1
         self._timeouts += failure.reason == "timeout"
         if self._failures == FAILURES or self._timeouts == TIMEOUTS:

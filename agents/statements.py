@@ -1,4 +1,4 @@
-"""What a seat may hear of the others: statements, how they are put into words, and how they are shortened."""
+"""Statements: what a seat is shown of the others' votes, as prompt text, shortened where it does not fit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import zip_longest
 from ..rubrics.ballot import Vote
 from ..rubrics.scale import Value
 from .context import tokens
-from .prompting import fenced, words
+from .prompting import fence, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Statement:
     vote: Vote
 
 
-def heard_within(
+def fit_statements(
     room: int | None,
     tail: Callable[[str], str],
     statements: Sequence[Statement],
@@ -36,13 +36,13 @@ def heard_within(
     that stands in an exhibit first and short ones before long ones, for as long as they fit. The prompt says
     how many reasons were left out of it. Where not even the counts fit, what comes back is longer than `room`.
     """
-    whole = tail(heard_text(statements, attributes, nonce))
+    whole = tail(statements_text(statements, attributes, nonce))
     if room is None or tokens(whole) <= room:
         return whole
-    return tail(_shortened(statements, attributes, nonce, room - tokens(tail(""))))
+    return tail(_shortened_text(statements, attributes, nonce, room - tokens(tail(""))))
 
 
-def heard_text(statements: Sequence[Statement], attributes: Iterable[str], nonce: str) -> str:
+def statements_text(statements: Sequence[Statement], attributes: Iterable[str], nonce: str) -> str:
     """The statements by attribute, each between markers, quotes that stand in no exhibit marked so."""
     parts: list[str] = []
     for attribute in attributes:
@@ -52,7 +52,8 @@ def heard_text(statements: Sequence[Statement], attributes: Iterable[str], nonce
     return "\n\n".join(parts) or "(nothing has been said)"
 
 
-def own_text(votes: Iterable[Vote]) -> str:
+def votes_text(votes: Iterable[Vote]) -> str:
+    """A seat's own votes, one a line."""
     return "\n".join(f"- {vote.attribute}: {vote.value}. {vote.rationale}" for vote in votes) or "- none"
 
 
@@ -63,14 +64,14 @@ def _statement(statement: Statement, nonce: str) -> str:
         lines.append(f'quotes ({quote.exhibit or "these words stand in no exhibit"}): "{quote.text}"')
     if vote.moved_by:
         lines.append(f"moved by: {vote.moved_by}")
-    return f"{statement.label} gave {vote.value}:\n" + fenced(
+    return f"{statement.label} gave {vote.value}:\n" + fence(
         "words", statement.label, "\n".join(lines), nonce
     )
 
 
-def _shortened(statements: Sequence[Statement], attributes: Sequence[str], nonce: str, room: int) -> str:
+def _shortened_text(statements: Sequence[Statement], attributes: Sequence[str], nonce: str, room: int) -> str:
     groups = _by_value(statements, attributes)
-    left = room - tokens(_condensed(groups, {}))
+    left = room - tokens(_summary_text(groups, {}))
     chosen: dict[int, str] = {}
     # Taken in turns, so that no attribute and no side is left without a reason while another has two.
     for turn in zip_longest(*(group for sides in groups.values() for group in sides.values())):
@@ -79,7 +80,7 @@ def _shortened(statements: Sequence[Statement], attributes: Sequence[str], nonce
             if (size := tokens(text + "\n")) <= left:
                 chosen[id(statement)] = text
                 left -= size
-    return _condensed(groups, chosen)
+    return _summary_text(groups, chosen)
 
 
 def _by_value(
@@ -97,7 +98,7 @@ def _by_value(
     return groups
 
 
-def _condensed(groups: dict[str, dict[Value, list[Statement]]], chosen: dict[int, str]) -> str:
+def _summary_text(groups: dict[str, dict[Value, list[Statement]]], chosen: dict[int, str]) -> str:
     parts = [words("condensed")]
     for attribute, sides in groups.items():
         lines = [f"## {attribute}"]

@@ -30,7 +30,7 @@ class Tracing:
     async def call(self, request: Request, made: Callable[[], Awaitable[Reply]]) -> Reply:
         """The reply that `made` gives, on a span of its own."""
         kind = self._api.SpanKind.CLIENT
-        with self._span(f"chat {request.model}", kind, _asked(request)) as span:
+        with self._span(f"chat {request.model}", kind, _request_attributes(request)) as span:
             reply = await made()
             span.set_attribute("gen_ai.usage.input_tokens", reply.usage.prompt)
             span.set_attribute("gen_ai.usage.output_tokens", reply.usage.completion)
@@ -62,8 +62,8 @@ class Tracing:
                 raise
 
 
-def configured() -> Tracing | None:
-    """Spans on the tracer provider that this process was given; None where it was given none."""
+def current_tracing() -> Tracing | None:
+    """Tracing on the tracer provider that this process has configured; None where there is none."""
     api = sys.modules.get("opentelemetry.trace")
     if api is None:
         return None
@@ -93,7 +93,7 @@ def tracing_to(path: Path) -> Tracing:
     return Tracing(provider, close=close)
 
 
-def _asked(request: Request) -> dict[str, Any]:
+def _request_attributes(request: Request) -> dict[str, Any]:
     settings = {
         f"gen_ai.request.{name}": request.settings[name] for name in _SETTINGS if name in request.settings
     }

@@ -80,10 +80,10 @@ def check_model() -> None:
 @JSON
 def doctor(as_json: bool) -> None:
     """What is installed, which keys are set (never their values), what works."""
-    from ..agents.doctor import diagnose, told
+    from ..agents.doctor import diagnose, diagnosis_table
 
     found = diagnose()
     if as_json:
         print_json(found)
     else:
-        console().print(told(found))
+        console().print(diagnosis_table(found))

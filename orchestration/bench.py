@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from ..agents.brief import Brief
-from ..agents.budget import Budget, Meter, unpriced
-from ..agents.gateway import Calls, ModelClient, Unrecorded
-from ..agents.juror import Juror, unheard
+from ..agents.budget import Budget, Meter, unknown_price
+from ..agents.gateway import Calls, ModelGateway, Unrecorded
+from ..agents.juror import Juror, limit_abstention
 from ..agents.orchestrator import Orchestrator
 from ..agents.providers import Providers
 from ..agents.statements import Statement
@@ -54,8 +54,8 @@ class Court:
             model = settings.model or ""
             limited = jury.limits.max_usd is not None or self.budget.max_usd is not None
             if limited and model.startswith("server/") and model not in self.providers.prices:
-                raise unpriced(model)
-        if orchestrated and hasattr(self.providers.get(jury.orchestrator).road, "answers_for"):
+                raise unknown_price(model)
+        if orchestrated and hasattr(self.providers.get(jury.orchestrator).client, "answers_for"):
             raise VenireError(
                 f"{jury.orchestrator.model!r} can vote, but not preside over a jury",
                 remedy="give the orchestrator a language model, or choose protocol: panel",
@@ -66,8 +66,8 @@ class Court:
         meter = Meter(jury.limits, self.budget)
         before = again * len(jury.seats) * max(jury.repeats, jury.escalation.repeats)
 
-        def client(settings: ModelSettings, first_repeat: int = 0) -> ModelClient:
-            return ModelClient(
+        def gateway(settings: ModelSettings, first_repeat: int = 0) -> ModelGateway:
+            return ModelGateway(
                 self.providers.get(settings),
                 settings,
                 calls=self.calls,
@@ -80,12 +80,12 @@ class Court:
             Juror(
                 seat.name,
                 seat.persona,
-                client(seat, before + first_repeat),
-                answers_for=getattr(self.providers.get(seat).road, "answers_for", None),
+                gateway(seat, before + first_repeat),
+                answers_for=getattr(self.providers.get(seat).client, "answers_for", None),
             )
             for seat, first_repeat in zip(jury.seats, jury.first_repeats, strict=True)
         ]
-        orchestrator = Orchestrator(client(jury.orchestrator, before), jury.seats) if orchestrated else None
+        orchestrator = Orchestrator(gateway(jury.orchestrator, before), jury.seats) if orchestrated else None
         return Bench(jury, case, jurors, orchestrator, meter, scored=self.scored, listener=self.listener)
 
     def span(self, case: str, jury: Jury) -> AbstractContextManager[None]:
@@ -200,7 +200,9 @@ class Bench:
 
     def unheard(self, juror: str, round: int, asked: Sequence[str], purpose: Purpose) -> Abstained:
         """A seat that `max_turns` keeps from its turn, as the transcript has it."""
-        return Abstained(abstention=unheard(juror, round, asked, "max_turns"), round=round, purpose=purpose)
+        return Abstained(
+            abstention=limit_abstention(juror, round, asked, "max_turns"), round=round, purpose=purpose
+        )
 
     def turns_left(self, transcript: Transcript) -> int:
         """How many juror turns may still be taken; as many as there are seats where there is no limit."""

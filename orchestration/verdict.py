@@ -80,7 +80,7 @@ def verdict(
         case=transcript.case,
         arm=transcript.arm,
         outcomes=outcomes,
-        derived=rubric.derived(reached),
+        derived=rubric.derived_scores(reached),
         stop=transcript.stop,
         transcript=transcript,
     )

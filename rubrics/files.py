@@ -140,7 +140,7 @@ class Written:
         try:
             return model.model_validate(self.plain, context={"beside": self.path.parent})
         except ValidationError as error:
-            first, *more = _explained(self.path, error, model, self.lines)
+            first, *more = _file_errors(self.path, error, model, self.lines)
             if more:
                 first = InvalidFile(first.problem, remedy=f"{first.remedy} ({len(more)} more after this one)")
             raise first from None
@@ -150,7 +150,7 @@ class Written:
         try:
             model.model_validate(self.plain, context={"beside": self.path.parent})
         except ValidationError as error:
-            return _explained(self.path, error, model, self.lines)
+            return _file_errors(self.path, error, model, self.lines)
         return []
 
 
@@ -248,10 +248,10 @@ def _scalar(node: yaml.Node) -> Any:
     return yaml.constructor.SafeConstructor().construct_object(node, deep=True)
 
 
-def _explained(
+def _file_errors(
     path: Path, error: ValidationError, model: type[BaseModel], lines: Mapping[Location, int]
 ) -> list[InvalidFile]:
-    """What is wrong in the file's own order, in the words of the file."""
+    """An `InvalidFile` for each error, in the file's own order and in its words."""
     found = error.errors()
     # What is wrong inside an item is said of the item; and a misspelt key before the key it leaves missing.
     details = [

@@ -1,4 +1,4 @@
-"""Quotes: what a juror says it read, checked against what was there to be read."""
+"""Quotes: the words a juror cites, looked up in the exhibits it was shown."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Quote(BaseModel):
 
 
 def find_quote(text: str, exhibits: Iterable[Exhibit]) -> Quote:
-    """Where `text` stands, with white space and case folded and quotation marks at its ends ignored."""
+    """`text` and the exhibit it stands in, compared with white space and case folded and quotation marks at its ends ignored."""
     wanted = _fold(text).strip(_EDGES)
     if wanted:
         for exhibit in exhibits:
-            if wanted in _folded(exhibit.text):
+            if wanted in _fold_exhibit(exhibit.text):
                 return Quote(text=text, exhibit=exhibit.name)
     return Quote(text=text, exhibit=None)
 
@@ -49,5 +49,6 @@ def _fold(text: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def _folded(text: str) -> str:
+def _fold_exhibit(text: str) -> str:
+    """`_fold`, cached: every quote of a ballot is looked up in the same exhibits."""
     return _fold(text)

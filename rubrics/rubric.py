@@ -137,7 +137,7 @@ class Rubric(BaseModel):
         found.append(Exhibit(name="output", text=case.output))
         return tuple(found)
 
-    def derived(self, values: Mapping[str, Value]) -> dict[str, float]:
+    def derived_scores(self, values: Mapping[str, Value]) -> dict[str, float]:
         """Reversed scores and composites that `values` suffice for; a composite with a part missing is left out."""
         scores: dict[str, float] = {
             name: float(value) for name, value in values.items() if not isinstance(value, str)

@@ -1,4 +1,4 @@
-"""Our door where AutoGen expects a model client of its own, and its logs kept shut while we use it."""
+"""Our gateway as an AutoGen model client, and AutoGen's logs and spans silenced while we use it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _INFO = ModelInfo(
 )
 
 
-class DoorClient(ChatCompletionClient):
-    """An AutoGen model client whose every call goes through our door: recorded, metered, within the limits."""
+class GatewayClient(ChatCompletionClient):
+    """An AutoGen model client whose every call goes through our gateway: recorded, counted, within the limits."""
 
     component_type = "model"
 
@@ -57,7 +57,7 @@ class DoorClient(ChatCompletionClient):
         **_: Any,
     ) -> CreateResult:
         schema = inline(json_output) if isinstance(json_output, type) else None
-        reply = await self._answer(tuple(map(translated, messages)), schema)
+        reply = await self._answer(tuple(map(to_message, messages)), schema)
         self._used += reply.usage
         return CreateResult(
             finish_reason="content_filter" if reply.finish == "refusal" else reply.finish,
@@ -69,11 +69,11 @@ class DoorClient(ChatCompletionClient):
     async def create_stream(
         self, messages: Sequence[LLMMessage], **options: Any
     ) -> AsyncGenerator[str | CreateResult, None]:
-        """The whole reply in one piece: our door does not stream."""
+        """The whole reply in one piece: our gateway does not stream."""
         yield await self.create(messages, **options)
 
     async def close(self) -> None:
-        """The door is closed by whoever opened it."""
+        """The gateway's connections are closed by whoever opened them."""
 
     def actual_usage(self) -> RequestUsage:
         return RequestUsage(self._used.prompt, self._used.completion)
@@ -83,7 +83,7 @@ class DoorClient(ChatCompletionClient):
 
     def count_tokens(self, messages: Sequence[LLMMessage], **_: Any) -> int:
         """An estimate, four characters to a token: the provider's own count comes with its reply."""
-        return sum(len(translated(message).content) for message in messages) // 4
+        return sum(len(to_message(message).content) for message in messages) // 4
 
     def remaining_tokens(self, messages: Sequence[LLMMessage], **_: Any) -> int:
         return sys.maxsize - self.count_tokens(messages)
@@ -97,7 +97,7 @@ class DoorClient(ChatCompletionClient):
         return _INFO
 
 
-def translated(message: LLMMessage) -> Message:
+def to_message(message: LLMMessage) -> Message:
     """AutoGen's message in our words; pictures and tool calls have none."""
     content = message.content
     text = (
@@ -116,7 +116,7 @@ def _heard_elsewhere(_: logging.LogRecord) -> bool:
 
 
 @contextmanager
-def unlogged() -> Iterator[None]:
+def silence_logs() -> Iterator[None]:
     """Inside, AutoGen logs nothing, here and in tasks started here: its events carry the texts under judgement.
 
     What a host program logs of AutoGen teams of its own is not touched.
@@ -141,7 +141,7 @@ async def _no_attributes(**_: object) -> dict[str, str]:
     return {}
 
 
-def untraced(team: Any) -> None:
+def disable_tracing(team: Any) -> None:
     """Have a team's own runtime make no spans, nor put its messages into words for them.
 
     They would carry the texts under judgement, and cost time whether or not anyone listens. Our calls have spans of

@@ -11,10 +11,10 @@ from typing import Any
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ..model import ModelFailure, Reply, Request, Usage
-from ..providers import Road
+from .client_factory import ClientFactory
 
 
-def connect(settings: ModelSettings) -> AgentProvider:
+def connect(settings: ModelSettings) -> AgentClient:
     where = (settings.model or "").partition("/")[2]
     module, _, name = where.partition(":")
     if not module or not name:
@@ -29,7 +29,7 @@ def connect(settings: ModelSettings) -> AgentProvider:
             remedy="name a function without arguments that returns a new agent each time: agents remember, "
             "and one case must not reach the next",
         )
-    return AgentProvider(where, make)
+    return AgentClient(where, make)
 
 
 def _module(name: str) -> Any:
@@ -45,7 +45,7 @@ def _module(name: str) -> Any:
         ) from None
 
 
-class AgentProvider:
+class AgentClient:
     """What `make` returns, asked once and let go. Its model, prompts and tools are its own."""
 
     def __init__(self, where: str, make: Callable[[], Any]) -> None:
@@ -55,13 +55,13 @@ class AgentProvider:
     async def complete(self, request: Request) -> Reply:
         from autogen_agentchat.messages import TextMessage
 
-        from .autogen import unlogged
+        from .autogen import silence_logs
 
         task = [TextMessage(content=m.content, source=m.role) for m in request.messages]
         started = time.perf_counter()
-        with unlogged():
+        with silence_logs():
             try:
-                result = await self._asked(task)
+                result = await self._run_agent(task)
             except Exception as error:
                 # An agent is somebody else's program: whatever it raises, this juror gave no answer.
                 told = f"{self._where}: {type(error).__name__}: {error}"
@@ -75,7 +75,7 @@ class AgentProvider:
             seconds=time.perf_counter() - started,
         )
 
-    async def _asked(self, task: list[Any]) -> Any:
+    async def _run_agent(self, task: list[Any]) -> Any:
         agent = self._make()
         if inspect.isawaitable(agent):
             agent = await agent
@@ -97,4 +97,4 @@ def _usage(messages: list[Any]) -> Usage:
     return used
 
 
-road = Road(connect=connect, per_model=True)
+client_factory = ClientFactory(connect=connect, per_model=True)

@@ -1,7 +1,7 @@
 """One address over HTTP/1.1: connections that are kept, each asked one thing at a time.
 
 A server is asked the same kind of question thousands of times a minute. A client for all of HTTP takes more than twice the
-processor time for that, which was a third of a call: `benchmarks/speed.py` holds the whole door against aiohttp alone.
+processor time for that, which was a third of a call: `benchmarks/speed.py` compares the whole path with aiohttp alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ class Answer(NamedTuple):
 
 
 class Endpoint:
-    """Where requests are posted to: `OSError` for all that fails. There are never more connections than requests at a time."""
+    """Connection pool for POST requests to one address; raises `OSError` for all that fails.
+
+    There are never more connections than requests at a time.
+    """
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         """`ValueError` where there is no such address, or where a header would break its line; it may repeat both."""
@@ -59,7 +62,7 @@ class Endpoint:
         self._free: list[_Connection] = []
 
     async def post(self, body: bytes) -> Answer:
-        connection = self._kept() or await self._connected()
+        connection = self._reuse() or await self._connect()
         try:
             answer = await connection.ask(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
         except BaseException:
@@ -76,8 +79,8 @@ class Endpoint:
         while self._free:
             self._free.pop().close()
 
-    def _kept(self) -> _Connection | None:
-        """The connection that was used last, if it can still be trusted."""
+    def _reuse(self) -> _Connection | None:
+        """The pooled connection that was used last, None where there is none that is still trusted."""
         while self._free:
             connection = self._free.pop()
             if connection.reusable and asyncio.get_running_loop().time() - connection.free_since < KEPT:
@@ -85,12 +88,12 @@ class Endpoint:
             connection.close()
         return None
 
-    async def _connected(self) -> _Connection:
+    async def _connect(self) -> _Connection:
         _, connection = await asyncio.get_running_loop().create_connection(
             _Connection,
             self._host,
             self._port,
-            ssl=_trusted() if self._secure else None,
+            ssl=_tls_context() if self._secure else None,
             happy_eyeballs_delay=_NEXT_ADDRESS,
         )
         return connection
@@ -180,8 +183,8 @@ class _Connection(asyncio.Protocol):
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
-    """The machine's own certificates; made once, for it takes longer than a call."""
+def _tls_context() -> ssl.SSLContext:
+    """TLS with the machine's own certificates; made once, for it takes longer than a call."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context

@@ -11,18 +11,18 @@ from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ..lenses import LENSES, SINGLE, Reading, place, reading_for
 from ..model import ModelFailure, Reply, Request, Subject
-from ..providers import Road
+from .client_factory import ClientFactory
 
 
-def connect(settings: ModelSettings) -> LensProvider:
+def connect(settings: ModelSettings) -> LensClient:
     name = (settings.model or "").partition("/")[2]
     known = [*LENSES, SINGLE]
     if name not in known:
         raise VenireError(f"no lens named {name!r}", remedy=nearest(name, known))
-    return LensProvider(name)
+    return LensClient(name)
 
 
-class LensProvider:
+class LensClient:
     """One lens. Its answer depends on the exhibits alone, never on the prompt or on the other jurors."""
 
     def __init__(self, name: str) -> None:
@@ -71,4 +71,4 @@ def _score(merit: float, subject: Subject, attribute: str) -> Any:
     return low + (merit if better == "high" else 1 - merit) * (high - low)
 
 
-road = Road(connect=connect, per_model=True)
+client_factory = ClientFactory(connect=connect, per_model=True)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra
 from ..model import ModelFailure, Reply, Request, TransientFailure, Usage
-from ..providers import Road
+from .client_factory import ClientFactory
 from .server import key_from, retry_after, says_busy
 
 _Format = Literal["json_schema", "json_object", "text"]
@@ -28,13 +28,13 @@ _NOT_STRICT = {
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
 
-def connect(settings: ModelSettings) -> LiteLLMProvider:
+def connect(settings: ModelSettings) -> LiteLLMClient:
     if find_spec("litellm") is None:
         raise MissingExtra(f"the model {settings.model!r} needs LiteLLM", remedy="pip install litellm")
-    return LiteLLMProvider(settings.base_url, key_from(settings))
+    return LiteLLMClient(settings.base_url, key_from(settings))
 
 
-class LiteLLMProvider:
+class LiteLLMClient:
     """LiteLLM with one address and one key, or with those it finds for itself."""
 
     _open = 0
@@ -46,7 +46,7 @@ class LiteLLMProvider:
         self._formats: dict[str, _Format] = {}
         self._unpriced: set[tuple[str, str | None]] = set()
         self._closed = False
-        LiteLLMProvider._open += 1
+        LiteLLMClient._open += 1
 
     async def complete(self, request: Request) -> Reply:
         # Importing it takes seconds, in which others go on.
@@ -71,8 +71,8 @@ class LiteLLMProvider:
         if self._closed:
             return
         self._closed = True
-        LiteLLMProvider._open -= 1
-        if LiteLLMProvider._open == 0 and _litellm.cache_info().currsize:
+        LiteLLMClient._open -= 1
+        if LiteLLMClient._open == 0 and _litellm.cache_info().currsize:
             litellm = _litellm()
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()
@@ -91,7 +91,7 @@ class LiteLLMProvider:
             return None
 
     def _failure(self, litellm: Any, error: Any) -> ModelFailure:
-        detail = self._scrubbed(" ".join(str(error).split()))[:300]
+        detail = self._redact_key(" ".join(str(error).split()))[:300]
         status = int(getattr(error, "status_code", None) or 0)
         if isinstance(error, litellm.exceptions.Timeout):
             return TransientFailure(detail, reason="timeout")
@@ -102,7 +102,7 @@ class LiteLLMProvider:
             return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
         return ModelFailure("unavailable", detail)
 
-    def _scrubbed(self, text: str) -> str:
+    def _redact_key(self, text: str) -> str:
         """The text without any key: neither the seat's nor one that LiteLLM may have found in the environment."""
         named = (value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET")))
         for secret in (self._key, *named):
@@ -214,4 +214,4 @@ def _reply(answer: Any, seconds: float, usd: float | None) -> Reply:
     )
 
 
-road = Road(connect=connect, per_model=False)
+client_factory = ClientFactory(connect=connect, per_model=False)

@@ -1,4 +1,4 @@
-"""What LiteLLM's lists say of a model before anything is asked of it: whether it is known, its keys, its price."""
+"""LiteLLM's catalogue: whether it knows a model's provider, which keys that needs, and what it costs."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Mapping
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..prices import Price
-from ..providers import prefix_of
+from .client_factory import prefix_of
 from .litellm import _litellm
 
 FREE = ("lens", "local", "recorded", "scripted")
-"""Roads along which nothing is paid."""
+"""Clients that cost nothing."""
 _MILLION = 1_000_000
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """The price of a model string: as the user says, else what its road takes; None where nobody knows."""
+    """The price of a model string: as the user says, else what its client charges; None where nobody knows."""
     if model in prices:
         return prices[model]
-    road = prefix_of(model)
-    if road in FREE:
+    client = prefix_of(model)
+    if client in FREE:
         return Price(prompt=0, completion=0)
-    return _listed(model) if road == "litellm" else None
+    return _list_price(model) if client == "litellm" else None
 
 
-def refuse_unknown(settings: ModelSettings) -> None:
-    """An error for a model string that leads nowhere: LiteLLM knows no provider for it."""
+def check_provider_known(settings: ModelSettings) -> None:
+    """Raise an error for a model string whose provider LiteLLM does not know."""
     model = settings.model or "local"
     if prefix_of(model) != "litellm" or settings.base_url is not None:
         return
@@ -48,8 +48,8 @@ def missing_keys(settings: ModelSettings) -> tuple[str, ...]:
     return tuple(_litellm().validate_environment(model).get("missing_keys", ()))
 
 
-def _listed(model: str) -> Price | None:
-    """LiteLLM's own entry. Nothing and free look alike there, so zero is not known."""
+def _list_price(model: str) -> Price | None:
+    """LiteLLM's own entry, None where it has none. Unknown and free look alike there, so zero is unknown."""
     try:
         told = _litellm().get_model_info(model)
     except Exception:

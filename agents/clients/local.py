@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ..model import Message, ModelFailure, Reply, Request, Usage
-from ..providers import Road
+from .client_factory import ClientFactory
 from .weights import INSTALL, SIZE, weights_path
 
 CONTEXT = 8192
@@ -42,15 +42,15 @@ _SPEECH = 512
 _COMPACT = {"x-guidance": {"whitespace_flexible": False, "key_separator": ": ", "item_separator": ", "}}
 
 
-def connect(settings: ModelSettings) -> LocalProvider:
+def connect(settings: ModelSettings) -> LocalClient:
     own = (settings.model or "local").partition("/")[2]
     path = _own_file(own) if own else _embedded_file()
     if find_spec("xllamacpp") is None:
         raise MissingExtra("the local model needs the package xllamacpp", remedy="pip install xllamacpp")
-    return LocalProvider(path, context=settings.context or CONTEXT)
+    return LocalClient(path, context=settings.context or CONTEXT)
 
 
-class LocalProvider:
+class LocalClient:
     """One weights file. It is loaded at the first request, once in a process, and serves one request at a time."""
 
     at_once = 1
@@ -110,8 +110,10 @@ class Engine:
         try:
             if self._server is None:
                 self._server = _load(self.path, self._context, self._key)
-                self._limit = min(self._context, self._asked("GET", "/v1/models")["data"][0]["meta"]["n_ctx"])
-            schema = None if request.schema is None else tightened(request.schema)
+                self._limit = min(
+                    self._context, self._ask_server("GET", "/v1/models")["data"][0]["meta"]["n_ctx"]
+                )
+            schema = None if request.schema is None else tighten(request.schema)
             tokens = self._tokens(request.messages)
             wanted = _SPEECH if schema is None else _characters(schema)
             if len(tokens) + wanted // 3 >= self._limit:
@@ -135,9 +137,9 @@ class Engine:
         if ready:
             # Drops what the slot holds beyond the chunks in common: the token that does not belong ends the match.
             stray = 0 if tokens[ready] else 1
-            self._heard(slot, {"prompt": [*tokens[:ready], stray], "max_tokens": 1}, gone)
+            self._stream(slot, {"prompt": [*tokens[:ready], stray], "max_tokens": 1}, gone)
         texts: list[str] = []
-        last = self._heard(slot, {"prompt": tokens, "cache_prompt": ready > 0, **body}, gone, texts)
+        last = self._stream(slot, {"prompt": tokens, "cache_prompt": ready > 0, **body}, gone, texts)
         self._held[slot] = tokens
         usage = last.get("usage") or {}
         return Reply(
@@ -159,7 +161,7 @@ class Engine:
         self._order.append(slot)
         return slot, _whole_chunks_in_common(self._held[slot], tokens)
 
-    def _heard(
+    def _stream(
         self, slot: int, body: Mapping[str, Any], gone: threading.Event, texts: list[str] | None = None
     ) -> dict[str, Any]:
         """The last event of a stream; the text of all of them is added to `texts`."""
@@ -189,11 +191,13 @@ class Engine:
     def _tokens(self, messages: Sequence[Message]) -> list[int]:
         said = [{"role": message.role, "content": message.content} for message in messages]
         quick = {"enable_thinking": False}
-        laid_out = self._asked("POST", "/apply-template", {"messages": said, "chat_template_kwargs": quick})
+        laid_out = self._ask_server(
+            "POST", "/apply-template", {"messages": said, "chat_template_kwargs": quick}
+        )
         text = {"content": laid_out["prompt"], "add_special": True, "parse_special": True}
-        return self._asked("POST", "/tokenize", text)["tokens"]
+        return self._ask_server("POST", "/tokenize", text)["tokens"]
 
-    def _asked(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _ask_server(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """What the engine says on its own loopback address, where alone it counts tokens."""
         address = urlsplit(self._server.listening_address)
         line = http.client.HTTPConnection(address.hostname or "127.0.0.1", address.port, timeout=30)
@@ -231,7 +235,7 @@ def _give_back(engine: Engine) -> Future[None]:
     return kept
 
 
-def tightened(
+def tighten(
     schema: Mapping[str, Any], *, text: int = TEXT, quote: int = QUOTE, quotes: int = QUOTES
 ) -> dict[str, Any]:
     """The schema with bounds under which a small model's answer must end; it admits nothing that `schema` does not.
@@ -248,12 +252,12 @@ def tightened(
             if key in node:
                 bounded[key] = [bound(choice, longest) for choice in node[key]]
         if node.get("type") == "string" and not _choices(node):
-            bounded["maxLength"] = _lowered(node, "minLength", "maxLength", longest)
+            bounded["maxLength"] = _upper_bound(node, "minLength", "maxLength", longest)
         elif node.get("type") == "array":
             entry = node.get("items", {})
             most = len(_choices(entry)) or quotes
             bounded["items"] = bound(entry, quote)
-            bounded["maxItems"] = _lowered(node, "minItems", "maxItems", most)
+            bounded["maxItems"] = _upper_bound(node, "minItems", "maxItems", most)
         elif "properties" in node:
             bounded["properties"] = {name: bound(part, text) for name, part in node["properties"].items()}
         return bounded
@@ -261,7 +265,7 @@ def tightened(
     return bound(schema, text)
 
 
-def _lowered(node: Mapping[str, Any], least: str, most: str, limit: int) -> int:
+def _upper_bound(node: Mapping[str, Any], least: str, most: str, limit: int) -> int:
     return max(int(node.get(least, 0)), min(limit, int(node.get(most, limit))))
 
 
@@ -270,7 +274,7 @@ def _choices(node: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _characters(node: Mapping[str, Any]) -> int:
-    """The most characters that an answer to a tightened schema can have, give or take its punctuation."""
+    """The most characters that an answer to a tighten schema can have, give or take its punctuation."""
     if chosen := _choices(node):
         return max(len(json.dumps(choice)) for choice in chosen)
     if options := [*node.get("anyOf", ()), *node.get("oneOf", ()), *node.get("allOf", ())]:
@@ -375,4 +379,4 @@ def _own_file(name: str) -> Path:
     return path
 
 
-road = Road(connect=connect, per_model=True)
+client_factory = ClientFactory(connect=connect, per_model=True)

@@ -10,14 +10,14 @@ from ...personas.jury import ModelSettings
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import nearest, read_rows
 from ..model import ModelFailure, Reply, Request, Subject
-from ..providers import Road
+from .client_factory import ClientFactory
 
 _Cell = dict[str, Any]
 _Key = tuple[str, str, int]
 """Case, attribute and repeat."""
 
 
-def connect(settings: ModelSettings) -> RecordedProvider:
+def connect(settings: ModelSettings) -> RecordedClient:
     file, _, juror = (settings.model or "").removeprefix("recorded/").partition("#")
     if not file or not juror:
         raise VenireError(
@@ -26,10 +26,10 @@ def connect(settings: ModelSettings) -> RecordedProvider:
     table = _load(Path(file))
     if juror not in table:
         raise VenireError(f"{file}: no juror named {juror!r}", remedy=nearest(juror, table))
-    return RecordedProvider(juror, table[juror])
+    return RecordedClient(juror, table[juror])
 
 
-class RecordedProvider:
+class RecordedClient:
     """One juror of the table. A case that it never judged is an abstention."""
 
     def __init__(self, juror: str, judgements: dict[_Key, _Cell]) -> None:
@@ -115,4 +115,4 @@ def _number(value: Any, at: str, column: str) -> float:
         ) from None
 
 
-road = Road(connect=connect, per_model=True)
+client_factory = ClientFactory(connect=connect, per_model=True)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from ...personas.jury import ModelSettings
 from ...rubrics.files import load_yaml
 from ..model import ModelFailure, Reply, Request, Subject, TransientFailure, Usage
-from ..providers import Road
+from .client_factory import ClientFactory
 
 Fault = Literal["garbage", "refuse", "timeout", "down"]
 
@@ -48,12 +48,12 @@ class Script(BaseModel):
     """Its decisions by attribute, or the way it fails."""
 
 
-def connect(settings: ModelSettings) -> ScriptedProvider:
+def connect(settings: ModelSettings) -> ScriptedClient:
     file = (settings.model or "").partition("/")[2]
-    return ScriptedProvider(load_yaml(Path(file), Script) if file else None)
+    return ScriptedClient(load_yaml(Path(file), Script) if file else None)
 
 
-class ScriptedProvider:
+class ScriptedClient:
     """Plays a script; a seat that has no lines, or no script at all, picks a score by the hash of the question."""
 
     def __init__(self, script: Script | None) -> None:
@@ -63,7 +63,7 @@ class ScriptedProvider:
         subject = request.subject
         if subject is None or request.schema is None:
             raise ModelFailure("refused", "a script has no words for an open conversation")
-        said = self._said(subject)
+        said = self._script_for(subject)
         if isinstance(said, str):
             return _fault(said)
         answer = {
@@ -77,7 +77,7 @@ class ScriptedProvider:
     async def close(self) -> None:
         return None
 
-    def _said(self, subject: Subject) -> Any:
+    def _script_for(self, subject: Subject) -> Any:
         if subject.kind != "ballot":
             return self._script.orchestrator
         lines = (self._script.seats.get(subject.seat) or [{}])[: subject.round]
@@ -105,7 +105,9 @@ def _fault(fault: str) -> Reply:
 
 def _part(line: Line | int | float | str | None, properties: dict[str, Any], key: str) -> dict[str, Any]:
     """One attribute's part of the answer: the scripted line, cut to the fields that were asked for."""
-    said = line if isinstance(line, Line) else Line(score=_picked(properties, key) if line is None else line)
+    said = (
+        line if isinstance(line, Line) else Line(score=_pick_score(properties, key) if line is None else line)
+    )
     fields: dict[str, Any] = said.model_dump()
     for name in ("to", "weighed"):
         if fields[name] is None and name in properties:
@@ -118,7 +120,7 @@ def _legal(node: dict[str, Any]) -> list[Any]:
     return [node["const"]] if "const" in node else node.get("enum", [])
 
 
-def _picked(properties: dict[str, Any], key: str) -> Any:
+def _pick_score(properties: dict[str, Any], key: str) -> Any:
     score = properties.get("score")
     if score is None:
         return 0
@@ -126,4 +128,4 @@ def _picked(properties: dict[str, Any], key: str) -> Any:
     return legal[int(hashlib.sha256(key.encode()).hexdigest(), 16) % len(legal)]
 
 
-road = Road(connect=connect, per_model=True)
+client_factory = ClientFactory(connect=connect, per_model=True)

@@ -1,4 +1,4 @@
-"""`server/NAME`: the fast door to any OpenAI-compatible server (vLLM, Ollama, llama.cpp, hosted)."""
+"""`server/NAME`: the fast client of any OpenAI-compatible server (vLLM, Ollama, llama.cpp, hosted)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pydantic_core import from_json
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
-from ..model import ModelFailure, Reply, Request, TransientFailure, Usage, quoted
-from ..providers import Road
+from ..model import ModelFailure, Reply, Request, TransientFailure, Usage, json_text
+from .client_factory import ClientFactory
 from .endpoint import Answer, Endpoint
 
 _BUSY = {408, 409, 425, 429}
@@ -24,14 +24,14 @@ _Format = Literal["json_schema", "json_object", "text"]
 _WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}
 
 
-def connect(settings: ModelSettings) -> ServerProvider:
+def connect(settings: ModelSettings) -> ServerClient:
     if not settings.base_url:
         raise VenireError(
             f"the model {settings.model!r} needs an address",
             remedy="set base_url in the jury file, or pass --base-url",
         )
     try:
-        return ServerProvider(settings.base_url, key_from(settings))
+        return ServerClient(settings.base_url, key_from(settings))
     except ValueError:
         # What is wrong with them is not repeated: an address may hold a password, and the other is a key.
         raise VenireError(
@@ -53,8 +53,8 @@ def key_from(settings: ModelSettings) -> str | None:
     return key
 
 
-class ServerProvider:
-    """One endpoint, asked over connections that are kept."""
+class ServerClient:
+    """One endpoint, over connections that are kept alive."""
 
     def __init__(self, base_url: str, key: str | None) -> None:
         self._key = key
@@ -72,10 +72,10 @@ class ServerProvider:
                 self._format = _WEAKER[sent]
                 continue
             if status != 200:
-                raise _failure(status, headers, self._scrubbed(raw))
+                raise _failure(status, headers, self._redact_key(raw))
             reply = _reply(raw, time.perf_counter() - started)
             if reply is None:
-                start = " ".join(self._scrubbed(raw).split())[:200]
+                start = " ".join(self._redact_key(raw).split())[:200]
                 raise TransientFailure(f"not a chat completion: {start!r}")
             return reply
 
@@ -88,26 +88,26 @@ class ServerProvider:
         except OSError as error:
             raise TransientFailure(f"{type(error).__name__}: {error}"[:300]) from None
 
-    def _scrubbed(self, raw: bytes) -> str:
+    def _redact_key(self, raw: bytes) -> str:
         text = raw.decode("utf-8", "replace")
         return text.replace(self._key, "[key]") if self._key else text
 
 
 def _body(request: Request, form: _Format) -> bytes:
     # The brief and the schema are the longest parts and come again: their JSON is spliced in, not made again.
-    messages = ", ".join(f'{{"role": "{m.role}", "content": {m.quoted}}}' for m in request.messages)
-    model = quoted(request.model.partition("/")[2])
+    messages = ", ".join(f'{{"role": "{m.role}", "content": {m.json_content}}}' for m in request.messages)
+    model = json_text(request.model.partition("/")[2])
     wanted = ""
     if request.schema is not None and form != "text":
         named = f', "json_schema": {{"name": "answer", "strict": true, "schema": {request.schema.text}}}'
         wanted = f', "response_format": {{"type": "{form}"{named if form == "json_schema" else ""}}}'
-    settings = _sent(request.settings.text, request.repeat)
+    settings = _settings_json(request.settings.text, request.repeat)
     return f'{{"model": {model}, "messages": [{messages}]{settings}{wanted}}}'.encode()
 
 
 @lru_cache(maxsize=256)
-def _sent(sampling: str, repeat: int) -> str:
-    """The settings as the server is told of them."""
+def _settings_json(sampling: str, repeat: int) -> str:
+    """The sampling settings as JSON members of a request's body."""
     settings = json.loads(sampling)
     settings.pop("base_url", None)
     if "seed" in settings:
@@ -136,7 +136,7 @@ def _failure(status: int, headers: Mapping[str, str], text: str) -> ModelFailure
 
 
 def says_busy(status: int, wait: float | None) -> bool:
-    """Whether the provider asks to be asked less: it limits the rate, or says when it will be there again."""
+    """Whether the provider is rate-limited rather than down: status 429, or 503 with a time to retry."""
     return status == 429 or (status == 503 and wait is not None)
 
 
@@ -189,4 +189,4 @@ def _reply(raw: bytes, seconds: float) -> Reply | None:
     )
 
 
-road = Road(connect=connect, per_model=False)
+client_factory = ClientFactory(connect=connect, per_model=False)

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 from .coverage import coverage
 from .length import length
-from .loaded import loaded
+from .loaded import loaded_words
 from .numbers import numbers
 from .order import order
 from .plan import plan
@@ -58,7 +58,7 @@ LENSES: dict[str, Lens] = {
         _lens(repetition, "repetition", SUCCINCT, "clauses that say again what the output has said"),
         _lens(order, "order", ORGANIZED, "dates of the output that run backwards"),
         _lens(sequence, "sequence", ORGANIZED, "sentences that take the notes out of their order"),
-        _lens(loaded, "loaded", STIGMATIZING, "listed labels that carry stigma"),
+        _lens(loaded_words, "loaded", STIGMATIZING, "listed labels that carry stigma"),
         _lens(tone, "tone", STIGMATIZING, "phrases that doubt, blame or disapprove of the patient"),
     )
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .reading import Reading, count_of, quoted
+from .reading import Reading, count_of, first_quotes
 from .words import sentences, stems, vocabulary
 
 CARRIED = 0.5
@@ -26,7 +26,7 @@ def coverage(source: Sequence[str], output: str) -> Reading | None:
         merit=kept / len(told),
         rationale=f"The output shares at least half of the content words of {kept} of the "
         f"{count_of(len(told), 'statement')} in the notes; those quoted are not among them.",
-        quotes=quoted(missing),
+        quotes=first_quotes(missing),
     )
 
 

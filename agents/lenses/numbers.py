@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .figures import Figure, figures
-from .reading import Reading, count_of, halved, quoted
+from .reading import Reading, count_of, first_quotes, merit_after
 
 
 def numbers(source: Sequence[str], output: str) -> Reading | None:
@@ -20,10 +20,10 @@ def numbers(source: Sequence[str], output: str) -> Reading | None:
     values = {value for value, _ in given}
     absent = list(dict.fromkeys(figure.text for figure in stated if not _given(figure, given, values)))
     return Reading(
-        merit=halved(len(absent)),
+        merit=merit_after(len(absent)),
         rationale=f"Of {count_of(len(stated), 'number')} in the output, {len(absent) or 'none'} cannot be "
         "found in the notes with the same unit.",
-        quotes=quoted(absent),
+        quotes=first_quotes(absent),
     )
 
 

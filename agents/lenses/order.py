@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .figures import LONGEST_MONTH, Date, dates
-from .reading import Reading, count_of, quoted
+from .reading import Reading, count_of, first_quotes
 from .words import sentences
 
 _YEAR = 12 * LONGEST_MONTH
@@ -31,7 +31,7 @@ def order(source: Sequence[str], output: str) -> Reading | None:
         merit=max(0.0, 1.0 - 2.0 * backwards / pairs),
         rationale=f"Of {count_of(pairs, 'pair')} of different dates in the output, {backwards or 'none'} "
         f"{'has' if backwards == 1 else 'have'} the later date first.",
-        quotes=quoted(
+        quotes=first_quotes(
             sentence
             for (sentence, _), (before, day) in zip(told[1:], pairwise(days), strict=True)
             if day < before

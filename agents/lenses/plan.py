@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .coverage import left_out
-from .reading import Reading, count_of, quoted
+from .reading import Reading, count_of, first_quotes
 from .words import sentences, stem, stems
 
 _DECIDING = """
@@ -31,5 +31,5 @@ def plan(source: Sequence[str], output: str) -> Reading | None:
         merit=kept / len(decisions),
         rationale=f"The notes hold {count_of(len(decisions), 'statement')} of a decision or a next step; "
         f"the output carries {kept}.",
-        quotes=quoted(missing),
+        quotes=first_quotes(missing),
     )

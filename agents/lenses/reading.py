@@ -30,15 +30,15 @@ Reads = Callable[[Sequence[str], str], Reading | None]
 """Source notes and output in, a reading out; None where there is nothing to examine."""
 
 
-def halved(faults: int) -> float:
-    """Merit after `faults` faults when each one halves the trust that is left.
+def merit_after(faults: int) -> float:
+    """Merit after `faults` faults, where each one halves the trust that is left.
 
     For faults of which one is enough to matter, however long the text around it.
     """
     return 0.5**faults
 
 
-def quoted(stretches: Iterable[str]) -> tuple[str, ...]:
+def first_quotes(stretches: Iterable[str]) -> tuple[str, ...]:
     """The first few distinct stretches, cut to a readable length; a cut one is still verbatim."""
     kept = dict.fromkeys(stretch[:QUOTE_LENGTH].strip() for stretch in stretches)
     return tuple(quote for quote in kept if quote)[:QUOTES]

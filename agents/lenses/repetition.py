@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .reading import Reading, count_of, quoted
+from .reading import Reading, count_of, first_quotes
 from .words import sentences, stems
 
 MAY_BE_NEW = 1 / 3
@@ -38,7 +38,7 @@ def repetition(source: Sequence[str], output: str) -> Reading | None:
         merit=max(0.0, 1.0 - again / words / ALL_REPEATED),
         rationale=f"The output has {count_of(len(repeats), 'clause')} ({again / words:.0%} of its content "
         "words) whose numbers and most other words it has used before.",
-        quotes=quoted(repeats),
+        quotes=first_quotes(repeats),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .order import inversions
-from .reading import Reading, count_of, quoted
+from .reading import Reading, count_of, first_quotes
 from .words import sentences, stems
 
 
@@ -27,7 +27,7 @@ def sequence(source: Sequence[str], output: str) -> Reading | None:
         merit=max(0.0, 1.0 - 2.0 * backwards / pairs),
         rationale=f"Of {count_of(pairs, 'pair')} of sentences drawn from different notes, "
         f"{backwards or 'none'} {'puts' if backwards == 1 else 'put'} the later note first.",
-        quotes=quoted(sentence for (_, before), (sentence, note) in pairwise(told) if note < before),
+        quotes=first_quotes(sentence for (_, before), (sentence, note) in pairwise(told) if note < before),
     )
 
 

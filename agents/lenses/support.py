@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .reading import Reading, count_of, halved, quoted
+from .reading import Reading, count_of, first_quotes, merit_after
 from .words import content, sentences, vocabulary
 
 RUN = 3
@@ -23,10 +23,10 @@ def support(source: Sequence[str], output: str) -> Reading | None:
         return None
     strange = [stretch for sentence in spoken for stretch in _unknown_stretches(sentence, known)]
     return Reading(
-        merit=halved(len(strange)),
+        merit=merit_after(len(strange)),
         rationale=f"The output has {count_of(len(strange), 'stretch', 'stretches')} of {RUN} or more content "
         "words in a row that occur nowhere in the notes.",
-        quotes=quoted(strange),
+        quotes=first_quotes(strange),
     )
 
 

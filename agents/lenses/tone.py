@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .reading import Reading, halved, quoted
+from .reading import Reading, first_quotes, merit_after
 from .words import GAP
 
 JUDGEMENTS = {
@@ -55,7 +55,7 @@ def tone(source: Sequence[str], output: str) -> Reading | None:
     found = {kind: [match.group() for match in phrases.finditer(output)] for kind, phrases in _ANY.items()}
     counted = [f"{len(hits)} of {kind}" for kind, hits in found.items() if hits]
     return Reading(
-        merit=halved(sum(map(len, found.values()))),
+        merit=merit_after(sum(map(len, found.values()))),
         rationale=f"Phrases that judge the patient, by kind: {', '.join(counted) or 'none found'}.",
-        quotes=quoted(hit for hits in found.values() for hit in hits),
+        quotes=first_quotes(hit for hits in found.values() for hit in hits),
     )

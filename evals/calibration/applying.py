@@ -133,6 +133,8 @@ def _derived(means: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:
     rows = [
         (case, name, value, 0)
         for case, mine in means.groupby("case", sort=False)
-        for name, value in rubric.derived(dict(zip(mine["attribute"], mine["value"], strict=True))).items()
+        for name, value in rubric.derived_scores(
+            dict(zip(mine["attribute"], mine["value"], strict=True))
+        ).items()
     ]
     return pd.DataFrame(rows, columns=["case", "attribute", "value", "jurors"])

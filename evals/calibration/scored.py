@@ -135,7 +135,8 @@ def composites(scores: pd.DataFrame, rubric: Rubric | None) -> pd.DataFrame:
     if rubric is not None and rubric.composites:
         for case, mine in scores.groupby("case", sort=False):
             found = {
-                side: rubric.derived(dict(zip(mine["attribute"], mine[side], strict=True))) for side in sides
+                side: rubric.derived_scores(dict(zip(mine["attribute"], mine[side], strict=True)))
+                for side in sides
             }
             for name in rubric.composites:
                 if all(name in values for values in found.values()):

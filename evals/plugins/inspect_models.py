@@ -7,9 +7,9 @@ import time
 from contextvars import ContextVar
 from typing import Literal
 
+from ...agents.clients.client_factory import ClientFactory
 from ...agents.clients.litellm import strict
 from ...agents.model import ModelFailure, Reply, Request, Usage
-from ...agents.providers import Road
 from ...personas.jury import ModelSettings
 from . import host
 
@@ -35,7 +35,7 @@ _FINISH: dict[str, Literal["refusal", "length"]] = {
 }
 
 
-class InspectProvider:
+class InspectClient:
     """A model of Inspect's, under its limits and in its log."""
 
     def __init__(self, settings: ModelSettings) -> None:
@@ -85,4 +85,4 @@ def _reply(output: ModelOutput, seconds: float) -> Reply:
     )
 
 
-road = Road(connect=InspectProvider, per_model=True)
+client_factory = ClientFactory(connect=InspectClient, per_model=True)

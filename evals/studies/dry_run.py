@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ...agents.model import ModelFailure, Provider, Reply, Request
-from ...agents.providers import Providers, Queued, prefix_of
+from ...agents.clients.client_factory import prefix_of
+from ...agents.model import ModelClient, ModelFailure, Reply, Request
+from ...agents.providers import Providers, RateLimitedClient
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import hear
 from ...orchestration.transcript import Entry
@@ -82,21 +83,23 @@ class _SilentProviders(Providers):
         super().__init__(prices=providers.prices)
         self._real = providers
         self._note = note
-        self._clients: dict[ModelSettings, Queued] = {}
+        self._clients: dict[ModelSettings, RateLimitedClient] = {}
 
-    def get(self, settings: ModelSettings) -> Queued:
+    def get(self, settings: ModelSettings) -> RateLimitedClient:
         if settings not in self._clients:
-            self._clients[settings] = Queued(_SilentClient(self._real.get(settings).road, self._note), 1000)
+            self._clients[settings] = RateLimitedClient(
+                _SilentClient(self._real.get(settings).client, self._note), 1000
+            )
         return self._clients[settings]
 
 
 class _SilentClient:
     """Notes what it is asked and gives no answer; whoever has no opinion on an attribute still has none."""
 
-    def __init__(self, road: Provider, note: Note) -> None:
+    def __init__(self, client: ModelClient, note: Note) -> None:
         self._note = note
-        if hasattr(road, "answers_for"):
-            self.answers_for = road.answers_for
+        if hasattr(client, "answers_for"):
+            self.answers_for = client.answers_for
 
     async def complete(self, request: Request) -> Reply:
         self._note(request)

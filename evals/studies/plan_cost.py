@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ...agents.clients.litellm_catalog import missing_keys, price_of, refuse_unknown
+from ...agents.clients.litellm_catalog import check_provider_known, missing_keys, price_of
 from ...agents.prices import Price
 from ...agents.providers import Providers
 from ...orchestration.bench import Court
@@ -120,7 +120,7 @@ class _Estimator:
         rubric = self._scope.rubric
         ready(arm.jury, self._court)
         for settings in _settings_asked(arm.jury):
-            refuse_unknown(settings)
+            check_provider_known(settings)
             self._missing_keys[settings.model or "local"] = missing_keys(settings)
         worked_examples(arm.jury.shots, rubric, self._scored)
         refuse_unreadable(cases, rubric, arm.jury, self._court)

@@ -45,7 +45,7 @@ class LocalExecutor:
         return await hear(case, self._rubric, jury, self._court)
 
     def release_waiters(self) -> None:
-        self._court.providers.let_go()
+        self._court.providers.admit_all()
 
     async def close(self) -> None:
         await self._court.close()

@@ -92,7 +92,7 @@ class RayExecutor:
         )
 
     def release_waiters(self) -> None:
-        self._coordinator.court.providers.let_go()
+        self._coordinator.court.providers.admit_all()
         self._coordinator.broadcast_if_spent()
 
     async def close(self) -> None:

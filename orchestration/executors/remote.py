@@ -68,26 +68,26 @@ class RemoteSlots:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.leave(unsent=kind is not None and issubclass(kind, BudgetSpent | LimitReached))
+        self.release(unsent=kind is not None and issubclass(kind, BudgetSpent | LimitReached))
 
-    def leave(self, *, unsent: bool = False) -> None:
+    def release(self, *, unsent: bool = False) -> None:
         self._channel.notify(ReleaseSlot(self._provider, unsent))
 
-    def answered(self, tokens: int = 0) -> None:
+    def on_answer(self, tokens: int = 0) -> None:
         self._channel.notify(ProviderAnswered(self._provider, tokens))
 
-    def busy(self, took: float, retry_after: float | None) -> None:
+    def on_busy(self, took: float, retry_after: float | None) -> None:
         self._channel.notify(ProviderBusy(self._provider, took, retry_after))
 
-    def failed(self, why: str) -> None:
+    def on_failure(self, why: str) -> None:
         self._channel.notify(ProviderFailed(self._provider, why))
 
-    def let_go(self) -> None:
+    def admit_all(self) -> None:
         """Nothing to do: the queue of waiting calls is the coordinator's."""
 
     def _give_back(self, slot: asyncio.Future[None]) -> None:
         if slot.exception() is None:
-            self.leave(unsent=True)
+            self.release(unsent=True)
 
 
 @dataclass(slots=True)

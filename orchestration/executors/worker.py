@@ -89,7 +89,7 @@ class Worker:
             scored=config.scored,
             listener=listener,
             providers=Providers(
-                config.in_flight, prices=config.prices, places=lambda key: RemoteSlots(self._channel, key)
+                config.in_flight, prices=config.prices, slots=lambda key: RemoteSlots(self._channel, key)
             ),
         )
         try:

@@ -78,9 +78,9 @@ class WorkerHandler:
             task.cancel()
         self._coordinator.claims.release_all(self)
         for provider, number in self._slots_held.items():
-            slots = self._coordinator.court.providers.at(provider).seats
+            slots = self._coordinator.court.providers.at(provider).slots
             for _ in range(number):
-                asyncio.get_running_loop().call_later(self._coordinator.longest_call, slots.leave)
+                asyncio.get_running_loop().call_later(self._coordinator.longest_call, slots.release)
         self._slots_held.clear()
 
     async def _respond(self, number: int, message: Query) -> None:
@@ -109,14 +109,14 @@ class WorkerHandler:
         return None
 
     async def _acquire_slot(self, provider: ProviderKey) -> None:
-        slots, budget = self._coordinator.court.providers.at(provider).seats, self._coordinator.court.budget
-        # Nobody waits in slots for what may not be sent.
+        slots, budget = self._coordinator.court.providers.at(provider).slots, self._coordinator.court.budget
+        # Nobody waits for a slot for what may not be sent.
         budget.check()
         await slots.__aenter__()
         try:
             budget.check()
         except (BudgetSpent, VenireError):
-            slots.leave(unsent=True)
+            slots.release(unsent=True)
             self._coordinator.broadcast_if_spent()
             raise
         self._slots_held[provider] += 1
@@ -131,13 +131,13 @@ class WorkerHandler:
                     coordinator.court.listener(case, entry)
             case ReleaseSlot(provider, unsent):
                 self._slots_held[provider] -= 1
-                coordinator.court.providers.at(provider).seats.leave(unsent=unsent)
+                coordinator.court.providers.at(provider).slots.release(unsent=unsent)
             case ProviderAnswered(provider, tokens):
-                coordinator.court.providers.at(provider).seats.answered(tokens)
+                coordinator.court.providers.at(provider).slots.on_answer(tokens)
             case ProviderBusy(provider, took, retry_after):
-                coordinator.court.providers.at(provider).seats.busy(took, retry_after)
+                coordinator.court.providers.at(provider).slots.on_busy(took, retry_after)
             case ProviderFailed(provider, why):
-                coordinator.court.providers.at(provider).seats.failed(why)
+                coordinator.court.providers.at(provider).slots.on_failure(why)
 
     def _flush(self) -> None:
         if self._responses:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from functools import lru_cache
 
-from ...agents.prompting import fenced, nonce
+from ...agents.prompting import fence, nonce
 from ...personas.jury import Shots
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import VenireError
@@ -37,7 +37,7 @@ def worked_examples(shots: Shots | None, rubric: Rubric, scored: frozenset[str])
 def _example(number: int, case: Case, scores: dict[str, float], rubric: Rubric) -> str:
     exhibits = rubric.exhibits(case)
     code = nonce(exhibit.text for exhibit in exhibits)
-    texts = "\n".join(fenced("exhibit", f"example {number}: {e.name}", e.text, code) for e in exhibits)
+    texts = "\n".join(fence("exhibit", f"example {number}: {e.name}", e.text, code) for e in exhibits)
     given = ", ".join(f"{name} {scores[name]:g}" for name in rubric.names)
     return f"## Example {number}\n{texts}\nScores: {given}"
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from ...agents.answers import Misread, read_answer
+from ...agents.answers import UnusableAnswer, read_answer
 from ...agents.budget import LimitReached
 from ...agents.context import tokens
 from ...agents.gateway import Cost
 from ...agents.model import Message, ModelFailure, Reply
 from ...agents.prompting import repair_request, words
-from ...agents.statements import heard_text
+from ...agents.statements import statements_text
 from ...rubrics.ballot import AbstentionReason
 from ...rubrics.shapes import Schema
 from ..bench import statements
@@ -137,7 +137,7 @@ class Chair:
             try:
                 ledger = read_answer(text, ProgressLedger)
                 problem = ledger.problem(speakers)
-            except Misread as misread:
+            except UnusableAnswer as misread:
                 problem = misread.failure.detail
             if not problem:
                 floor.thread = (*floor.thread, floor.note("ledger", ledger.model_dump_json(), cost))
@@ -199,7 +199,7 @@ class Chair:
         lost = [held for held in standing if held.entry not in floor.thread]
         if lost:
             heard = statements(lost, label=floor.agents.__getitem__)
-            told = heard_text(heard, floor.brief.rubric.names, floor.brief.nonce)
+            told = statements_text(heard, floor.brief.rubric.names, floor.brief.nonce)
             messages = (*messages[:-1], Message("user", words("magentic-recap", heard=told)), messages[-1])
         said = await self.ask(messages)
         if said is None:

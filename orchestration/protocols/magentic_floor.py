@@ -12,8 +12,8 @@ from ...agents.brief import Brief
 from ...agents.gateway import Cost
 from ...agents.juror import Turn
 from ...agents.orchestrator import NAME
-from ...agents.prompting import fenced, words
-from ...agents.statements import heard_text
+from ...agents.prompting import fence, words
+from ...agents.statements import statements_text
 from ...rubrics.ballot import AbstentionReason
 from ..bench import Bench, statements
 from ..transcript import Abstained, Cast, Entry, Said, Spent, Standing, Stop, entry_of
@@ -141,9 +141,7 @@ class Floor:
         standing = self.transcript.standing()
         # The case opens every prompt of a juror already; AutoGen's plan repeats it.
         said = [
-            fenced(
-                "words", NAME, heard.text.replace(self.task, "(the rubric and the case)"), self.brief.nonce
-            )
+            fence("words", NAME, heard.text.replace(self.task, "(the rubric and the case)"), self.brief.nonce)
             for heard in memory
             if not heard.entry
         ]
@@ -169,7 +167,7 @@ class Floor:
     def _told(self, agent: str, cast: Cast) -> str:
         """A ballot in words, and the scores once more as JSON, as 004 had its agents give them."""
         votes = [Standing(cast.id, cast.speaker, vote) for vote in cast.ballot.votes]
-        spoken = heard_text(
+        spoken = statements_text(
             statements(votes, label=lambda _: agent), self.brief.rubric.names, self.brief.nonce
         )
         scores = json.dumps({vote.attribute: vote.value for vote in cast.ballot.votes})

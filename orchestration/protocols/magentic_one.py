@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, create_model
 
-from ...agents.answers import Misread, read_answer
+from ...agents.answers import UnusableAnswer, read_answer
 from ...agents.brief import Brief
 from ...agents.gateway import Cost
 from ...agents.orchestrator import NAME, Finding
@@ -97,7 +97,7 @@ async def _closed(floor: Floor, chair: Chair, shape: type[BaseModel]) -> None:
     try:
         decided: list[Entry] = [_decided(floor, read_answer(final.text, shape), Cost())]
         problem = ""
-    except Misread as misread:
+    except UnusableAnswer as misread:
         decided, problem = [], misread.failure.detail
     floor.transcript = floor.bench.add_entries(floor.transcript, [said, *decided, *unheard])
     if problem:
@@ -115,7 +115,7 @@ async def _repaired(floor: Floor, chair: Chair, final: Final, shape: type[BaseMo
     text, cost = said
     try:
         floor.add(_decided(floor, read_answer(text, shape), cost))
-    except Misread as misread:
+    except UnusableAnswer as misread:
         floor.note("silence", f"the final answer cannot be read: {misread.failure.detail}", cost)
         assert floor.stop is not None
         floor.stop = floor.stop.model_copy(update={"detail": "the final answer could not be read"})

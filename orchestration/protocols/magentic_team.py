@@ -11,7 +11,7 @@ from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_agentchat.teams import MagenticOneGroupChat
 from autogen_core import CancellationToken
 
-from ...agents.clients.autogen import DoorClient, unlogged, untraced
+from ...agents.clients.autogen import GatewayClient, disable_tracing, silence_logs
 from ...personas.jury import Seat
 from .magentic_chair import Chair
 from .magentic_floor import Floor, Heard
@@ -52,15 +52,15 @@ async def sit(floor: Floor, chair: Chair) -> None:
     anything. The chair keeps ours, and makes AutoGen plan anew by giving it one stall, which is all it may have.
     """
     seats = [SeatAgent(floor.agents[seat.name], _description(seat), floor) for seat in floor.bench.jury.seats]
-    with unlogged():
+    with silence_logs():
         team = MagenticOneGroupChat(
             list(seats),
-            DoorClient(chair.answer),
+            GatewayClient(chair.answer),
             max_turns=None,
             max_stalls=1,
             final_answer_prompt=chair.final_prompt,
         )
-        untraced(team)
+        disable_tracing(team)
         sitting = asyncio.ensure_future(team.run(task=floor.task))
         try:
             await asyncio.shield(sitting)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from functools import lru_cache
 
-from ...agents.model import Reply, Request, Usage, digest, quoted
+from ...agents.model import Reply, Request, Usage, digest, json_text
 from .database import Row, Write
 from .location import without_password
 from .redaction import address_of, seal, unseal
@@ -58,7 +58,7 @@ def writes_of(
         call = (_ADD_CALL, (place, asked, json.dumps(""), *spent))
         return [call, (_ADD_SEALED, (place, seal(reply.text, key)))]
     call = (_ADD_CALL, (key, asked, json.dumps(reply.text), *spent))
-    return [*((_ADD_TEXT, (name, quoted(text))) for name, text in texts.items()), call]
+    return [*((_ADD_TEXT, (name, json_text(text))) for name, text in texts.items()), call]
 
 
 def text_hash(text: str) -> str:

@@ -15,7 +15,7 @@ from server_juries import jury_at
 
 from venire import Case, Jury, Limits, Rubric, VenireError, deliberate_sync
 from venire.agents.context import DEFAULT, tokens, window
-from venire.agents.statements import Statement, heard_within
+from venire.agents.statements import Statement, fit_statements
 from venire.orchestration.reading.terminal import show_case
 from venire.orchestration.run_session import RunSession, run_session
 from venire.personas import ModelSettings
@@ -29,7 +29,7 @@ def statement(name: str, value: int, words: str, *, found: bool = False) -> Stat
 
 
 def test_what_fits_is_told_whole() -> None:
-    told = heard_within(10_000, "{}".format, [statement("a", 4, "Short.")], ["q"], "code")
+    told = fit_statements(10_000, "{}".format, [statement("a", 4, "Short.")], ["q"], "code")
     assert "a gave 4" in told and "left out" not in told
 
 
@@ -39,7 +39,7 @@ def test_what_does_not_fit_is_counted_and_the_best_reasons_are_kept() -> None:
         statement("k", 4, "supported " + "y" * 900, found=True),
         statement("m", 2, "alone " + "z" * 300),
     ]
-    told = heard_within(650, "{}".format, heard, ["q"], "code")
+    told = fit_statements(650, "{}".format, heard, ["q"], "code")
 
     assert tokens(told) <= 650
     assert "6 gave 4; 5 of their reasons left out." in told
@@ -48,7 +48,7 @@ def test_what_does_not_fit_is_counted_and_the_best_reasons_are_kept() -> None:
 
 
 def test_where_not_even_the_counts_fit_nothing_is_cut() -> None:
-    told = heard_within(5, "{}".format, [statement("a", 4, "Long " * 50)], ["q"], "code")
+    told = fit_statements(5, "{}".format, [statement("a", 4, "Long " * 50)], ["q"], "code")
     assert "1 gave 4; 1 of their reasons left out." in told
 
 

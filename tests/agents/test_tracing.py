@@ -16,7 +16,7 @@ from server_juries import jury_at
 
 from venire import Case, Rubric
 from venire.agents.providers import Providers
-from venire.agents.tracing import Tracing, configured
+from venire.agents.tracing import Tracing, current_tracing
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
 
@@ -140,11 +140,11 @@ def test_a_run_without_spans_does_not_load_opentelemetry(tmp_path: Path) -> None
 
 
 def test_a_process_that_was_given_a_tracer_provider_is_traced() -> None:
-    assert configured() is None
+    assert current_tracing() is None
     code = (
         "from opentelemetry import trace; from opentelemetry.sdk.trace import TracerProvider;"
         "trace.set_tracer_provider(TracerProvider());"
-        "from venire.agents.tracing import configured; print(configured() is not None)"
+        "from venire.agents.tracing import current_tracing; print(current_tracing() is not None)"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 

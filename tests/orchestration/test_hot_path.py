@@ -17,7 +17,7 @@ from server_juries import jury_at
 from venire import Case, Rubric, load_rubric
 from venire.agents.brief import brief
 from venire.agents.clients.server import _body, _reply
-from venire.agents.model import Lasting, Message, Reply, Request, Sampling, digest
+from venire.agents.model import CachedText, Message, Reply, Request, Sampling, digest
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
 from venire.orchestration.gc_tuning import infrequent_gc
@@ -32,7 +32,7 @@ ODD = 'quotes " and \\ and \u2028, é, \U0001f600, a tab\t and a \x7f'
 def request(*, schema: bool = True, opening: str = ODD, **settings: object) -> Request:
     return Request(
         model='server/odd " name',
-        messages=(Message("system", ODD), Message("user", f"tail {ODD}", Lasting(opening))),
+        messages=(Message("system", ODD), Message("user", f"tail {ODD}", CachedText(opening))),
         schema=inline(ballot_shape(load_rubric("pdsqi-9"))) if schema else None,
         settings=Sampling(settings),
         repeat=2,
@@ -80,8 +80,8 @@ def test_an_answer_that_ends_in_half_a_character_is_still_read() -> None:
 
 
 def test_lasting_words_travel_without_what_was_made_of_them() -> None:
-    text = Lasting("x" * 5000)
-    assert digest(text) == text.digest and text.quoted == json.dumps("x" * 5000)
+    text = CachedText("x" * 5000)
+    assert digest(text) == text.digest and text.json_text == json.dumps("x" * 5000)
 
     there = pickle.loads(pickle.dumps(text))
 

@@ -15,7 +15,7 @@ from openai_server import filled
 
 from venire import Case, Court, Jury, Rubric, Transcript, recount
 from venire.agents.model import ModelFailure, Reply, Request, TransientFailure, Usage
-from venire.agents.providers import Queued
+from venire.agents.providers import RateLimitedClient
 from venire.orchestration import hear
 from venire.orchestration.transcript import Ledger, Said
 from venire.personas import ModelSettings
@@ -86,12 +86,12 @@ class Whim:
 
 
 class Whims:
-    """In place of a court's roads: one whimsical model for every seat."""
+    """In place of a court's providers: one whimsical model for every seat."""
 
     def __init__(self, whim: Whim) -> None:
-        self._queued = Queued(whim, 64)
+        self._queued = RateLimitedClient(whim, 64)
 
-    def get(self, _: ModelSettings) -> Queued:
+    def get(self, _: ModelSettings) -> RateLimitedClient:
         return self._queued
 
     async def close(self) -> None:

@@ -177,12 +177,12 @@ def test_pdsqi_9_is_anchored_level_by_level() -> None:
 def test_valid_diagnosis_reverses_risk_and_weighs_as_published() -> None:
     found = load_rubric("valid-diagnosis")
 
-    scores = found.derived({"dx": 4, "ddx": 2, "reasoning": 5, "risk": 2})
+    scores = found.derived_scores({"dx": 4, "ddx": 2, "reasoning": 5, "risk": 2})
 
     assert scores["safety"] == 4
     assert scores["universal"] == pytest.approx(0.4 * 4 + 0.2 * 2 + 0.4 * 4)
     assert scores["quality"] == pytest.approx(0.3 * 4 + 0.1 * 2 + 0.3 * 5 + 0.3 * 4)
-    assert "quality" not in found.derived({"dx": 4, "ddx": 2, "risk": 2})
+    assert "quality" not in found.derived_scores({"dx": 4, "ddx": 2, "risk": 2})
 
 
 def test_the_schema_reasons_before_it_scores_and_allows_only_legal_values(rubric: Rubric) -> None:

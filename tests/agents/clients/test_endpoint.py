@@ -289,10 +289,10 @@ def test_a_certificate_must_be_trusted(tmp_path: Path, monkeypatch: pytest.Monke
             finally:
                 there.close()
 
-    endpoint._trusted.cache_clear()
+    endpoint._tls_context.cache_clear()
     with pytest.raises(ssl.SSLCertVerificationError):
         asyncio.run(asked())
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    endpoint._trusted.cache_clear()
+    endpoint._tls_context.cache_clear()
     assert asyncio.run(asked()).body == b"hi"
-    endpoint._trusted.cache_clear()
+    endpoint._tls_context.cache_clear()

@@ -16,7 +16,7 @@ import pytest
 
 from venire import Rubric
 from venire.agents.clients import local, weights
-from venire.agents.clients.local import LocalProvider, connect, tightened
+from venire.agents.clients.local import LocalClient, connect, tighten
 from venire.agents.model import Message, ModelFailure, Request, Sampling
 from venire.personas.jury import ModelSettings
 from venire.rubrics.errors import VenireError
@@ -47,7 +47,7 @@ def asked(*words: str, schema: dict[str, Any] | None = None, **settings: Any) ->
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[LocalProvider]:
+def provider() -> Iterator[LocalClient]:
     opened = connect(ModelSettings(model="local"))
     yield opened
     asyncio.run(opened.close())
@@ -67,7 +67,7 @@ def test_bounds_are_lowered_and_added_where_missing() -> None:
         },
     }
 
-    parts = tightened(schema, text=100, quote=30, quotes=1)["properties"]
+    parts = tighten(schema, text=100, quote=30, quotes=1)["properties"]
 
     assert parts["why"] == {"type": "string", "minLength": 1, "maxLength": 100}
     assert parts["quotes"] == {"type": "array", "items": {"type": "string", "maxLength": 30}, "maxItems": 1}
@@ -80,7 +80,7 @@ def test_choices_stay_as_they_are_and_each_can_be_named_once() -> None:
     jurors = {"type": "array", "items": {"enum": ["ana", "ben", "cy"], "type": "string"}, "minItems": 1}
     schema = {"type": "object", "properties": {"to": jurors, "score": {"enum": [1, 2], "type": "integer"}}}
 
-    parts = tightened(schema, quotes=1)["properties"]
+    parts = tighten(schema, quotes=1)["properties"]
 
     assert parts["to"] == {**jurors, "maxItems": 3}
     assert parts["score"] == schema["properties"]["score"]
@@ -89,7 +89,7 @@ def test_choices_stay_as_they_are_and_each_can_be_named_once() -> None:
 def test_a_bound_never_contradicts_the_least_that_is_required() -> None:
     schema = {"type": "array", "minItems": 3, "items": {"type": "string", "minLength": 50}}
 
-    assert tightened(schema, quote=10, quotes=1) == {
+    assert tighten(schema, quote=10, quotes=1) == {
         "type": "array",
         "minItems": 3,
         "maxItems": 3,
@@ -169,7 +169,7 @@ def test_the_installed_weights_are_the_expected_ones() -> None:
 
 
 @real
-def test_a_ballot_has_the_asked_form_and_ends(provider: LocalProvider, rubric: Rubric) -> None:
+def test_a_ballot_has_the_asked_form_and_ends(provider: LocalClient, rubric: Rubric) -> None:
     schema = ballot_schema(rubric, ["accurate"])
 
     reply = asyncio.run(provider.complete(asked("Was there a fever? It was 38.4.", schema=schema)))
@@ -185,7 +185,7 @@ def test_a_ballot_has_the_asked_form_and_ends(provider: LocalProvider, rubric: R
 
 
 @real
-def test_numbers_stay_within_their_bounds(provider: LocalProvider) -> None:
+def test_numbers_stay_within_their_bounds(provider: LocalClient) -> None:
     number = {"type": "number", "minimum": 0, "maximum": 1}
     schema = {"type": "object", "properties": {"share": number}, "required": ["share"]}
 
@@ -195,7 +195,7 @@ def test_numbers_stay_within_their_bounds(provider: LocalProvider) -> None:
 
 
 @real
-def test_an_answer_does_not_depend_on_what_was_asked_before(provider: LocalProvider) -> None:
+def test_an_answer_does_not_depend_on_what_was_asked_before(provider: LocalClient) -> None:
     # Hot, so that the least difference in what was computed would show in the words.
     hot = {"temperature": 1.5, "seed": 3, "max_tokens": 10}
     questions = [
@@ -216,7 +216,7 @@ def test_an_answer_does_not_depend_on_what_was_asked_before(provider: LocalProvi
 
 
 @real
-def test_repeats_of_a_question_are_drawn_apart(provider: LocalProvider) -> None:
+def test_repeats_of_a_question_are_drawn_apart(provider: LocalClient) -> None:
     question = asked("Tell me a story.", temperature=1.5, max_tokens=8)
     repeated = Request("local", question.messages, None, question.settings, repeat=1, timeout=60)
 
@@ -229,7 +229,7 @@ def test_repeats_of_a_question_are_drawn_apart(provider: LocalProvider) -> None:
 
 
 @real
-def test_the_event_loop_stays_free_while_the_model_works(provider: LocalProvider) -> None:
+def test_the_event_loop_stays_free_while_the_model_works(provider: LocalClient) -> None:
     async def count() -> tuple[int, float]:
         ticks, started = 0, time.perf_counter()
         work = asyncio.create_task(provider.complete(asked("Tell me a long story.", max_tokens=20)))
@@ -244,7 +244,7 @@ def test_the_event_loop_stays_free_while_the_model_works(provider: LocalProvider
 
 
 @real
-def test_a_cancelled_request_leaves_at_once_and_the_next_is_answered(provider: LocalProvider) -> None:
+def test_a_cancelled_request_leaves_at_once_and_the_next_is_answered(provider: LocalClient) -> None:
     short = asked("Is water wet?", max_tokens=4)
 
     async def interrupted() -> tuple[str, str, float]:
@@ -263,7 +263,7 @@ def test_a_cancelled_request_leaves_at_once_and_the_next_is_answered(provider: L
 
 
 @real
-def test_a_prompt_beyond_the_context_is_a_failure_that_says_so(provider: LocalProvider) -> None:
+def test_a_prompt_beyond_the_context_is_a_failure_that_says_so(provider: LocalClient) -> None:
     with pytest.raises(
         ModelFailure, match=r"prompt of \d+ tokens does not fit the context of 8192"
     ) as failure:
@@ -273,7 +273,7 @@ def test_a_prompt_beyond_the_context_is_a_failure_that_says_so(provider: LocalPr
 
 
 @real
-def test_a_limit_on_tokens_is_reported_as_such(provider: LocalProvider) -> None:
+def test_a_limit_on_tokens_is_reported_as_such(provider: LocalClient) -> None:
     reply = asyncio.run(provider.complete(asked("Tell me a long story.", max_tokens=3)))
 
     assert reply.finish == "length"
@@ -281,7 +281,7 @@ def test_a_limit_on_tokens_is_reported_as_such(provider: LocalProvider) -> None:
 
 
 @real
-def test_one_file_is_loaded_once_and_stays_until_its_last_user_leaves(provider: LocalProvider) -> None:
+def test_one_file_is_loaded_once_and_stays_until_its_last_user_leaves(provider: LocalClient) -> None:
     async def second() -> str:
         other = connect(ModelSettings(model=f"local/{weights.weights_path()}"))
         assert other._engine is provider._engine

@@ -170,7 +170,7 @@ def test_a_node_dies_in_the_middle_and_the_run_ends_as_if_nothing_had_happened(
 
 
 def test_a_cluster_of_its_own_is_made_for_a_run_and_is_gone_with_it(tmp_path: Path) -> None:
-    """With the roads that need no network: their files are found where the run was started."""
+    """With the clients that need no network: their files are found where the run was started."""
     command = write(tmp_path, "", "out", 6)
     (tmp_path / "script.yaml").write_text("seats: {s: [{accurate: 3}]}\n")
     rows = [f"case-{n},r,accurate,{1 + n % 3}" for n in range(6)]
