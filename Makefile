@@ -22,10 +22,12 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# The repository's root is the package, so the type checker sees it under its name through a link.
-types: $(VENV)/.test
-	mkdir -p build/typing && ln -sfn ../.. build/typing/venire
-	cd build/typing && $(abspath $(BIN))/mypy --config-file ../../pyproject.toml -m venire -m venire.cli $(PACKAGES:%=-p venire.%)
+# The repository's root is the package, so the type checker sees it under its name through an editable install's link.
+types: $(VENV)/.test | .editable/venire
+	cd .editable && $(abspath $(BIN))/mypy --config-file ../pyproject.toml -m venire -m venire.cli $(PACKAGES:%=-p venire.%)
+
+.editable/venire:
+	mkdir -p .editable && ln -s .. $@
 
 unit: $(VENV)/.test $(HOSTS)/.ready
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -18,6 +19,7 @@ from pydantic import (
 )
 
 from ..rubrics.errors import VenireError
+from ..rubrics.fields import Converted
 from ..rubrics.files import load_yaml, nearest, wrong
 from ..rubrics.plugins import library_file, registered, unknown
 from ..rubrics.rubric import Name
@@ -78,7 +80,7 @@ class Seat(ModelSettings):
     """One place on the jury: a point of view on a model."""
 
     name: SeatName
-    persona: Persona | None = None
+    persona: Converted[Persona | None, Persona | str | None] = Field(default=None, validate_default=True)
     """Named from the library, or a file beside the jury's, or written out; without one the seat has no stance."""
 
     @field_validator("persona", mode="before")
@@ -191,7 +193,7 @@ class Jury(BaseModel):
     escalation: Escalation = Escalation()
     debate: Debaters | None = None
     """The advocates; without it the seats with the high-scoring and the low-scoring persona, else the first two."""
-    seats: tuple[Seat, ...] = Field(min_length=1)
+    seats: Converted[tuple[Seat, ...], Sequence[Seat]] = Field(min_length=1)
     orchestrator: ModelSettings = ModelSettings()
 
     @field_validator("protocol")

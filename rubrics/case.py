@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .errors import InvalidFile
+from .fields import Converted
 from .files import near_column, read_rows
 
 _TEXTS = ("source", "reference", "question", "audience", "group", "system")
@@ -26,7 +27,7 @@ class Case(BaseModel):
     id: str = Field(min_length=1)
     output: str = Field(min_length=1)
     """The text under judgement."""
-    source: tuple[str, ...] = ()
+    source: Converted[tuple[str, ...], str | Sequence[str] | None] = Field(default=(), validate_default=True)
     """What the output was made from: notes, a transcript."""
     reference: str | None = None
     """A known good answer. Jurors see it only if the rubric says so."""

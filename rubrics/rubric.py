@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from .case import Case
+from .fields import Converted
 from .files import load_yaml, nearest, wrong
 from .plugins import library_file
 from .quotes import Exhibit
@@ -48,7 +49,7 @@ class Rubric(BaseModel):
     reference: Literal["hidden", "shown"] = "hidden"
     """Whether jurors read the case's reference text."""
     scales: dict[str, Scale] = Field(min_length=1)
-    attributes: tuple[Attribute, ...] = Field(min_length=1)
+    attributes: Converted[tuple[Attribute, ...], Sequence[Attribute]] = Field(min_length=1)
     composites: dict[Name, dict[str, float]] = {}
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,21 +58,119 @@ def test_the_wheel_holds_every_module_and_data_file(built: Path) -> None:
     assert {"venire/cli.py", "venire/py.typed"} <= held
 
 
-def test_the_demo_runs_from_the_wheel_and_from_the_sdist_outside_the_checkout(built: Path) -> None:
-    python = built / "venv/bin/python"
+@pytest.fixture(scope="module")
+def environment(built: Path) -> Path:
+    """A virtual environment outside the checkout, with the wheel and what it needs."""
     run(sys.executable, "-m", "venv", built / "venv", cwd=built)
-    (wheel,), (sdist,) = (built / "dist").glob("*.whl"), (built / "dist").glob("*.tar.gz")
-    uv = shutil.which("uv")
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", python] if uv else pip
-    run(*install, wheel, cwd=built)
+    install(built / "venv", *(built / "dist").glob("*.whl"))
+    return built / "venv"
 
-    shown = run(python.parent / "venire", "demo", "--quick", cwd=built)
+
+def install(environment: Path, *what: object) -> None:
+    python = environment / "bin/python"
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    uv = shutil.which("uv")
+    command = [uv, "pip", "install", "--quiet", "--python", python] if uv else pip
+    run(*command, *what, cwd=environment)
+
+
+def replace(environment: Path, kind: str) -> None:
+    """Install venire anew from the wheel, the sdist or, editable, the checkout."""
+    built = environment.parent
+    what = {
+        "wheel": [*(built / "dist").glob("*.whl")],
+        "sdist": [*(built / "dist").glob("*.tar.gz")],
+        "editable": ["-e", built / "checkout"],
+    }
+    install(environment, "--force-reinstall", "--no-deps", *what[kind])
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist", "editable"])
+def test_the_demo_runs_outside_the_checkout(environment: Path, kind: str, tmp_path: Path) -> None:
+    replace(environment, kind)
+
+    shown = run(environment / "bin/venire", "demo", "--quick", cwd=tmp_path)
     assert "Against the labels" in shown.stdout
     assert "lens-jury" in shown.stdout
-    for name in ("agents", "evals", "rubrics", "personas", "orchestration", "web", "commands", "cli"):
-        found = run(python, "-c", f"import importlib.util as u; print(u.find_spec({name!r}))", cwd=built)
-        assert found.stdout.strip() == "None"
+    for name in (
+        "agents",
+        "evals",
+        "rubrics",
+        "personas",
+        "orchestration",
+        "web",
+        "commands",
+        "cli",
+        "setup",
+    ):
+        asked = f"import importlib.util as u; print(u.find_spec({name!r}))"
+        assert run(environment / "bin/python", "-c", asked, cwd=tmp_path).stdout.strip() == "None"
 
-    run(*install, "--force-reinstall", "--no-deps", sdist, cwd=built)
-    assert "Against the labels" in run(python.parent / "venire", "demo", "--quick", cwd=built).stdout
+
+EXAMPLES = """
+from typing import reveal_type
+from venire import Attribute, Persona, Scale, Seat
+
+low = Persona(name="low", version=1, attends_to="harm", voice="strict")
+seat = Seat(name="high", persona="high-scoring")
+jury = Jury(name="two", protocol="panel", seats=[seat, Seat(name="low", persona=low), Seat(name="any")])
+yes_no = Scale(level="binary", anchors={0: "No", 1: "Yes"})
+asked = Attribute(name="accurate", question="Is it accurate?", scale="yes-no")
+rubric = Rubric(name="short", version=1, scales={"yes-no": yes_no}, attributes=[asked])
+Case(id="one", output="A note.", source="One source.")
+
+reveal_type(case.source)
+reveal_type(seat.persona)
+reveal_type(jury.seats)
+reveal_type(rubric.attributes)
+reveal_type(verdict["accurate"].value)
+reveal_type(found)
+"""
+REVEALED = [
+    "tuple[str, ...]",
+    "Persona | None",
+    "tuple[Seat, ...]",
+    "tuple[Attribute, ...]",
+    "int | float | str | None",
+    "Comparison",
+]
+WRONG = """
+from venire import Case, Jury, Seat
+Case(id="one", output="A note.", source=[1])
+Jury(name="one", seats=["high"])
+Seat(name="high", persona=3)
+Seat(name="high").persona.name
+"""
+
+
+def checked(checker: str, environment: Path, folder: Path) -> list[str]:
+    """What a type checker that knows nothing of pydantic says of scripts, with venire as it is installed there."""
+    python = environment / "bin/python"
+    options = {
+        "mypy": ["--strict", "--no-pretty", "--cache-dir", "cache", "--python-executable", python],
+        "pyright": ["--pythonpath", python],
+    }
+    ended = subprocess.run(
+        [sys.executable, "-m", checker, *map(str, options[checker]), "right.py", "wrong.py"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return ended.stdout.splitlines()
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("kind", ["wheel", "editable"])
+def test_type_checkers_see_our_types_and_take_the_documented_examples(
+    environment: Path, checker: str, kind: str, tmp_path: Path
+) -> None:
+    replace(environment, kind)
+    page = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "right.py").write_text("\n".join(["# pyright: strict", *documented, EXAMPLES]))
+    (tmp_path / "wrong.py").write_text(WRONG)
+
+    said = checked(checker, environment, tmp_path)
+    revealed = re.findall(r' is "([^"]+)"$', "\n".join(said), re.MULTILINE)
+    errors = re.findall(r"(\w+)\.py:(\d+).* error:", "\n".join(said))
+
+    assert [re.sub(r"venire(\.\w+)*\.", "", name) for name in revealed] == REVEALED
+    assert sorted(set(errors)) == [("wrong", str(line)) for line in (3, 4, 5, 6)], said
