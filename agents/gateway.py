@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from ..personas.jury import ModelSettings
 from ..rubrics.shapes import Schema, inline
 from .answers import UnusableAnswer, read_answer, refuses
-from .budget import LimitReached, Meter
+from .budget import Meter
 from .context import window
 from .model import Message, ModelFailure, Reply, Request, Sampling, Subject, TransientFailure, Usage
 from .prompting import repair_request
@@ -156,39 +156,35 @@ class ModelGateway:
         return await self.complete(request), request.key
 
     async def complete(self, request: Request) -> Reply:
-        """The recorded reply, or a new one that is committed before it is returned.
+        """Record look-up: the recorded reply, or a new one that is committed before it is returned.
 
         The same question asked twice at the same time is sent once: the second waits for the first.
         """
-        asked = self._client.in_progress
-        while (waiting := asked.get(request.key)) is not None:
+        in_progress = self._client.in_progress
+        while (waiting := in_progress.get(request.key)) is not None:
             if (reply := await asyncio.shield(waiting)) is not None:
                 self._meter.add(reply, replayed=True)
                 return reply
-        mine = asked[request.key] = asyncio.get_running_loop().create_future()
+        mine = in_progress[request.key] = asyncio.get_running_loop().create_future()
         committed: Reply | None = None
         try:
             committed = await self._calls.get(request.key)
             if committed is not None:
                 self._meter.add(committed, replayed=True)
                 return committed
-            committed = await self._made(request)
-            return committed
+            try:
+                reply = await self._send_with_retries(request)
+                self._meter.add(reply, replayed=False)
+                await self._calls.put(request.key, request, reply)
+            except BaseException:
+                self._calls.forgo(request.key)
+                raise
+            committed = reply
+            return reply
         finally:
             # Without a committed reply, whoever waits for it makes the call anew.
-            del asked[request.key]
+            del in_progress[request.key]
             mine.set_result(committed)
-
-    async def _made(self, request: Request) -> Reply:
-        """A new reply, committed; where there is none, the record is told not to wait for it."""
-        try:
-            reply = await self._persist(request)
-            self._meter.add(reply, replayed=False)
-            await self._calls.put(request.key, request, reply)
-        except BaseException:
-            self._calls.forgo(request.key)
-            raise
-        return reply
 
     def _request(
         self,
@@ -207,39 +203,26 @@ class ModelGateway:
             subject=subject,
         )
 
-    async def _persist(self, request: Request) -> Reply:
-        """Send until answered, with pauses that grow and scatter, a bounded number of times."""
-        # Nobody waits in line for what may not be sent.
+    async def _send_with_retries(self, request: Request) -> Reply:
+        """Retry: send until answered, with pauses that grow and scatter, a bounded number of times."""
+        # Nobody waits for a slot for what may not be sent.
         self._meter.admit()
-        tries = RetrySchedule(self._rng)
+        schedule = RetrySchedule(self._rng)
         while True:
             try:
-                return await self._once(request)
+                return await self._client.complete(request, self._meter)
             except TransientFailure as failure:
-                pause = tries.pause(failure)
+                pause = schedule.pause(failure)
                 if pause is None:
                     raise
-                await self._rest(pause)
+                await self._sleep(pause)
 
-    async def _rest(self, seconds: float) -> None:
+    async def _sleep(self, seconds: float) -> None:
         """Wait, but not on after the moment from which nothing may be sent."""
         while seconds > 0:
             await asyncio.sleep(min(seconds, 1.0))
             seconds -= 1.0
             self._meter.admit()
-
-    async def _once(self, request: Request) -> Reply:
-        async with self._client.slots:
-            # Waiting for a free line is not the model's time, but it is the deliberation's.
-            self._meter.admit()
-            left = self._meter.seconds_left
-            try:
-                patience = request.timeout if left is None else min(request.timeout, left)
-                return await self._client.complete(request, patience)
-            except TimeoutError:
-                if left is not None and left <= request.timeout:
-                    raise LimitReached("max_seconds") from None
-                raise TransientFailure(f"no answer within {request.timeout:g} s", reason="timeout") from None
 
     @staticmethod
     def _read(reply: Reply, shape: type[Shape], check: Callable[[Shape], str | None] | None) -> Shape:

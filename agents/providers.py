@@ -6,16 +6,21 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 from ..personas.jury import ModelSettings
 from .admission_queue import AdmissionQueue, Slots
+from .budget import LimitReached, Meter
 from .clients.client_factory import factory_for
 from .model import ModelClient, ModelFailure, Reply, Request, TransientFailure
 from .prices import Price
 from .rate_limiter import RateLimiter
 from .tracing import Tracing, current_tracing
+
+_UNTRACED = nullcontext[Callable[[Reply], None]](lambda reply: None)
+"""In place of a span, where none is made."""
 
 
 class RateLimitedClient:
@@ -42,35 +47,42 @@ class RateLimitedClient:
         self._prices = prices or {}
         self._tracing = tracing
 
-    async def complete(self, request: Request, patience: float) -> Reply:
-        """The provider's answer, with its price; whoever asks holds a slot. `TimeoutError` after `patience` seconds."""
-        begun = time.monotonic()
-        try:
-            if self._tracing is None:
-                reply = await self._answer(request, patience)
-            else:
-                reply = await self._tracing.call(request, lambda: self._answer(request, patience))
-        except TransientFailure as failure:
-            if failure.busy:
-                self.slots.on_busy(time.monotonic() - begun, failure.retry_after)
-            else:
-                self.slots.on_failure(failure.summary)
-            raise
-        except ModelFailure:
-            self.slots.on_answer()
-            raise
-        except TimeoutError:
-            # Cut short by the deliberation's own limit, it says nothing about the provider.
-            if patience >= request.timeout:
-                self.slots.on_failure(f"no answer within {patience:g} s")
-            raise
-        self.slots.on_answer(reply.usage.total)
-        price = self._prices.get(request.model)
-        return reply if price is None else replace(reply, usd=price.usd(reply.usage))
+    async def complete(self, request: Request, meter: Meter) -> Reply:
+        """Rate limit: one attempt in a slot of the provider's, which is told what became of it; the price is added.
 
-    async def _answer(self, request: Request, patience: float) -> Reply:
-        async with asyncio.timeout(patience):
-            return await self.client.complete(request)
+        Raises:
+            TransientFailure: No answer, or none within the request's timeout.
+            LimitReached: The deliberation's own time ended first.
+        """
+        async with self.slots:
+            # Waiting for a slot is not the model's time, but it is the deliberation's.
+            meter.admit()
+            left, begun = meter.seconds_left, time.monotonic()
+            patience = request.timeout if left is None else min(request.timeout, left)
+            try:
+                with _UNTRACED if self._tracing is None else self._tracing.call(request) as add_to_span:
+                    async with asyncio.timeout(patience):
+                        reply = await self.client.complete(request)
+                    add_to_span(reply)
+            except TransientFailure as failure:
+                if failure.busy:
+                    self.slots.on_busy(time.monotonic() - begun, failure.retry_after)
+                else:
+                    self.slots.on_failure(failure.summary)
+                raise
+            except ModelFailure:
+                self.slots.on_answer()
+                raise
+            except TimeoutError:
+                # Cut short by the deliberation's own limit, it says nothing about the provider.
+                if patience >= request.timeout:
+                    self.slots.on_failure(f"no answer within {patience:g} s")
+                if left is not None and left <= request.timeout:
+                    raise LimitReached("max_seconds") from None
+                raise TransientFailure(f"no answer within {request.timeout:g} s", reason="timeout") from None
+            self.slots.on_answer(reply.usage.total)
+            price = self._prices.get(request.model)
+            return reply if price is None else replace(reply, usd=price.usd(reply.usage))
 
 
 ProviderKey = tuple[str | None, ...]

@@ -6,7 +6,7 @@ No span holds a prompt, an answer, a case's text or id, a key, or the message of
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -27,15 +27,18 @@ class Tracing:
         self._close = close
         self._tracer = provider.get_tracer("venire")
 
-    async def call(self, request: Request, made: Callable[[], Awaitable[Reply]]) -> Reply:
-        """The reply that `made` gives, on a span of its own."""
+    @contextmanager
+    def call(self, request: Request) -> Iterator[Callable[[Reply], None]]:
+        """The span of one model call; what it yields adds the reply's numbers to the span."""
         kind = self._api.SpanKind.CLIENT
         with self._span(f"chat {request.model}", kind, _request_attributes(request)) as span:
-            reply = await made()
-            span.set_attribute("gen_ai.usage.input_tokens", reply.usage.prompt)
-            span.set_attribute("gen_ai.usage.output_tokens", reply.usage.completion)
-            span.set_attribute("gen_ai.response.finish_reasons", [reply.finish])
-        return reply
+
+            def add(reply: Reply) -> None:
+                span.set_attribute("gen_ai.usage.input_tokens", reply.usage.prompt)
+                span.set_attribute("gen_ai.usage.output_tokens", reply.usage.completion)
+                span.set_attribute("gen_ai.response.finish_reasons", [reply.finish])
+
+            yield add
 
     @contextmanager
     def deliberation(self, case: str, arm: str, protocol: str) -> Iterator[None]:

@@ -17,7 +17,7 @@ from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..model import ModelFailure, Reply, Request, TransientFailure, Usage, json_text
 from .client_factory import ClientFactory
-from .endpoint import Answer, Endpoint
+from .endpoint import Endpoint
 
 _BUSY = {408, 409, 425, 429}
 _Format = Literal["json_schema", "json_object", "text"]
@@ -66,7 +66,10 @@ class ServerClient:
         while True:
             sent = self._format
             started = time.perf_counter()
-            status, headers, raw = await self._post(_body(request, sent))
+            try:
+                status, headers, raw = await self._endpoint.post(_body(request, sent))
+            except OSError as error:
+                raise TransientFailure(f"{type(error).__name__}: {error}"[:300]) from None
             if status in (400, 422) and request.schema is not None and sent in _WEAKER and _about_format(raw):
                 # Not every server knows response_format: ask for less, for the rest of the run.
                 self._format = _WEAKER[sent]
@@ -81,12 +84,6 @@ class ServerClient:
 
     async def close(self) -> None:
         self._endpoint.close()
-
-    async def _post(self, body: bytes) -> Answer:
-        try:
-            return await self._endpoint.post(body)
-        except OSError as error:
-            raise TransientFailure(f"{type(error).__name__}: {error}"[:300]) from None
 
     def _redact_key(self, raw: bytes) -> str:
         text = raw.decode("utf-8", "replace")

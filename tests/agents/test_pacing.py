@@ -17,10 +17,10 @@ from openai_server import Fault, ProviderServer, jury_of
 from run_files import write
 from server_juries import jury_at
 
-from venire import Case, Rubric, deliberate_sync
+from venire import Case, Limits, Rubric, deliberate_sync
 from venire.agents import rate_limiter, retry
 from venire.agents.admission_queue import AdmissionQueue
-from venire.agents.budget import BudgetSpent
+from venire.agents.budget import Budget, BudgetSpent, Meter
 from venire.agents.model import Reply, Request, Sampling, TransientFailure
 from venire.agents.providers import Providers, RateLimitedClient
 from venire.agents.rate_limiter import RateLimiter
@@ -258,11 +258,10 @@ def test_an_open_circuit_refuses_at_the_next_failed_probe_and_closes_at_the_next
     monkeypatch.setattr(rate_limiter, "STREAK", 0.0)
     monkeypatch.setattr(rate_limiter, "PROBE_EVERY", 0.1)
     dead, said = Dead(), list[str]()
-    queued = RateLimitedClient(dead, 16, name="http://h", say=said.append)
+    client = RateLimitedClient(dead, 16, name="http://h", say=said.append)
 
     async def ask() -> Reply:
-        async with queued.slots:
-            return await queued.complete(Request("m", (), None, Sampling(), 0, 5.0), 5.0)
+        return await client.complete(Request("m", (), None, Sampling(), 0, 5.0), Meter(Limits(), Budget()))
 
     async def wave() -> list[Reply | BaseException]:
         return await asyncio.gather(*(ask() for _ in range(10)), return_exceptions=True)
