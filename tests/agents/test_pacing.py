@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from command_line import venire
 from openai_server import Fault, ProviderServer, jury_of
-from run_files import write
+from run_files import write_run
 from server_juries import jury_at
 
 from venire import Case, Limits, Rubric, deliberate_sync
@@ -308,7 +308,12 @@ def test_a_dead_provider_is_named_once_without_its_secrets_and_its_jurors_abstai
 def test_no_more_than_so_many_requests_a_minute_leave_a_run(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3})) as server:
         ended = venire(
-            *write(tmp_path, server.url, protocol="panel"), "--rpm", 600, "--max-seconds", 0.6, cwd=tmp_path
+            *write_run(tmp_path, server.url, protocol="panel"),
+            "--rpm",
+            600,
+            "--max-seconds",
+            0.6,
+            cwd=tmp_path,
         )
 
     assert ended.returncode == 3, ended.stderr
@@ -317,7 +322,7 @@ def test_no_more_than_so_many_requests_a_minute_leave_a_run(tmp_path: Path) -> N
 
 def test_a_budget_of_seconds_is_not_outlived_by_those_who_wait_in_line(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3})) as server:
-        command = write(tmp_path, server.url, protocol="panel")
+        command = write_run(tmp_path, server.url, protocol="panel")
         began = time.monotonic()
         ended = venire(*command, "--rpm", 1, "--max-seconds", 1, cwd=tmp_path)
 
@@ -328,7 +333,7 @@ def test_a_budget_of_seconds_is_not_outlived_by_those_who_wait_in_line(tmp_path:
 
 def test_ctrl_c_does_not_wait_for_those_in_line(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3})) as server:
-        command = [*map(str, write(tmp_path, server.url, protocol="panel")), "--rpm", "1"]
+        command = [*map(str, write_run(tmp_path, server.url, protocol="panel")), "--rpm", "1"]
         run = subprocess.Popen(
             [sys.executable, "-m", "venire.cli", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
         )

@@ -9,7 +9,7 @@ import pytest
 from checkout import ROOT
 from command_line import venire
 from openai_server import ProviderServer, jury_of
-from run_files import write
+from run_files import write_run
 
 from venire.agents.budget import Budget
 from venire.agents.model import Reply, Usage
@@ -63,7 +63,7 @@ def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:
 def test_a_run_is_priced_where_every_price_is_known_and_its_budget_in_dollars_holds(tmp_path: Path) -> None:
     prices = {f"server/{name}": {"prompt": 1000, "completion": 1000} for name in "abc"}
     with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3})) as server:
-        command = write(tmp_path, server.url, protocol="panel")
+        command = write_run(tmp_path, server.url, protocol="panel")
         (tmp_path / "prices.yaml").write_text(json.dumps(prices))
         stopped = venire(
             *command, "--prices", "prices.yaml", "--max-usd", "1", "--in-flight", 1, cwd=tmp_path
@@ -82,7 +82,7 @@ def test_a_run_is_priced_where_every_price_is_known_and_its_budget_in_dollars_ho
 
 def test_a_limit_in_dollars_on_a_model_without_a_price_is_refused_before_any_call(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3})) as server:
-        ended = venire(*write(tmp_path, server.url, protocol="panel"), "--max-usd", "1", cwd=tmp_path)
+        ended = venire(*write_run(tmp_path, server.url, protocol="panel"), "--max-usd", "1", cwd=tmp_path)
 
         assert not server.calls
     assert ended.returncode == 2

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command_line import venire
 from openai_server import Fault, ProviderServer, jury_of
-from run_files import write
+from run_files import write_run
 from server_juries import jury_at
 
 from venire import Case, Rubric
@@ -110,7 +110,7 @@ def test_a_traced_and_redacted_run_writes_its_spans_to_a_file_without_a_word_of_
     tmp_path: Path,
 ) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3})) as server:
-        command = write(tmp_path, server.url, protocol="panel")
+        command = write_run(tmp_path, server.url, protocol="panel")
         ended = venire(*command, "--redact", "--trace", "spans.jsonl", cwd=tmp_path)
 
     assert ended.returncode == 0, ended.stderr
@@ -122,7 +122,7 @@ def test_a_traced_and_redacted_run_writes_its_spans_to_a_file_without_a_word_of_
 
 
 def test_a_file_that_cannot_be_written_is_an_error_before_any_call(tmp_path: Path) -> None:
-    ended = venire(*write(tmp_path, "http://127.0.0.1:9"), "--trace", tmp_path, cwd=tmp_path)
+    ended = venire(*write_run(tmp_path, "http://127.0.0.1:9"), "--trace", tmp_path, cwd=tmp_path)
 
     assert ended.returncode == 2
     assert len(ended.stderr.splitlines()) == 2

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command_line import venire
 from openai_server import Call, Fault, ProviderServer, Refusal, filled, jury_of
-from run_files import CASES, RUBRIC, write
+from run_files import CASES, RUBRIC, write_run
 from server_juries import jury_at
 
 from venire import Case, Rubric, deliberate_sync
@@ -19,7 +19,7 @@ from venire import Case, Rubric, deliberate_sync
 
 def test_the_json_document_has_the_promised_shape_and_nothing_else_is_printed(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2})) as server:
-        ended = venire(*write(tmp_path, server.url), "--json", cwd=tmp_path)
+        ended = venire(*write_run(tmp_path, server.url), "--json", cwd=tmp_path)
 
     assert ended.returncode == 0, ended.stderr
     document = json.loads(ended.stdout)
@@ -42,7 +42,7 @@ def test_the_json_document_has_the_promised_shape_and_nothing_else_is_printed(tm
 
 def test_rerunning_a_finished_run_makes_no_call_and_gives_the_same_document(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2})) as server:
-        command = write(tmp_path, server.url)
+        command = write_run(tmp_path, server.url)
         first = venire(*command, "--json", cwd=tmp_path)
         calls = len(server.calls)
         again = venire(*command, "--json", cwd=tmp_path)
@@ -63,7 +63,7 @@ def test_what_a_dead_model_left_out_is_heard_again_when_asked_and_nothing_else_i
         return Fault(status=401) if down and call.model == dead and "Note 2" in call.prompt else answer(call)
 
     with ProviderServer(answered) as server:
-        command = write(tmp_path, server.url, limits={"max_rounds": 1})
+        command = write_run(tmp_path, server.url, limits={"max_rounds": 1})
         first = venire(*command, cwd=tmp_path)
         asked = len(server.calls)
         down = False
@@ -86,7 +86,7 @@ def test_what_a_dead_model_left_out_is_heard_again_when_asked_and_nothing_else_i
 
 def test_a_run_that_its_budget_stopped_exits_3_and_continues_without_paying_twice(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2})) as server:
-        command = write(tmp_path, server.url)
+        command = write_run(tmp_path, server.url)
         stopped = venire(*command, "--max-tokens", "3000", "--in-flight", "1", cwd=tmp_path)
         paid = len(server.calls)
         finished = venire(*command, "--json", cwd=tmp_path)
@@ -102,7 +102,7 @@ def test_a_run_that_its_budget_stopped_exits_3_and_continues_without_paying_twic
 def test_failing_jurors_leave_the_run_at_exit_0_with_their_reasons_in_show(tmp_path: Path) -> None:
     answers = {"a": 3, "b": "garbage", "c": Refusal(), "boss": 2}
     with ProviderServer(jury_of(answers)) as server:
-        ended = venire(*write(tmp_path, server.url, quorum=2), cwd=tmp_path)
+        ended = venire(*write_run(tmp_path, server.url, quorum=2), cwd=tmp_path)
 
     assert ended.returncode == 0
     shown = venire("show", "out", "case-1", cwd=tmp_path)
@@ -113,7 +113,7 @@ def test_failing_jurors_leave_the_run_at_exit_0_with_their_reasons_in_show(tmp_p
 
 def test_stop_reasons_are_shown(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2})) as server:
-        venire(*write(tmp_path, server.url, limits={"max_turns": 4}), cwd=tmp_path)
+        venire(*write_run(tmp_path, server.url, limits={"max_turns": 4}), cwd=tmp_path)
 
     shown = venire("show", "out", "case-0", cwd=tmp_path).stdout
     assert "stopped: turns (max_turns=4)" in shown
@@ -123,7 +123,7 @@ def test_stop_reasons_are_shown(tmp_path: Path) -> None:
 
 def test_hidden_labels_reach_no_prompt(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2})) as server:
-        venire(*write(tmp_path, server.url), cwd=tmp_path)
+        venire(*write_run(tmp_path, server.url), cwd=tmp_path)
 
     assert server.calls
     assert not any("CANARY" in json.dumps(call.body) for call in server.calls)
@@ -144,7 +144,7 @@ def test_the_reference_is_seen_only_if_the_rubric_shows_it(rubric: Rubric, case:
 
 
 def test_few_shot_examples_come_from_outside_the_scored_cases_and_carry_their_labels(tmp_path: Path) -> None:
-    command = write(tmp_path)
+    command = write_run(tmp_path)
     pool = [*CASES, {"id": "pool1", "output": "POOL-ONE"}, {"id": "pool2", "output": "POOL-TWO"}]
     (tmp_path / "pool.jsonl").write_text("".join(json.dumps(case) + "\n" for case in pool))
     rows = [
@@ -169,7 +169,7 @@ def test_few_shot_examples_come_from_outside_the_scored_cases_and_carry_their_la
 
 
 def test_too_few_examples_is_an_error_before_any_call(tmp_path: Path) -> None:
-    command = write(tmp_path)
+    command = write_run(tmp_path)
     (tmp_path / "ratings.csv").write_text("case,rater,attribute,value\ncase-0,x,accurate,1\n")
     shots = {"n": 2, "cases": str(tmp_path / "cases.jsonl"), "ratings": str(tmp_path / "ratings.csv")}
     jury = {"name": "j", "protocol": "single", "seats": [{"name": "a", "model": "scripted"}], "shots": shots}
@@ -183,7 +183,7 @@ def test_too_few_examples_is_an_error_before_any_call(tmp_path: Path) -> None:
 
 
 def test_two_runs_with_the_scripted_model_give_the_same_verdicts(tmp_path: Path) -> None:
-    write(tmp_path)
+    write_run(tmp_path)
     (tmp_path / "jury.yaml").write_text(
         json.dumps(
             {
@@ -215,7 +215,7 @@ def test_two_runs_with_the_scripted_model_give_the_same_verdicts(tmp_path: Path)
 
 def test_export_gives_a_row_an_attribute_and_a_line_a_case(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2})) as server:
-        venire(*write(tmp_path, server.url, protocol="panel"), cwd=tmp_path)
+        venire(*write_run(tmp_path, server.url, protocol="panel"), cwd=tmp_path)
         calls = len(server.calls)
         rows = list(csv.DictReader(io.StringIO(venire("export", "out", "--to", "csv", cwd=tmp_path).stdout)))
         middle = venire("export", "out", "--to", "csv", "--count", "median", cwd=tmp_path).stdout
@@ -232,7 +232,7 @@ def test_a_second_process_on_the_same_run_is_refused(tmp_path: Path) -> None:
 
     from venire import Store
 
-    command = write(tmp_path, "http://127.0.0.1:9")
+    command = write_run(tmp_path, "http://127.0.0.1:9")
     store = Store.create(tmp_path / "out")
     ended = venire(*command, cwd=tmp_path)
     asyncio.run(store.close())
@@ -251,7 +251,7 @@ def test_a_key_is_read_from_its_variable_and_written_nowhere(
         return Fault(status=401, body=f'{{"error": "bad key {call.headers["Authorization"]}"}}')
 
     with ProviderServer(jury_of({"a": leaks, "b": 3, "c": 3, "boss": 2})) as server:
-        command = write(tmp_path, server.url)
+        command = write_run(tmp_path, server.url)
         jury = json.loads((tmp_path / "jury.yaml").read_text())
         jury["seats"][0]["api_key_env"] = "CANARY_KEY"
         (tmp_path / "jury.yaml").write_text(json.dumps(jury))
@@ -263,7 +263,7 @@ def test_a_key_is_read_from_its_variable_and_written_nowhere(
 
 
 def test_a_key_variable_that_is_not_set_is_an_error_before_any_call(tmp_path: Path) -> None:
-    command = write(tmp_path, "http://127.0.0.1:9")
+    command = write_run(tmp_path, "http://127.0.0.1:9")
     jury = json.loads((tmp_path / "jury.yaml").read_text())
     jury["seats"][0]["api_key_env"] = "VENIRE_TEST_UNSET"
     (tmp_path / "jury.yaml").write_text(json.dumps(jury))
@@ -320,7 +320,7 @@ def test_each_vote_says_whether_its_quotes_stand_in_the_case(tmp_path: Path) -> 
 
     answers = {"a": quoting("fever"), "b": quoting("fever", "no such words"), "c": quoting()}
     with ProviderServer(jury_of(answers)) as server:
-        ended = venire(*write(tmp_path, server.url, protocol="panel"), "--json", cwd=tmp_path)
+        ended = venire(*write_run(tmp_path, server.url, protocol="panel"), "--json", cwd=tmp_path)
 
     ballots = json.loads(ended.stdout)["cases"][0]["ballots"]
     assert {ballot["juror"]: ballot["evidence_found"] for ballot in ballots} == {

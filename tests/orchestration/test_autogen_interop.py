@@ -24,7 +24,7 @@ from autogen_agentchat.base import TaskResult
 from autogen_agentchat.conditions import MaxMessageTermination
 from autogen_agentchat.messages import StructuredMessage, TextMessage
 from autogen_agentchat.teams import MagenticOneGroupChat, RoundRobinGroupChat
-from autogen_model import Model, ledgers
+from autogen_model import ScriptedModel, ledger_script
 from doc_blocks import blocks
 from magentic_scripts import boss, in_turn
 
@@ -33,12 +33,12 @@ from venire.orchestration.autogen_team import VerdictMessage, case_of, jury_team
 AGENTS = """
 import json
 from autogen_agentchat.agents import AssistantAgent
-from autogen_model import Model
+from autogen_model import ScriptedModel
 
 made = []
 
 def nurse():
-    model = Model(lambda *_: json.dumps({"accurate": {"rationale": "Seen.", "evidence": [], "score": 4},
+    model = ScriptedModel(lambda *_: json.dumps({"accurate": {"rationale": "Seen.", "evidence": [], "score": 4},
                                          "thorough": {"rationale": "Seen.", "evidence": [], "score": 2}}))
     made.append(model)
     return AssistantAgent("nurse", model_client=model, system_message="You are a ward nurse.")
@@ -47,12 +47,12 @@ async def late():
     return nurse()
 
 def mumbling():
-    return AssistantAgent("nurse", model_client=Model(lambda *_: "a solid four"))
+    return AssistantAgent("nurse", model_client=ScriptedModel(lambda *_: "a solid four"))
 
 def broken():
     raise OSError("no such ward")
 
-agent = AssistantAgent("nurse", model_client=Model(lambda *_: "x"))
+agent = AssistantAgent("nurse", model_client=ScriptedModel(lambda *_: "x"))
 """
 
 
@@ -159,7 +159,7 @@ def test_a_jury_sits_in_a_larger_team_and_judges_the_last_message_against_those_
     rubric: Rubric,
 ) -> None:
     async def judged(url: str) -> TaskResult:
-        writer = AssistantAgent("writer", Model(lambda *_: "SUMMARY of the note"))
+        writer = AssistantAgent("writer", ScriptedModel(lambda *_: "SUMMARY of the note"))
         jury = jury_team(jury_at(url, "a", protocol="panel"), rubric)
         team = RoundRobinGroupChat([writer, jury], termination_condition=MaxMessageTermination(4))
         return await team.run(task="NOTE to be summarised")
@@ -175,8 +175,8 @@ def test_a_jury_sits_in_a_larger_team_and_judges_the_last_message_against_those_
 def test_a_jury_answers_in_text_where_a_team_takes_nothing_else(rubric: Rubric) -> None:
     async def judged(url: str) -> TaskResult:
         jury = jury_team(jury_at(url, "a", protocol="panel"), rubric, as_text=True)
-        script = ledgers(in_turn("bench", rounds=1))
-        return await MagenticOneGroupChat([jury], Model(script)).run(task="NOTE")
+        script = ledger_script(in_turn("bench", rounds=1))
+        return await MagenticOneGroupChat([jury], ScriptedModel(script)).run(task="NOTE")
 
     with ProviderServer(jury_of({"a": 4})) as server:
         result = asyncio.run(judged(server.url))
@@ -213,7 +213,7 @@ def test_the_page_shows_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (tmp_path / "jury.yaml").write_text(text)
         if "wards" not in text:
             assert load_jury(tmp_path / "jury.yaml").protocol == "magentic-one"
-    client = "from autogen_model import Model\n\n\ndef client():\n    return Model(lambda *_: VOTE)\n"
+    client = "from autogen_model import ScriptedModel\n\n\ndef client():\n    return ScriptedModel(lambda *_: VOTE)\n"
     vote = json.dumps({"accurate": {"rationale": "Seen.", "evidence": [], "score": 2}})
     (tmp_path / "wards.py").write_text(f"VOTE = {vote!r}\n{client}{python[1]}")
     (tmp_path / "cases.jsonl").write_text('{"id": "1", "source": "Fever 38.4.", "output": "Fever 39.4."}\n')

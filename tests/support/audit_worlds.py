@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-import pytest
-from checkout import ROOT
+from shared_data import shared_file
 
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.question import Question
@@ -28,7 +27,7 @@ VOTES = ["arm", "case", "juror", "seat", "model", "attribute", "value"]
 RATINGS = ["case", "rater", "attribute", "value"]
 
 
-def names(n: int) -> list[str]:
+def case_names(n: int) -> list[str]:
     return [f"c{number}" for number in range(n)]
 
 
@@ -41,14 +40,16 @@ def votes(
     attribute: str = "safe",
     repeat: int = 1,
 ) -> pd.DataFrame:
+    """One juror's votes, a case each, as rows of an evidence's ballots."""
     juror = seat if repeat == 1 else f"{seat}#{repeat}"
     rows = {"arm": arm, "juror": juror, "seat": seat, "model": model, "attribute": attribute}
-    return pd.DataFrame({"case": names(len(scores)), "value": scores, **rows})[VOTES]
+    return pd.DataFrame({"case": case_names(len(scores)), "value": scores, **rows})[VOTES]
 
 
-def rated(rater: str, scores: Sequence[float] | np.ndarray, attribute: str = "safe") -> pd.DataFrame:
+def ratings(rater: str, scores: Sequence[float] | np.ndarray, attribute: str = "safe") -> pd.DataFrame:
+    """One rater's scores, a case each, as rows of a table of ratings."""
     return pd.DataFrame(
-        {"case": names(len(scores)), "rater": rater, "attribute": attribute, "value": scores}
+        {"case": case_names(len(scores)), "rater": rater, "attribute": attribute, "value": scores}
     )[RATINGS]
 
 
@@ -86,46 +87,43 @@ def evidence(
     )
 
 
-def shared(name: str) -> pd.DataFrame:
+def shared_table(name: str) -> pd.DataFrame:
     """A table of the shared data, or a reason to skip."""
-    path = ROOT.parent / "shared" / "data" / name
-    if not path.exists():
-        pytest.skip(f"the shared data are not beside the repository: {name}")
-    return pd.read_csv(path)
+    return pd.read_csv(shared_file(name))
 
 
-def clinicians() -> Evidence:
+def clinicians_evidence() -> Evidence:
     """Two clinicians and a layman's guess as evaluators, the two together as a jury, the adjudicated label as people."""
-    frame = shared("wer-is-unaware/primock_data_final_outcomes.csv")
+    frame = shared_table("wer-is-unaware/primock_data_final_outcomes.csv")
     a, b = (frame[f"clinician_{name}"].to_numpy(float) for name in "ab")
     guess = frame["ze_clinical_guess"].to_numpy(float)
     cast = [votes("both", name, scores) for name, scores in (("a", a), ("b", b))]
     scores = {"both": (a + b) / 2, "clinician a": a, "clinician b": b, "layman": guess}
     return evidence(
         {"safe": IMPACT},
-        arms=[rated(name, given).dropna() for name, given in scores.items()],
-        people=[rated("adjudicated", frame["final_outcome"].to_numpy(float))],
+        arms=[ratings(name, given).dropna() for name, given in scores.items()],
+        people=[ratings("adjudicated", frame["final_outcome"].to_numpy(float))],
         ballots=cast,
         groups=list(frame["call_id"]),
     )
 
 
-def pandalm() -> Evidence:
+def pandalm_evidence() -> Evidence:
     """GPT-3.5 and PandaLM-7B as a jury of two, three annotators as people; the score says how far the second is better."""
-    frame = shared("pandalm/testset_v1_with_judges.csv")
+    frame = shared_table("pandalm/testset_v1_with_judges.csv")
     second = {"0": 0.0, "1": -1.0, "2": 1.0}
     judges = {
         name: frame[name].astype(str).map(second).fillna(0.0).to_numpy(float)
         for name in ("gpt35", "pandalm7b")
     }
     people = [
-        rated(f"annotator {n}", frame[f"annotator{n}"].astype(str).map(second).to_numpy(float))
+        ratings(f"annotator {n}", frame[f"annotator{n}"].astype(str).map(second).to_numpy(float))
         for n in (1, 2, 3)
     ]
     mean = (judges["gpt35"] + judges["pandalm7b"]) / 2
     return evidence(
         {"safe": SECOND_BETTER},
-        arms=[rated(name, given) for name, given in {"both": mean, **judges}.items()],
+        arms=[ratings(name, given) for name, given in {"both": mean, **judges}.items()],
         people=people,
         ballots=[votes("both", name, given) for name, given in judges.items()],
     )

@@ -13,7 +13,7 @@ Script = Callable[[str, int], str]
 """What a model says, by the kind of question and how many of that kind came before."""
 
 
-class Model(ChatCompletionClient):
+class ScriptedModel(ChatCompletionClient):
     """A scripted model behind AutoGen's own door, with nothing of ours between."""
 
     component_type = "model"
@@ -60,7 +60,7 @@ class Model(ChatCompletionClient):
         )
 
 
-def ledgers(nth: Callable[[int], Any]) -> Script:
+def ledger_script(nth: Callable[[int], Any]) -> Script:
     """A script with these ledgers, and words elsewhere."""
 
     def say(kind: str, number: int) -> str:

@@ -31,7 +31,7 @@ Votes = Mapping[str, Mapping[str, np.ndarray]]
 """By attribute, by juror: one value a case, NaN where the juror abstained."""
 
 
-def judged(
+def jury_evidence(
     votes: Votes,
     people: Mapping[str, np.ndarray],
     *,

@@ -17,7 +17,7 @@ WORDS = "CANARY-WORDS of a juror"
 KEY = "sk-CANARY-KEY-0123456789"
 
 
-def answer(call: Call) -> Any:
+def canary_answer(call: Call) -> Any:
     """Jurors who quote the case and disagree; one refuses in its words, one echoes them in an error."""
     if call.model == "refuses":
         return Refusal(f"I cannot judge {SOURCE}")
@@ -38,7 +38,8 @@ def answer(call: Call) -> Any:
     )
 
 
-def write(folder: Path, url: str, cases: int = 3, **jury: Any) -> list[object]:
+def write_canary_run(folder: Path, url: str, cases: int = 3, **jury: Any) -> list[object]:
+    """Case, rubric and jury files with canaries in them, and the command that runs them."""
     rows = [
         {
             "id": f"case-{n}",

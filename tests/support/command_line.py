@@ -8,6 +8,7 @@ from pathlib import Path
 
 
 def venire(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """`venire` with these arguments, run to its end."""
     return subprocess.run(
         [sys.executable, "-m", "venire.cli", *map(str, arguments)],
         capture_output=True,

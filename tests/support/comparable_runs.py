@@ -10,7 +10,7 @@ from openai_server import Call, ProviderServer, filled
 from run_files import RUBRIC
 
 
-def answer(call: Call) -> dict[str, Any]:
+def steady_answer(call: Call) -> dict[str, Any]:
     """A ballot whose scores depend on the question alone, at some length."""
     assert call.schema is not None
     pick = sum(call.prompt.encode()) + len(call.model)
@@ -19,7 +19,7 @@ def answer(call: Call) -> dict[str, Any]:
     )
 
 
-def write(folder: Path, url: str, run: str, cases: int, **jury: Any) -> list[object]:
+def write_long_run(folder: Path, url: str, run: str, cases: int, **jury: Any) -> list[object]:
     """Case, rubric and jury files, and the command that runs them."""
     rows = [{"id": f"case-{n}", "source": f"Note {n}.", "output": f"Summary {n}."} for n in range(cases)]
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -36,8 +36,10 @@ def write(folder: Path, url: str, run: str, cases: int, **jury: Any) -> list[obj
 
 
 def verdicts(document: str) -> list[Any]:
+    """Case, verdict and stop reason of each case in a run's JSON document."""
     return [(case["case"], case["verdict"], case["stop"]) for case in json.loads(document)["cases"]]
 
 
 def questions(server: ProviderServer) -> list[str]:
+    """Every request that the server was sent, as text that can be compared."""
     return [json.dumps(call.body, sort_keys=True) for call in server.calls]

@@ -10,4 +10,5 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(name: str) -> list[tuple[str, str]]:
+    """Each fenced block of a document: its language and its text."""
     return [(kind, text) for kind, text in BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))]

@@ -18,7 +18,7 @@ class Answer:
         self.text = response.read().decode()
 
 
-class Served:
+class InspectorServer:
     """Serves a run while the `with` block runs; everything is in the index before the first request."""
 
     def __init__(self, run: Path, *, caught_up: bool = True) -> None:
@@ -30,7 +30,7 @@ class Served:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.url = ""
 
-    def __enter__(self) -> Served:
+    def __enter__(self) -> InspectorServer:
         self._thread.start()
         assert self._ready.wait(10)
         return self

@@ -20,7 +20,7 @@ COPIES = ("copy-1", "copy-2", "copy-3", "copy-4", "copy-5")
 ADVERSE = ("adverse-1", "adverse-2")
 
 
-def tables(
+def judgement_tables(
     votes: Mapping[str, np.ndarray], truth: np.ndarray, *, attribute: str = "sound", cost: Mapping[str, float] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
     """Judgements and people's ratings."""
@@ -35,22 +35,24 @@ def tables(
     return table, pd.DataFrame({"case": cases, "attribute": attribute, "value": truth})
 
 
-def seen(truth: np.ndarray, right: float, rng: np.random.Generator) -> np.ndarray:
+def noisy_view(truth: np.ndarray, right: float, rng: np.random.Generator) -> np.ndarray:
     """The truth of two values as somebody sees it who is right so often."""
     return np.where(rng.random(len(truth)) < right, truth, 1 - truth)
 
 
-def planted(rng: np.random.Generator, n: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def planted_votes(rng: np.random.Generator, n: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Three good independent jurors, five who copy one poor answer with few slips, two who are mostly wrong."""
     truth = rng.integers(0, 2, n)
-    original = seen(truth, 0.72, rng)
-    votes = {name: seen(truth, 0.85, rng) for name in GOOD}
-    votes |= {name: seen(original, 0.96, rng) for name in COPIES}
-    votes |= {name: seen(truth, 0.3, rng) for name in ADVERSE}
+    original = noisy_view(truth, 0.72, rng)
+    votes = {name: noisy_view(truth, 0.85, rng) for name in GOOD}
+    votes |= {name: noisy_view(original, 0.96, rng) for name in COPIES}
+    votes |= {name: noisy_view(truth, 0.3, rng) for name in ADVERSE}
     return votes, truth
 
 
-def alike(rng: np.random.Generator, n: int, jurors: int = 8) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def clueless_votes(
+    rng: np.random.Generator, n: int, jurors: int = 8
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Jurors who know nothing, so that no jury of them does."""
     truth = rng.integers(0, 2, n)
     return {f"juror-{number}": rng.integers(0, 2, n) for number in range(jurors)}, truth

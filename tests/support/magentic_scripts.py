@@ -22,6 +22,7 @@ DOWN = Fault(status=500, headers={"Retry-After": "0"})
 def ledger(
     speaker: str = "a", *, satisfied: object = False, progress: object = True, loop: object = False
 ) -> dict[str, Any]:
+    """A progress ledger as Magentic-One's orchestrator answers it."""
     answers = {
         "is_request_satisfied": satisfied,
         "is_in_loop": loop,
@@ -59,10 +60,11 @@ def boss(ledgers: Callable[[int], Any], *, final: Any = WORDS, repair: Any = FIN
     return answer
 
 
-def held(case: Case, rubric: Rubric, url: str, *names: str, **fields: Any) -> Verdict:
+def deliberate_magentic(case: Case, rubric: Rubric, url: str, *names: str, **fields: Any) -> Verdict:
+    """The verdict of `magentic-one` on a local server's jurors."""
     return deliberate_sync(case, rubric, jury_at(url, *names, protocol="magentic-one", **fields))
 
 
-def said(verdict: Verdict) -> list[str]:
+def speakers(verdict: Verdict) -> list[str]:
     """The order of things: who voted, and what the orchestrator's words were about."""
     return [getattr(entry, "about", entry.speaker) for entry in verdict.transcript.entries]

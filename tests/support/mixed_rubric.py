@@ -26,5 +26,6 @@ RUBRIC = Rubric.model_validate(
 SCORES = {"accurate": 4, "risk": 2, "tone": "plain", "plan": "not_applicable"}
 
 
-def agreeing(*names: str) -> ProviderServer:
+def agreeing_server(*names: str) -> ProviderServer:
+    """A server of jurors with these names, who all give `SCORES`."""
     return ProviderServer(jury_of(dict.fromkeys(names, SCORES)), latency=0.01)

@@ -44,44 +44,45 @@ OUTPUT = (
 JURORS = ("high", "low", "middle")
 
 
-def said(score: Any, rationale: str, *evidence: str, moved_by: str = "") -> dict[str, Any]:
+def ballot_line(score: Any, rationale: str, *evidence: str, moved_by: str = "") -> dict[str, Any]:
+    """What a scripted juror says of one attribute."""
     line = {"score": score, "rationale": rationale, "evidence": list(evidence)}
     return {**line, "moved_by": moved_by} if moved_by else line
 
 
 FEVER = "fever of 38.4"
 RASH = "Rash on both arms since Tuesday evening"
-SOUND = said(4, "One date is loose, the rest stands in the notes.", FEVER)
-ORDERLY = said(4, "Events follow each other, with one slip.", "Resolved by Wednesday")
+SOUND = ballot_line(4, "One date is loose, the rest stands in the notes.", FEVER)
+ORDERLY = ballot_line(4, "Events follow each other, with one slip.", "Resolved by Wednesday")
 CALM = {"accurate": SOUND, "organized": ORDERLY}
 
 SCRIPTS: dict[str, dict[str, Any]] = {
     "calm": {"seats": {name: [CALM] for name in JURORS}},
     "premature": {
         "seats": {
-            "high": [{"accurate": SOUND, "organized": said(5, "The events are presented chronologically; easy to follow.")}],
-            "low": [{"accurate": SOUND, "organized": said(5, "The summary is in chronological order. I award a 5 here.")}],
-            "middle": [{"accurate": SOUND, "organized": said(5, "Both the order and the grouping are clear.")}],
+            "high": [{"accurate": SOUND, "organized": ballot_line(5, "The events are presented chronologically; easy to follow.")}],
+            "low": [{"accurate": SOUND, "organized": ballot_line(5, "The summary is in chronological order. I award a 5 here.")}],
+            "middle": [{"accurate": SOUND, "organized": ballot_line(5, "Both the order and the grouping are clear.")}],
         }
     },
     "persuaded": {
         "seats": {
             "high": [
-                {"accurate": said(5, "Every value is in the notes.", FEVER), "organized": ORDERLY},
-                {"accurate": said(2, "The rash came after treatment, so the summary has it wrong.", RASH,
+                {"accurate": ballot_line(5, "Every value is in the notes.", FEVER), "organized": ORDERLY},
+                {"accurate": ballot_line(2, "The rash came after treatment, so the summary has it wrong.", RASH,
                                   moved_by="low quotes the note: Rash on both arms since Tuesday evening")},
             ],
-            "low": [{"accurate": said(2, "The rash is placed before the treatment; the note says Tuesday.", RASH), "organized": ORDERLY}],
+            "low": [{"accurate": ballot_line(2, "The rash is placed before the treatment; the note says Tuesday.", RASH), "organized": ORDERLY}],
             "middle": [
-                {"accurate": said(5, "Nothing contradicts the notes.", FEVER), "organized": ORDERLY},
-                {"accurate": said(2, "low is right about the rash.", RASH, moved_by=RASH)},
+                {"accurate": ballot_line(5, "Nothing contradicts the notes.", FEVER), "organized": ORDERLY},
+                {"accurate": ballot_line(2, "low is right about the rash.", RASH, moved_by=RASH)},
             ],
         }
     },
     "fabricated": {
         "seats": {
             "high": [CALM],
-            "low": [{"accurate": said(4, "The notes allow it.", "patient denies any allergy to penicillin"), "organized": ORDERLY}],
+            "low": [{"accurate": ballot_line(4, "The notes allow it.", "patient denies any allergy to penicillin"), "organized": ORDERLY}],
             "middle": [CALM],
         }
     },
@@ -89,19 +90,19 @@ SCRIPTS: dict[str, dict[str, Any]] = {
         "seats": {
             "high": [CALM],
             "low": [
-                {"accurate": said(2, "The rash is out of place.", RASH), "organized": ORDERLY},
-                {"accurate": said(4, "On reflection I join the others.", moved_by="the others agree with each other")},
+                {"accurate": ballot_line(2, "The rash is out of place.", RASH), "organized": ORDERLY},
+                {"accurate": ballot_line(4, "On reflection I join the others.", moved_by="the others agree with each other")},
             ],
             "middle": [CALM],
         }
     },
     "overruled": {
         "seats": {
-            "high": [{"accurate": said(4, "Sound.", FEVER), "organized": ORDERLY}],
-            "low": [{"accurate": said(2, "The rash is out of place.", RASH), "organized": ORDERLY}],
-            "middle": [{"accurate": said(4, "Sound enough.", FEVER), "organized": ORDERLY}],
+            "high": [{"accurate": ballot_line(4, "Sound.", FEVER), "organized": ORDERLY}],
+            "low": [{"accurate": ballot_line(2, "The rash is out of place.", RASH), "organized": ORDERLY}],
+            "middle": [{"accurate": ballot_line(4, "Sound enough.", FEVER), "organized": ORDERLY}],
         },
-        "orchestrator": {"accurate": said(2, "The note dates the rash to Tuesday; the summary contradicts it.")},
+        "orchestrator": {"accurate": ballot_line(2, "The note dates the rash to Tuesday; the summary contradicts it.")},
     },
 }  # fmt: skip
 
@@ -110,7 +111,7 @@ SINGLE = {
         "judge": [
             {
                 "accurate": SOUND,
-                "organized": said(
+                "organized": ballot_line(
                     3, "Chronological, but one mis-timed event: the rash stands before the treatment.", RASH
                 ),
             }
@@ -119,7 +120,7 @@ SINGLE = {
 }
 
 
-def jury(folder: Path, script_name: str, script: dict[str, Any], **fields: Any) -> Jury:
+def scripted_jury(folder: Path, script_name: str, script: dict[str, Any], **fields: Any) -> Jury:
     """Three scripted seats and a scripted orchestrator."""
     file = folder / f"{script_name}.yaml"
     file.write_text(yaml.safe_dump(script), encoding="utf-8")
@@ -137,7 +138,8 @@ def jury(folder: Path, script_name: str, script: dict[str, Any], **fields: Any) 
     )
 
 
-def case_of(name: str, *, output: str = OUTPUT, source: tuple[str, ...] = SOURCE) -> Case:
+def planted_case(name: str, *, output: str = OUTPUT, source: tuple[str, ...] = SOURCE) -> Case:
+    """The case of the script with this name."""
     return Case(id=name, output=output, source=source, group="ward 3", system="model-x")
 
 
@@ -146,15 +148,15 @@ async def _planted(folder: Path, cases: dict[str, Case], scripts: dict[str, dict
     store = Store.create(run)
     court = Court()
     try:
-        first = jury(folder, "first", scripts[next(iter(scripts))])
-        single = jury(folder, "single", SINGLE, name="single", protocol="single", seats=("judge",))
+        first = scripted_jury(folder, "first", scripts[next(iter(scripts))])
+        single = scripted_jury(folder, "single", SINGLE, name="single", protocol="single", seats=("judge",))
         arms = [
             await store.add_arm(sitting.name, sitting.name, {"rubric": RUBRIC.model_dump(mode="json"), "jury": sitting.model_dump(mode="json")})
             for sitting in (first, single)
         ]  # fmt: skip
         for position, (name, script) in enumerate(scripts.items()):
             case = cases[name]
-            for arm, sitting in zip(arms, (jury(folder, name, script), single), strict=True):
+            for arm, sitting in zip(arms, (scripted_jury(folder, name, script), single), strict=True):
                 before, now = await store.last_hearing(arm, case.id), case_fingerprint(case)
                 if before is not None and before.fingerprint == now:
                     continue
@@ -172,7 +174,7 @@ def planted_run(
 ) -> Path:
     """The run's directory: two arms, `stances` and `single`, over a case for each script."""
     scripts = scripts or SCRIPTS
-    cases = cases or {name: case_of(name) for name in scripts}
+    cases = cases or {name: planted_case(name) for name in scripts}
     # A thread of its own: a browser test has a loop running in this one.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(lambda: asyncio.run(_planted(folder, cases, scripts))).result()

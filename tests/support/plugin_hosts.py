@@ -23,7 +23,7 @@ UNREADABLE = "wrist"
 SCORES = {"accurate": 4, "tone": "plain", "plan": "not_applicable"}
 
 
-def answer(call: Call) -> str | dict[str, Any]:
+def juror_answer(call: Call) -> str | dict[str, Any]:
     """4 for accurate, `plain` for tone, nothing for a plan, 5 for the rest."""
     if UNREADABLE in call.prompt and "a generous reader" not in call.prompt:
         return "I would rather not say."
@@ -32,15 +32,15 @@ def answer(call: Call) -> str | dict[str, Any]:
 
 
 def local_jurors() -> ProviderServer:
-    return ProviderServer(answer)
+    return ProviderServer(juror_answer)
 
 
-def told(server: ProviderServer) -> str:
+def prompts_read(server: ProviderServer) -> str:
     """Everything that any juror read."""
     return "\n".join(call.prompt for call in server.calls)
 
 
-def showing_the_reference(rubric: Path) -> None:
+def show_reference(rubric: Path) -> None:
     """Have the rubric in this file show jurors the case's reference."""
     rubric.write_text(rubric.read_text() + "reference: shown\n")
 
@@ -51,13 +51,13 @@ def needs(host: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(not there, reason=f"{host} is not in {HOSTS}: make hosts")
 
 
-def run(*command: object, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_in_hosts(*command: object, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """A program of the environment that the hosts are in."""
     program, *rest = command
-    return finished(HOSTS / "bin" / str(program), *rest, cwd=cwd, **environment)
+    return run_program(HOSTS / "bin" / str(program), *rest, cwd=cwd, **environment)
 
 
-def finished(*command: object, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_program(*command: object, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """What became of a program that finds these tests' helpers, and that tells nobody what it does."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     added = {

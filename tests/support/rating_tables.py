@@ -1,16 +1,11 @@
 """Published tables, and long form from short."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
-from checkout import ROOT
 
 from venire.evals.statistics.bootstrap import Bootstrap
-
-SHARED = ROOT.parent / "shared" / "data"
 
 SHROUT_FLEISS = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 """Shrout and Fleiss (1979), table 2: six targets by four judges."""
@@ -24,7 +19,7 @@ KRIPPENDORFF = [
 """Krippendorff (2011): four observers by twelve units."""
 
 
-def long(cases: Iterable[Sequence[object]]) -> pd.DataFrame:
+def long_table(cases: Iterable[Sequence[object]]) -> pd.DataFrame:
     """A long table from one row per case and one column per rater."""
     return pd.DataFrame(
         [(f"c{i}", f"r{j}", value) for i, row in enumerate(cases) for j, value in enumerate(row)],
@@ -34,26 +29,18 @@ def long(cases: Iterable[Sequence[object]]) -> pd.DataFrame:
 
 def by_rater(raters: Sequence[Sequence[object]]) -> pd.DataFrame:
     """A long table from one row per rater."""
-    return long(zip(*raters, strict=True))
+    return long_table(zip(*raters, strict=True))
 
 
 def two_by_two(both: int, first: int, second: int, neither: int) -> pd.DataFrame:
     """Two raters' yes and no from the cells of their table."""
-    return long([(1, 1)] * both + [(1, 0)] * first + [(0, 1)] * second + [(0, 0)] * neither)
+    return long_table([(1, 1)] * both + [(1, 0)] * first + [(0, 1)] * second + [(0, 0)] * neither)
 
 
 def from_counts(counts: Sequence[Sequence[int]]) -> pd.DataFrame:
     """A long table from how many raters put each case in each category."""
-    return long([[c for c, times in enumerate(row) for _ in range(times)] for row in counts])
+    return long_table([[c for c, times in enumerate(row) for _ in range(times)] for row in counts])
 
 
-def boot(resamples: int = 200, **options: object) -> Bootstrap:
+def seeded_bootstrap(resamples: int = 200, **options: object) -> Bootstrap:
     return Bootstrap(np.random.default_rng(7), resamples, **options)  # type: ignore[arg-type]
-
-
-def shared(name: str) -> Path:
-    """A file of the shared data, or a reason to skip."""
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"the shared data are not beside the repository: {name}")
-    return path

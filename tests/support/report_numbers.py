@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 
-class Numbers(HTMLParser):
+class PageNumbers(HTMLParser):
     """The exact numbers of a page: by coefficient cell, and by table, row and column."""
 
     def __init__(self) -> None:

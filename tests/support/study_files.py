@@ -25,7 +25,7 @@ TRUTH = {
 }
 
 
-def steady(call: Call) -> dict[str, Any]:
+def steady_ballot(call: Call) -> dict[str, Any]:
     """A ballot whose scores depend on the question and the model alone."""
     assert call.schema is not None
     drawn = hashlib.sha256((call.model + call.prompt).encode()).digest()

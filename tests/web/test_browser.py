@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspector_server import Served
-from planted_run import FEVER, JURORS, RASH, SCRIPTS, case_of, planted_run, said
+from inspector_server import InspectorServer
+from planted_run import FEVER, JURORS, RASH, SCRIPTS, ballot_line, planted_case, planted_run
 
 from venire.web.standalone import export_page
 
@@ -45,8 +45,8 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(planted_run(tmp_path_factory.mktemp("planted"))) as server:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InspectorServer]:
+    with InspectorServer(planted_run(tmp_path_factory.mktemp("planted"))) as server:
         yield server
 
 
@@ -74,7 +74,9 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_reader_gets_from_the_overview_to_the_moment_in_one_click(page: Any, served: Served) -> None:
+def test_a_reader_gets_from_the_overview_to_the_moment_in_one_click(
+    page: Any, served: InspectorServer
+) -> None:
     page.goto(served.url)
     page.locator(".look li").first.locator("a").click()
 
@@ -84,7 +86,7 @@ def test_a_reader_gets_from_the_overview_to_the_moment_in_one_click(page: Any, s
     assert section.locator(".at-once").count() == 1
 
 
-def test_filter_open_and_read_a_ballot_with_its_evidence(page: Any, served: Served) -> None:
+def test_filter_open_and_read_a_ballot_with_its_evidence(page: Any, served: InspectorServer) -> None:
     page.goto(served.url + "cases")
     page.get_by_label("flag").select_option("persuasion")
     page.get_by_role("button", name="Show").click()
@@ -101,14 +103,14 @@ def test_filter_open_and_read_a_ballot_with_its_evidence(page: Any, served: Serv
     assert page.locator(".vote[open]").count() == 1
 
 
-def test_a_marked_passage_leads_back_to_the_ballot(page: Any, served: Served) -> None:
+def test_a_marked_passage_leads_back_to_the_ballot(page: Any, served: InspectorServer) -> None:
     page.goto(served.url + "case?id=persuaded&in_arm=stances")
     page.locator("mark", has_text=RASH).click()
 
     assert page.locator(".vote[open] .who").inner_text() == "low"
 
 
-def test_compare_two_arms(page: Any, served: Served) -> None:
+def test_compare_two_arms(page: Any, served: InspectorServer) -> None:
     page.goto(served.url + "case?id=premature&in_arm=stances")
     page.get_by_role("link", name="compare side by side").click()
 
@@ -118,7 +120,7 @@ def test_compare_two_arms(page: Any, served: Served) -> None:
     assert "one mis-timed event" in pair.inner_text()
 
 
-def test_the_keyboard_reaches_everything(page: Any, served: Served) -> None:
+def test_the_keyboard_reaches_everything(page: Any, served: InspectorServer) -> None:
     page.goto(served.url)
     page.keyboard.press("?")
     assert page.locator("dialog#help").is_visible()
@@ -146,7 +148,7 @@ def test_the_keyboard_reaches_everything(page: Any, served: Served) -> None:
     page.wait_for_url(served.url)
 
 
-def test_arrows_go_from_case_to_case_as_the_list_orders_them(page: Any, served: Served) -> None:
+def test_arrows_go_from_case_to_case_as_the_list_orders_them(page: Any, served: InspectorServer) -> None:
     page.goto(served.url + "cases?arm=stances&sort=case")
     page.locator("a.open").first.click()
     names = [page.locator("h1").inner_text()]
@@ -160,7 +162,7 @@ def test_arrows_go_from_case_to_case_as_the_list_orders_them(page: Any, served: 
     assert names == sorted(SCRIPTS)[:3]
 
 
-def test_light_and_dark_are_the_readers_choice_and_are_kept(browser: Any, served: Served) -> None:
+def test_light_and_dark_are_the_readers_choice_and_are_kept(browser: Any, served: InspectorServer) -> None:
     for page in _page(browser, "wide", color_scheme="dark"):
         page.goto(served.url)
         ground = "getComputedStyle(document.documentElement).backgroundColor"
@@ -171,7 +173,7 @@ def test_light_and_dark_are_the_readers_choice_and_are_kept(browser: Any, served
         assert page.evaluate(ground) == light != dark
 
 
-def test_every_control_has_a_name_and_every_page_its_landmarks(page: Any, served: Served) -> None:
+def test_every_control_has_a_name_and_every_page_its_landmarks(page: Any, served: InspectorServer) -> None:
     for path in ("", "cases", "case?id=persuaded&in_arm=stances", "compare?id=premature"):
         page.goto(served.url + path)
         assert page.get_by_role("main").count() == 1
@@ -192,7 +194,7 @@ def test_every_control_has_a_name_and_every_page_its_landmarks(page: Any, served
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_fit_and_are_photographed(
-    browser: Any, served: Served, shots: Path, size: str, scheme: str
+    browser: Any, served: InspectorServer, shots: Path, size: str, scheme: str
 ) -> None:
     pages = {
         "overview": "",
@@ -212,7 +214,7 @@ def test_pages_fit_and_are_photographed(
 
 def test_a_list_renews_itself_while_the_run_goes_on(browser: Any, tmp_path: Path) -> None:
     run = planted_run(tmp_path, {"calm": SCRIPTS["calm"]})
-    with Served(run) as server:
+    with InspectorServer(run) as server:
         for page in _page(browser, "wide"):
             page.goto(server.url)
             assert "No deliberation was flagged" in page.inner_text("main")
@@ -224,13 +226,15 @@ def test_a_list_renews_itself_while_the_run_goes_on(browser: Any, tmp_path: Path
 
 def test_nothing_a_model_or_a_file_wrote_runs(browser: Any, tmp_path: Path, shots: Path) -> None:
     long = HOSTILE + "A" * 1_000_000
-    line = said(4, long, HOSTILE, "B" * 1_000_000)
+    line = ballot_line(4, long, HOSTILE, "B" * 1_000_000)
     script = {
-        "seats": {name: [{"accurate": line, "organized": said(2, HOSTILE, HOSTILE)}] for name in JURORS}
+        "seats": {
+            name: [{"accurate": line, "organized": ballot_line(2, HOSTILE, HOSTILE)}] for name in JURORS
+        }
     }
-    case = case_of(HOSTILE, output=long, source=(HOSTILE, "C" * 1_000_000))
+    case = planted_case(HOSTILE, output=long, source=(HOSTILE, "C" * 1_000_000))
     run = planted_run(tmp_path, {"hostile": script}, {"hostile": case})
-    with Served(run) as server:
+    with InspectorServer(run) as server:
         for size in SIZES:
             for page in _page(browser, size):
                 asked: list[str] = []
@@ -255,7 +259,7 @@ def test_nothing_a_model_or_a_file_wrote_runs(browser: Any, tmp_path: Path, shot
 
 
 def test_the_exported_page_opens_from_disk_and_asks_for_nothing(
-    browser: Any, served: Served, tmp_path: Path, shots: Path
+    browser: Any, served: InspectorServer, tmp_path: Path, shots: Path
 ) -> None:
     run = planted_run(tmp_path)
     file = tmp_path / "run.html"

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from inspector_server import Served
-from planted_run import SCRIPTS, case_of, planted_run
+from inspector_server import InspectorServer
+from planted_run import SCRIPTS, planted_case, planted_run
 
 from venire import Store
 from venire.evals.pages.markup import element, fragment
@@ -26,7 +26,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(run: Path) -> object:
-    with Served(run) as server:
+    with InspectorServer(run) as server:
         yield server
 
 
@@ -37,7 +37,7 @@ def cases_in(text: str) -> list[str]:
 # What it shows
 
 
-def test_the_overview_says_where_to_look_first(served: Served) -> None:
+def test_the_overview_says_where_to_look_first(served: InspectorServer) -> None:
     text = served.ask().text
 
     looks = text.partition("Look here first")[2]
@@ -59,17 +59,19 @@ def test_the_overview_says_where_to_look_first(served: Served) -> None:
         ("q=nowhere", []),
     ],
 )
-def test_filters_find_what_they_say(served: Served, query: str, found: list[tuple[str, str]]) -> None:
+def test_filters_find_what_they_say(
+    served: InspectorServer, query: str, found: list[tuple[str, str]]
+) -> None:
     assert cases_in(served.ask(f"cases?{query}").text) == found
 
 
-def test_lists_come_in_the_order_asked_for(served: Served) -> None:
+def test_lists_come_in_the_order_asked_for(served: InspectorServer) -> None:
     names = [case for case, arm in cases_in(served.ask("cases?sort=case&arm=stances").text)]
 
     assert names == sorted(SCRIPTS)
 
 
-def test_a_search_that_makes_no_sense_is_no_error(served: Served) -> None:
+def test_a_search_that_makes_no_sense_is_no_error(served: InspectorServer) -> None:
     assert served.ask("cases?page=-1&sort=;drop&flag='--&attribute=x&value=%00").status == 200
     assert served.ask("cases?page=999999999999999999999").status == 200
 
@@ -84,27 +86,27 @@ def test_a_search_that_makes_no_sense_is_no_error(served: Served) -> None:
         ("overruled", "overruled"),
     ],
 )
-def test_each_planted_moment_is_on_its_page(served: Served, case: str, told: str) -> None:
+def test_each_planted_moment_is_on_its_page(served: InspectorServer, case: str, told: str) -> None:
     text = served.ask(f"case?id={case}&in_arm=stances").text
 
     assert told in text.partition('class="flags"')[2].partition("</section>")[0]
 
 
-def test_an_undisturbed_deliberation_says_so(served: Served) -> None:
+def test_an_undisturbed_deliberation_says_so(served: InspectorServer) -> None:
     text = served.ask("case?id=calm&in_arm=stances").text
 
     assert "Nothing out of the ordinary" in text
     assert 'class="badge' not in text
 
 
-def test_two_arms_side_by_side(served: Served) -> None:
+def test_two_arms_side_by_side(served: InspectorServer) -> None:
     text = served.ask("compare?id=premature&a=stances&b=single").text
 
     assert "5 and 3, 2 apart" in text
     assert text.index("<h2>organized") < text.index("<h2>accurate")
 
 
-def test_what_is_not_there_is_a_404(served: Served) -> None:
+def test_what_is_not_there_is_a_404(served: InspectorServer) -> None:
     for path in ("case?id=nowhere", "case?id=calm&in_arm=nobody", "case", "nothing", "static/nothing.js"):
         assert served.ask(path).status == 404
 
@@ -116,16 +118,16 @@ def test_what_is_not_there_is_a_404(served: Served) -> None:
     "host",
     ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}"],
 )
-def test_a_foreign_host_is_refused(served: Served, host: str) -> None:
+def test_a_foreign_host_is_refused(served: InspectorServer, host: str) -> None:
     assert served.ask(Host=host.format(port=served.port)).status == 403
 
 
-def test_localhost_is_this_machine(served: Served) -> None:
+def test_localhost_is_this_machine(served: InspectorServer) -> None:
     assert served.ask(Host=f"localhost:{served.port}").status == 200
 
 
 @pytest.mark.parametrize("path", ["", "cases", "static/inspector.css", "wrong-token/", "live"])
-def test_without_the_token_nothing_is_shown(served: Served, path: str) -> None:
+def test_without_the_token_nothing_is_shown(served: InspectorServer, path: str) -> None:
     answer = served.ask(path, token=False)
 
     assert answer.status == 403
@@ -144,7 +146,7 @@ def test_without_the_token_nothing_is_shown(served: Served, path: str) -> None:
         "static/..\\server.py",
     ],
 )
-def test_a_path_that_climbs_out_is_refused(served: Served, path: str) -> None:
+def test_a_path_that_climbs_out_is_refused(served: InspectorServer, path: str) -> None:
     answer = served.ask(path)
 
     assert answer.status in (400, 403, 404)
@@ -153,15 +155,15 @@ def test_a_path_that_climbs_out_is_refused(served: Served, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_a_write_verb_is_refused(served: Served, method: str) -> None:
+def test_a_write_verb_is_refused(served: InspectorServer, method: str) -> None:
     assert served.ask("cases", method=method).status == 405
 
 
-def test_head_is_allowed(served: Served) -> None:
+def test_head_is_allowed(served: InspectorServer) -> None:
     assert served.ask("cases", method="HEAD").status == 200
 
 
-def test_every_answer_carries_the_policy(served: Served) -> None:
+def test_every_answer_carries_the_policy(served: InspectorServer) -> None:
     for answer in (served.ask(), served.ask("live"), served.ask("nothing"), served.ask("", token=False)):
         policy = answer.headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy
@@ -170,7 +172,7 @@ def test_every_answer_carries_the_policy(served: Served) -> None:
         assert answer.headers["Referrer-Policy"] == "no-referrer"
 
 
-def test_pages_hold_no_inline_code_and_no_address_elsewhere(served: Served) -> None:
+def test_pages_hold_no_inline_code_and_no_address_elsewhere(served: InspectorServer) -> None:
     for path in ("", "cases", "case?id=persuaded&in_arm=stances", "compare?id=premature"):
         text = served.ask(path).text
         assert not re.search(r"<script(?![^>]*src=)", text)
@@ -178,11 +180,11 @@ def test_pages_hold_no_inline_code_and_no_address_elsewhere(served: Served) -> N
         assert not re.search(r"(href|src|action)=\"(?!\./|#|\?)", text)
 
 
-def test_it_listens_on_loopback_only(served: Served) -> None:
+def test_it_listens_on_loopback_only(served: InspectorServer) -> None:
     assert served.url.startswith("http://127.0.0.1:")
 
 
-def test_the_record_is_not_written_to(run: Path, served: Served) -> None:
+def test_the_record_is_not_written_to(run: Path, served: InspectorServer) -> None:
     before = (run / "record.sqlite").read_bytes()
     for path in ("", "cases", "case?id=calm", "compare?id=calm"):
         served.ask(path)
@@ -195,7 +197,7 @@ def test_the_record_is_not_written_to(run: Path, served: Served) -> None:
 
 def test_the_index_follows_a_run_that_goes_on(tmp_path: Path) -> None:
     run = planted_run(tmp_path, {"calm": SCRIPTS["calm"]})
-    with Served(run, caught_up=False) as server:
+    with InspectorServer(run, caught_up=False) as server:
         _until(lambda: json.loads(server.ask("live").text)["read"] == 2)
         planted_run(tmp_path, {"calm": SCRIPTS["calm"], "premature": SCRIPTS["premature"]})
         _until(lambda: json.loads(server.ask("live").text)["read"] == 4)
@@ -207,7 +209,7 @@ def test_a_deleted_index_is_made_again_the_same(tmp_path: Path) -> None:
     run = planted_run(tmp_path)
     seen = []
     for _ in range(2):
-        with Served(run) as server:
+        with InspectorServer(run) as server:
             seen.append(
                 (server.ask("cases").text.partition("<main")[2], server.ask().text.partition("<main")[2])
             )
@@ -218,10 +220,10 @@ def test_a_deleted_index_is_made_again_the_same(tmp_path: Path) -> None:
 
 
 def test_a_case_that_was_changed_and_rerun_is_counted_once(tmp_path: Path) -> None:
-    run = planted_run(tmp_path, {"x": SCRIPTS["calm"]}, {"x": case_of("x")})
+    run = planted_run(tmp_path, {"x": SCRIPTS["calm"]}, {"x": planted_case("x")})
     index = Index(run)
     index.catch_up()
-    planted_run(tmp_path, {"x": SCRIPTS["premature"]}, {"x": case_of("x", output="Another text.")})
+    planted_run(tmp_path, {"x": SCRIPTS["premature"]}, {"x": planted_case("x", output="Another text.")})
     index.catch_up()
     store = Store.read(run)
     census = index.censuses(store.arms())["stances"]

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, by_rater, long
+from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, by_rater, long_table
 
 from venire.evals.agreement.coefficients import COEFFICIENTS, agreement
 from venire.evals.statistics.icc import icc
@@ -38,7 +38,7 @@ NAMES = [
 
 
 def of(rows, attribute="a"):
-    return long(rows).assign(attribute=attribute)
+    return long_table(rows).assign(attribute=attribute)
 
 
 def test_the_shape_that_other_programs_read():
@@ -162,7 +162,7 @@ def test_icc2_has_the_interval_that_holds():
     for form in ("icc2", "icc2k"):
         assert "F interval" in few[form].method and "generalised" in many[form].method
         assert few[form].note == many[form].note == ""
-        assert many[form].low < icc(long(rows), form=form, interval="f").low
+        assert many[form].low < icc(long_table(rows), form=form, interval="f").low
     assert (round(few["icc2"].low, 2), round(few["icc2"].high, 2)) == (0.02, 0.76)
 
 
@@ -190,4 +190,4 @@ def test_the_same_seed_gives_the_same_json():
 
 def test_a_missing_column_is_named():
     with pytest.raises(InvalidRatings, match="no column 'attribute'"):
-        agreement(long(SHROUT_FLEISS))
+        agreement(long_table(SHROUT_FLEISS))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from audit_worlds import LIKERT, WIDE, evidence, rated, votes
+from audit_worlds import LIKERT, WIDE, evidence, ratings, votes
 from scipy.stats import spearmanr
 
 from venire.evals.audits.consistency import PEOPLE, correlations, halo
@@ -20,7 +20,7 @@ ASKED = dict.fromkeys(NAMES, WIDE)
 
 
 def table(rater: str, scores: np.ndarray) -> list[pd.DataFrame]:
-    return [rated(rater, scores[:, column], name) for column, name in enumerate(NAMES)]
+    return [ratings(rater, scores[:, column], name) for column, name in enumerate(NAMES)]
 
 
 def world(strength: float, *, n: int = 80, seed: int = 0) -> Marks:
@@ -48,7 +48,7 @@ def test_the_correlations_are_scipys() -> None:
 def test_a_risk_is_turned_before_it_is_correlated() -> None:
     asked = {"accurate": LIKERT, "risk": Question(LIKERT.scale, "low")}
     up, down = [1.0, 2.0, 3.0, 4.0, 5.0], [5.0, 4.0, 3.0, 2.0, 1.0]
-    marks = lay_marks(evidence(asked, arms=[rated("jury", up, "accurate"), rated("jury", down, "risk")]))
+    marks = lay_marks(evidence(asked, arms=[ratings("jury", up, "accurate"), ratings("jury", down, "risk")]))
 
     assert correlations(marks)["spearman"].tolist() == [1.0]
 
@@ -101,7 +101,7 @@ def test_an_attribute_that_people_never_rated_and_a_juror_with_one_score() -> No
 
 
 def test_one_attribute_and_nobody_to_compare_with_are_said() -> None:
-    alone = lay_marks(evidence({"safe": LIKERT}, arms=[rated("jury", [1.0, 2.0, 3.0])]))
+    alone = lay_marks(evidence({"safe": LIKERT}, arms=[ratings("jury", [1.0, 2.0, 3.0])]))
     assert "needs two" in consistency_section(alone, seed=0, resamples=20).sentences[0]
     unrated = lay_marks(evidence(ASKED, arms=table("jury", np.random.default_rng(0).normal(0, 1, (9, 3)))))
     assert "nobody rated the cases" in consistency_section(unrated, seed=0, resamples=20).sentences[0]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from audit_worlds import LIKERT, WIDE, evidence, shared, votes
+from audit_worlds import LIKERT, WIDE, evidence, shared_table, votes
 from checkout import ROOT
 from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
 
@@ -80,7 +80,7 @@ def test_the_model_equals_statsmodels(crossed: bool) -> None:
 
 def test_sleepstudys_published_estimates() -> None:
     """Reaction on days, with intercept and slope by subject: the figures that lme4 prints."""
-    sleep = shared("classic_fixtures/lme4_sleepstudy.csv")
+    sleep = shared_table("classic_fixtures/lme4_sleepstudy.csv")
     published = json.loads((ROOT.parent / "shared/data/classic_fixtures/fixtures.json").read_text())
     wanted = published["lme4_sleepstudy"]["published"]
     design = pd.DataFrame({"intercept": 1.0, "days": sleep["Days"].astype(float)})

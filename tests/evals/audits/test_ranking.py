@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from calibration_worlds import LIKERT, RUBRIC, harsh_jury, judged
+from calibration_worlds import LIKERT, RUBRIC, harsh_jury, jury_evidence
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from venire import VenireError
@@ -94,7 +94,7 @@ def test_systems_are_ranked_by_composite_before_and_after_with_small_samples_sho
     risk = {name: 6 - values for name, values in votes.items()}
     systems = np.array(["alpha", "beta", "gamma"])[np.arange(120) % 3].astype(object)
     systems[:3] = "rare"
-    world = judged(
+    world = jury_evidence(
         {"accurate": votes, "risk": risk}, {"accurate": people, "risk": 6 - people}, rubric=RUBRIC, systems=systems.tolist()
     )  # fmt: skip
     found = section("ranking", sections(world, seed=0, resamples=100))
@@ -113,7 +113,7 @@ def test_systems_are_ranked_by_composite_before_and_after_with_small_samples_sho
 def test_without_composites_the_mean_of_attributes_counts_and_a_risk_is_turned() -> None:
     score = np.tile([5.0, 1.0], 20)
     votes = {"accurate": {"ana": score}, "risk": {"ana": 6 - score}}
-    world = judged(
+    world = jury_evidence(
         votes,
         {"accurate": score, "risk": 6 - score},
         systems=["good", "bad"] * 20,
@@ -128,7 +128,7 @@ def test_without_composites_the_mean_of_attributes_counts_and_a_risk_is_turned()
 
 def test_systems_are_ranked_even_where_labels_are_too_few_to_calibrate() -> None:
     votes, people = harsh_jury(1, 8)
-    world = judged({"accurate": votes}, {"accurate": people}, systems=["a", "b"] * 4)
+    world = jury_evidence({"accurate": votes}, {"accurate": people}, systems=["a", "b"] * 4)
     found = section("ranking", sections(world, seed=0, resamples=50))
 
     assert set(found.tables["ranks"]["side"]) == {"before", "people"}
@@ -139,7 +139,7 @@ def test_systems_are_ranked_even_where_labels_are_too_few_to_calibrate() -> None
 def test_one_system_or_none_is_not_ranked() -> None:
     votes, people = harsh_jury(1, 30)
     for systems in (None, ["only"] * 30):
-        world = judged({"accurate": votes}, {"accurate": people}, systems=systems)
+        world = jury_evidence({"accurate": votes}, {"accurate": people}, systems=systems)
         assert [each.name for each in sections(world, seed=0, resamples=20)] == ["calibration"]
 
 
@@ -150,7 +150,7 @@ def test_a_calibrated_jury_overtakes_a_noisy_second_panel() -> None:
     votes, people = harsh_jury(7, 120)
     rng = np.random.default_rng(3)
     second = np.where(np.arange(120) < 60, np.clip(people + rng.choice([-2.0, 0, 2.0], 120), 1, 5), np.nan)
-    world = judged({"accurate": votes}, {"accurate": people}, rescored={"accurate": second})
+    world = jury_evidence({"accurate": votes}, {"accurate": people}, rescored={"accurate": second})
     found = section("rescore", sections(world, seed=0, resamples=200))
     wins = found.tables["wins"].set_index(["attribute", "side", "measure"])
     before, after = (wins.loc[("accurate", side, "rmse")] for side in ("before", "after"))
@@ -165,7 +165,7 @@ def test_a_calibrated_jury_overtakes_a_noisy_second_panel() -> None:
 def test_an_arm_that_equals_the_second_panel_wins_half_and_has_no_advantage() -> None:
     people = np.tile([1.0, 2, 3, 4, 5, 5], 8)
     same = np.clip(people + np.tile([1.0, 0, -1, 0], 12), 1, 5)
-    world = judged({"accurate": {"ana": same}}, {"accurate": people}, rescored={"accurate": same})
+    world = jury_evidence({"accurate": {"ana": same}}, {"accurate": people}, rescored={"accurate": same})
     wins = section("rescore", sections(world, seed=0, resamples=100)).tables["wins"]
     before = wins[(wins["side"] == "before") & (wins["attribute"] == "accurate")]
 
@@ -174,7 +174,7 @@ def test_an_arm_that_equals_the_second_panel_wins_half_and_has_no_advantage() ->
 
 def test_a_second_panel_of_other_cases_is_said() -> None:
     votes, people = harsh_jury(1, 40)
-    world = judged({"accurate": votes}, {"accurate": people}, rescored={"accurate": people})
+    world = jury_evidence({"accurate": votes}, {"accurate": people}, rescored={"accurate": people})
     world.rescored["case"] = "elsewhere"
     found = section("rescore", sections(world, seed=0, resamples=20))
 

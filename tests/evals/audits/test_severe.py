@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from audit_worlds import LIKERT, clinicians, evidence, pandalm, rated, votes
+from audit_worlds import LIKERT, clinicians_evidence, evidence, pandalm_evidence, ratings, votes
 from scipy.integrate import quad
 from scipy.stats import beta, binomtest, fisher_exact
 
@@ -38,18 +38,18 @@ def missing(rates: dict[str, float], n: int, rng: np.random.Generator) -> Eviden
     """People call the first half harmful; each arm calls some of it safe."""
     people = np.repeat([1.0, 4.0], n)
     arms = [
-        rated(name, np.where((people == 1) & (rng.random(2 * n) >= rate), 2.0, 4.0))
+        ratings(name, np.where((people == 1) & (rng.random(2 * n) >= rate), 2.0, 4.0))
         for name, rate in rates.items()
     ]
-    return evidence(SAFE, arms=arms, people=[rated("Ana", people)])
+    return evidence(SAFE, arms=arms, people=[ratings("Ana", people)])
 
 
 def test_counts_by_hand() -> None:
     """People: 1, 2, 2, 3, 5. Harmful are the first three; two points better is a severe error, one is not."""
     world = evidence(
         SAFE,
-        arms=[rated("jury", [3.0, 3.0, 4.0, 5.0, 5.0])],
-        people=[rated("Ana", [1.0, 2.0, 2.0, 3.0, 5.0])],
+        arms=[ratings("jury", [3.0, 3.0, 4.0, 5.0, 5.0])],
+        people=[ratings("Ana", [1.0, 2.0, 2.0, 3.0, 5.0])],
     )
     found = row(severe_rates(lay_marks(world), Severity()), evaluator="jury")
 
@@ -59,7 +59,7 @@ def test_counts_by_hand() -> None:
 
 def test_a_low_score_is_the_good_one_where_the_rubric_says_so() -> None:
     risk = {"safe": Question(LIKERT.scale, "low")}
-    world = evidence(risk, arms=[rated("jury", [3.0, 4.0, 1.0])], people=[rated("Ana", [5.0, 5.0, 4.0])])
+    world = evidence(risk, arms=[ratings("jury", [3.0, 4.0, 1.0])], people=[ratings("Ana", [5.0, 5.0, 4.0])])
     found = row(severe_rates(lay_marks(world), Severity()), evaluator="jury")
 
     assert (found["harmful"], found["severe"]) == (3, 2)
@@ -68,8 +68,8 @@ def test_a_low_score_is_the_good_one_where_the_rubric_says_so() -> None:
 
 def test_a_case_counts_once_whatever_its_attributes() -> None:
     two = {"safe": LIKERT, "clear": LIKERT}
-    arms = [rated("jury", [5.0, 5.0]), rated("jury", [5.0, 1.0], "clear")]
-    people = [rated("Ana", [1.0, 1.0]), rated("Ana", [1.0, 1.0], "clear")]
+    arms = [ratings("jury", [5.0, 5.0]), ratings("jury", [5.0, 1.0], "clear")]
+    people = [ratings("Ana", [1.0, 1.0]), ratings("Ana", [1.0, 1.0], "clear")]
     rates = severe_rates(lay_marks(evidence(two, arms=arms, people=people)), Severity())
 
     assert (row(rates, evaluator="jury")["harmful"], row(rates, evaluator="jury")["severe"]) == (2, 2)
@@ -120,7 +120,7 @@ def jurors(shared: float, n: int, rng: np.random.Generator) -> Evidence:
     scores = np.where(latent > 0.84, 4.0, 2.0)
     cast = [votes("jury", f"j{number}", scores[:, number]) for number in range(3)]
     return evidence(
-        SAFE, arms=[rated("jury", scores.mean(axis=1))], people=[rated("Ana", np.ones(n))], ballots=cast
+        SAFE, arms=[ratings("jury", scores.mean(axis=1))], people=[ratings("Ana", np.ones(n))], ballots=cast
     )
 
 
@@ -151,7 +151,9 @@ def test_the_pairs_p_is_fishers() -> None:
 def test_a_person_is_held_against_the_others() -> None:
     people = {"Ana": [1.0, 1.0], "Ben": [1.0, 1.0], "Chidi": [4.0, 1.0]}
     world = evidence(
-        SAFE, arms=[rated("jury", [5.0, 5.0])], people=[rated(name, given) for name, given in people.items()]
+        SAFE,
+        arms=[ratings("jury", [5.0, 5.0])],
+        people=[ratings(name, given) for name, given in people.items()],
     )
     rates = severe_rates(lay_marks(world), Severity())
 
@@ -162,9 +164,9 @@ def test_a_person_is_held_against_the_others() -> None:
 def test_a_second_panel_is_an_evaluator_of_its_own() -> None:
     world = evidence(
         SAFE,
-        arms=[rated("jury", [1.0, 5.0, 1.0])],
-        people=[rated("Ana", [1.0, 1.0, 1.0])],
-        rescored=rated("again", [4.0, 4.0, 1.0]),
+        arms=[ratings("jury", [1.0, 5.0, 1.0])],
+        people=[ratings("Ana", [1.0, 1.0, 1.0])],
+        rescored=ratings("again", [4.0, 4.0, 1.0]),
     )
     marks = lay_marks(world)
     rates = severe_rates(marks, Severity())
@@ -182,7 +184,7 @@ def test_a_second_panel_is_an_evaluator_of_its_own() -> None:
     ],
 )
 def test_what_cannot_be_told_is_said(arms: list[float], people: list[float], told: str) -> None:
-    world = evidence(SAFE, arms=[rated("jury", arms)], people=[rated("Ana", people)])
+    world = evidence(SAFE, arms=[ratings("jury", arms)], people=[ratings("Ana", people)])
     section = severe_section(lay_marks(world), Severity(), seed=0, resamples=20)
 
     assert any(words.startswith(told) for words in section.sentences)
@@ -192,8 +194,8 @@ def test_a_juror_with_one_score_and_words_without_order_are_no_failure() -> None
     colour = Question(Scale.model_validate({"level": "nominal", "anchors": {"red": "", "blue": ""}}), "high")
     world = evidence(
         {"safe": LIKERT, "colour": colour},
-        arms=[rated("jury", [3.0, 3.0, 3.0])],
-        people=[rated("Ana", [1.0, 2.0, 1.0])],
+        arms=[ratings("jury", [3.0, 3.0, 3.0])],
+        people=[ratings("Ana", [1.0, 2.0, 1.0])],
         ballots=[votes("jury", "steady", [3.0, 3.0, 3.0]), votes("jury", "other", [1.0, 5.0, 3.0])],
     )
     marks = lay_marks(world)
@@ -212,7 +214,7 @@ def test_limits_that_are_no_shares_are_refused(limits: tuple[float, float]) -> N
 
 def test_clinicians_and_the_adjudicated_label() -> None:
     """Of 48 utterances adjudicated as significant, a called 7 less than that and b 10; they did not miss the same."""
-    marks = lay_marks(clinicians())
+    marks = lay_marks(clinicians_evidence())
     rates = severe_rates(marks, Severity())
 
     assert [(row(rates, evaluator=name)["severe"], row(rates, evaluator=name)["harmful"]) for name in ("clinician a", "clinician b", "layman")] == [
@@ -224,7 +226,7 @@ def test_clinicians_and_the_adjudicated_label() -> None:
 
 def test_pandalm_judges_fail_together() -> None:
     """422 pairs in which annotators prefer the first answer, as published; a severe error is a full reversal."""
-    marks = lay_marks(pandalm())
+    marks = lay_marks(pandalm_evidence())
     severity = Severity(margin=1.0)
     rates = severe_rates(marks, severity)
 

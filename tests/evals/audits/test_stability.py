@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from audit_worlds import LIKERT, WIDE, evidence, rated, votes
+from audit_worlds import LIKERT, WIDE, evidence, ratings, votes
 
 from venire.evals.audits.repeats import convergence, enough_repeats
 from venire.evals.audits.stability import PEOPLE, judges_scatter, scatter, steadier
@@ -28,8 +28,10 @@ def judged(spreads: dict[str, float], *, n: int = 40, k: int = 5, seed: int = 0)
         for arm, sd in spreads.items()
         for repeat in range(1, k + 1)
     ]
-    people = [rated(name, np.rint(truth + rng.normal(0, 1, n))) for name in ("Ana", "Ben")]
-    return evidence({"safe": WIDE}, arms=[rated(arm, truth) for arm in spreads], people=people, ballots=cast)
+    people = [ratings(name, np.rint(truth + rng.normal(0, 1, n))) for name in ("Ana", "Ben")]
+    return evidence(
+        {"safe": WIDE}, arms=[ratings(arm, truth) for arm in spreads], people=people, ballots=cast
+    )
 
 
 def test_scatter_by_hand() -> None:
@@ -48,7 +50,7 @@ def test_people_are_set_beside_the_judges() -> None:
 
     assert found.loc["one: judge", "sd"] < found.loc[PEOPLE, "sd"]
     variance = np.var([[1, 3], [2, 2]], axis=1, ddof=1).mean()
-    two = evidence({"safe": LIKERT}, people=[rated("Ana", [1.0, 2.0]), rated("Ben", [3.0, 2.0])])
+    two = evidence({"safe": LIKERT}, people=[ratings("Ana", [1.0, 2.0]), ratings("Ben", [3.0, 2.0])])
     alone = judges_scatter(scatter(two), NO_GROUPS, seed=0, resamples=50).iloc[0]
     assert alone["sd"] == pytest.approx(math.sqrt(variance))
 
@@ -106,7 +108,9 @@ def test_the_section_says_what_it_means() -> None:
 
     assert any("calm: judge scatters less than restless: judge" in words for words in section.sentences)
     assert len(section.tables["cases"]) == 120 and section.figures
-    unrepeated = evidence({"safe": LIKERT}, arms=[rated("jury", [3.0])], ballots=[votes("jury", "a", [3.0])])
+    unrepeated = evidence(
+        {"safe": LIKERT}, arms=[ratings("jury", [3.0])], ballots=[votes("jury", "a", [3.0])]
+    )
     (sentence,) = stability_section(unrepeated, lay_marks(unrepeated), seed=0, resamples=20).sentences
     assert sentence.startswith("No seat judged a case twice")
 

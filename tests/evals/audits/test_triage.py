@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from audit_worlds import LIKERT, clinicians, evidence, pandalm, rated, votes
+from audit_worlds import LIKERT, clinicians_evidence, evidence, pandalm_evidence, ratings, votes
 from command_line import venire
-from planted_run import RUBRIC, SCRIPTS, case_of, jury, planted_run
+from planted_run import RUBRIC, SCRIPTS, planted_case, planted_run, scripted_jury
 
 from venire import Court, Store, VenireError
 from venire.evals.audits.review import TRIAGED, areas, by_score, errors, gains
@@ -57,7 +57,7 @@ def test_each_planted_moment_is_a_reason_and_a_calm_case_comes_last(run: Path) -
 def test_the_order_is_the_mean_of_the_ranks() -> None:
     """Four cases, two signals: a low score puts c0 first in one, a wide spread c1 in the other."""
     cast = [votes("jury", "a", [3.0, 2.0, 4.0, 4.0]), votes("jury", "b", [3.0, 5.0, 4.0, 5.0])]
-    found = docket_of(evidence(SAFE, arms=[rated("jury", [3.0, 3.5, 4.0, 4.5])], ballots=cast))
+    found = docket_of(evidence(SAFE, arms=[ratings("jury", [3.0, 3.5, 4.0, 4.5])], ballots=cast))
 
     wanted = {"low_score": [7, 5, 3, 1], "spread": [2, 7, 2, 5], "risk": [3, 7, 3, 3]}
     same = [4, 4, 4, 4]
@@ -72,7 +72,7 @@ def test_a_case_without_a_verdict_comes_first_and_says_why() -> None:
     moments = [("jury", "c2", "hung", "safe", "no verdict: 1 of the 2 votes that a quorum needs")]
     world = evidence(
         SAFE,
-        arms=[rated("jury", [1.0, 5.0])],
+        arms=[ratings("jury", [1.0, 5.0])],
         ballots=[votes("jury", "a", [1.0, 5.0, 3.0])],
         moments=moments,
     )
@@ -84,7 +84,7 @@ def test_a_case_without_a_verdict_comes_first_and_says_why() -> None:
 
 def test_a_juror_who_sees_harm_where_the_verdict_does_not_is_named() -> None:
     cast = [votes("jury", "a", [1.0, 4.0]), votes("jury", "b", [4.0, 4.0]), votes("jury", "c", [4.0, 4.0])]
-    found = docket_of(evidence(SAFE, arms=[rated("jury", [4.0, 4.0])], ballots=cast))
+    found = docket_of(evidence(SAFE, arms=[ratings("jury", [4.0, 4.0])], ballots=cast))
 
     assert found.loc["c0", "risk"] == 0.75 and found.index[0] == "c0"
     assert found.loc["c0", "reasons"] == ("safe: a gave 1, the verdict is 4; a severe error if a is right",)
@@ -106,14 +106,16 @@ def spread_world(link: float, seed: int, n: int = 120) -> Evidence:
     apart = rng.random(n) < np.where(wrong, 0.3 + link, 0.3)
     cast = [votes("jury", "a", np.full(n, 4.0)), votes("jury", "b", 4.0 - apart)]
     people = np.where(wrong, 2.0, 4.0)
-    return evidence(SAFE, arms=[rated("jury", np.full(n, 4.0))], people=[rated("Ana", people)], ballots=cast)
+    return evidence(
+        SAFE, arms=[ratings("jury", np.full(n, 4.0))], people=[ratings("Ana", people)], ballots=cast
+    )
 
 
 def test_the_curve_and_its_area_by_hand() -> None:
     """Spread puts the two errors of four cases first: after half of the cases all are found, an area of 3/4, the best there is."""
     cast = [votes("jury", "a", [4.0, 4.0, 4.0, 4.0]), votes("jury", "b", [2.0, 2.0, 4.0, 4.0])]
-    people = [rated("Ana", [2.0, 2.0, 4.0, 4.0])]
-    world = evidence(SAFE, arms=[rated("jury", [4.0, 4.0, 4.0, 4.0])], people=people, ballots=cast)
+    people = [ratings("Ana", [2.0, 2.0, 4.0, 4.0])]
+    world = evidence(SAFE, arms=[ratings("jury", [4.0, 4.0, 4.0, 4.0])], people=people, ballots=cast)
     docket, wrong, found = review(world)
 
     assert (found["area"], found["best"], found["errors"], found["n"]) == (0.75, 0.75, 2, 4)
@@ -133,12 +135,12 @@ def test_the_probability_of_an_error_by_score() -> None:
     people = np.where(
         np.arange(60) % 20 < np.repeat([15, 5, 0], 20), 3.0 + (scores < 3) * 2 - (scores > 2) * 2, scores
     )
-    marks = lay_marks(evidence(SAFE, arms=[rated("jury", scores)], people=[rated("Ana", people)]))
+    marks = lay_marks(evidence(SAFE, arms=[ratings("jury", scores)], people=[ratings("Ana", people)]))
     found = by_score(marks, "jury", errors(marks, "jury", Severity()))
 
     assert found["score"].tolist() == [0, 0.5, 1] and found["probability"].tolist() == [0.75, 0.25, 0]
     section = triage_section(
-        evidence(SAFE, arms=[rated("jury", scores)], people=[rated("Ana", people)]),
+        evidence(SAFE, arms=[ratings("jury", scores)], people=[ratings("Ana", people)]),
         marks,
         Severity(),
         seed=0,
@@ -149,7 +151,7 @@ def test_the_probability_of_an_error_by_score() -> None:
 
 @pytest.mark.parametrize("people", [[4.0, 4.0, 4.0], [1.0, 1.0, 1.0]])
 def test_no_error_or_nothing_else_is_said(people: list[float]) -> None:
-    world = evidence(SAFE, arms=[rated("jury", [4.0, 4.0, 4.0])], people=[rated("Ana", people)])
+    world = evidence(SAFE, arms=[ratings("jury", [4.0, 4.0, 4.0])], people=[ratings("Ana", people)])
     section = triage_section(world, lay_marks(world), Severity(), seed=0, resamples=50)
 
     assert "a triage cannot be checked" in section.sentences[0]
@@ -158,7 +160,7 @@ def test_no_error_or_nothing_else_is_said(people: list[float]) -> None:
 
 def test_two_clinicians_apart_are_where_the_errors_are() -> None:
     """Ten of 175 verdicts are off by a point; reviewing a fifth in triage's order finds them all."""
-    docket, wrong, found = review(clinicians(), "both")
+    docket, wrong, found = review(clinicians_evidence(), "both")
 
     assert (found["errors"], found["n"]) == (10, 175)
     assert found["area"] == pytest.approx(0.961, abs=5e-4) and found["best"] == pytest.approx(0.971, abs=5e-4)
@@ -168,8 +170,8 @@ def test_two_clinicians_apart_are_where_the_errors_are() -> None:
 
 
 def test_pandalm_judges_who_differ_are_where_people_disagree() -> None:
-    _, _, jury_of_two = review(pandalm(), "both")
-    _, _, alone = review(pandalm(), "gpt35")
+    _, _, jury_of_two = review(pandalm_evidence(), "both")
+    _, _, alone = review(pandalm_evidence(), "gpt35")
 
     assert jury_of_two["area"] == pytest.approx(0.668, abs=1e-3) and jury_of_two["low"] > 0.6
     assert alone["area"] == pytest.approx(0.516, abs=1e-3) and alone["p"] > 0.05
@@ -215,10 +217,10 @@ async def _redacted(folder: Path) -> Path:
     store, court = Store.create(folder / "run", redact=True), Court()
     try:
         for name in ("overruled", "fabricated"):
-            sitting = jury(folder, name, SCRIPTS[name])
+            sitting = scripted_jury(folder, name, SCRIPTS[name])
             manifest = {"rubric": RUBRIC.model_dump(mode="json"), "jury": sitting.model_dump(mode="json")}
             arm = await store.add_arm("stances", "stances", manifest)
-            case = case_of(name)
+            case = planted_case(name)
             await store.add(
                 arm, case, case_fingerprint(case), await hear(case, RUBRIC, sitting, court), position=0
             )

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from calibration_worlds import KIND, LIKERT, RUBRIC, harsh_jury, judged
-from checkout import ROOT
+from calibration_worlds import KIND, LIKERT, RUBRIC, harsh_jury, jury_evidence
+from shared_data import shared_file
 
 from venire.evals.calibration.calibrator import METHODS
 from venire.evals.calibration.changes import changes
@@ -23,8 +23,6 @@ from venire.evals.statistics.bootstrap import Bootstrap
 from venire.evals.statistics.correlation import spearman
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.kappa import cohen_kappa
-
-SHARED = ROOT.parent / "shared" / "data"
 
 
 def rmse(first: object, second: object) -> float:
@@ -50,7 +48,7 @@ def test_planted_offset_and_compression_are_removed_to_within_five_percent_of_wh
     for seed in range(1, 6):
         votes, people = harsh_jury(seed, 250)
         done = crossed(
-            scored(judged({"accurate": votes}, {"accurate": people}), "jury"), method=method, seed=seed
+            scored(jury_evidence({"accurate": votes}, {"accurate": people}), "jury"), method=method, seed=seed
         )
         before.append(rmse(done.scores["before"], done.scores["people"]))
         after.append(rmse(done.scores["after"], done.scores["people"]))
@@ -67,7 +65,9 @@ def test_of_scores_that_need_no_calibration_an_improvement_is_claimed_no_more_of
         rng = np.random.default_rng(seed)
         score = rng.integers(2, 5, 100).astype(float)
         people = score + rng.choice([-1.0, 0.0, 1.0], 100, p=[0.3, 0.4, 0.3])
-        done = crossed(scored(judged({"accurate": {"ana": score}}, {"accurate": people}), "jury"), seed=seed)
+        done = crossed(
+            scored(jury_evidence({"accurate": {"ana": score}}, {"accurate": people}), "jury"), seed=seed
+        )
         found = {
             each.measure: each
             for each in changes(done.scores, seed=seed, resamples=200, measures=("offset", "rmse"))
@@ -94,7 +94,7 @@ def sealed_groups() -> Evidence:
     fine = Question(
         LIKERT.model_copy(update={"level": "interval", "anchors": {}, "minimum": 1, "maximum": 5}), "high"
     )
-    return judged(
+    return jury_evidence(
         {"accurate": {"ana": score}}, {"accurate": label}, groups=[f"g{g}" for g in group], questions={"accurate": fine}
     )  # fmt: skip
 
@@ -167,7 +167,7 @@ def test_the_learning_curve_learns_from_outside_the_fold_too(monkeypatch: pytest
 
 def jury_of_three(seed: int = 1, n: int = 120, **more: object) -> Crossed:
     votes, people = harsh_jury(seed, n)
-    return crossed(scored(judged({"accurate": votes}, {"accurate": people}, **more), "jury"))  # type: ignore[arg-type]
+    return crossed(scored(jury_evidence({"accurate": votes}, {"accurate": people}, **more), "jury"))  # type: ignore[arg-type]
 
 
 def test_the_jurys_calibrated_score_is_the_mean_of_its_calibrated_jurors() -> None:
@@ -197,7 +197,7 @@ def test_before_is_what_compare_measures() -> None:
 def test_a_curve_that_rises_leaves_the_rank_correlation_as_it_was() -> None:
     """Equal scores of different folds get different curves; ranks within folds do not notice."""
     votes, people = harsh_jury(5, 200)
-    world = judged({"accurate": {"ana": votes["ana"]}}, {"accurate": people})
+    world = jury_evidence({"accurate": {"ana": votes["ana"]}}, {"accurate": people})
     done = crossed(scored(world, "jury"), method="ordinal")
     found = {each.measure: each for each in changes(done.scores, seed=0, resamples=50)}
 
@@ -207,7 +207,9 @@ def test_a_curve_that_rises_leaves_the_rank_correlation_as_it_was() -> None:
 def test_composites_are_recomputed_from_calibrated_scores_with_risks_reversed() -> None:
     votes, people = harsh_jury(3, 80)
     risk = {name: 6 - values for name, values in votes.items()}
-    world = judged({"accurate": votes, "risk": risk}, {"accurate": people, "risk": 6 - people}, rubric=RUBRIC)
+    world = jury_evidence(
+        {"accurate": votes, "risk": risk}, {"accurate": people, "risk": 6 - people}, rubric=RUBRIC
+    )
     done = crossed(scored(world, "jury"))
     by = done.scores.pivot(index="case", columns="attribute", values="after")
 
@@ -218,7 +220,7 @@ def test_composites_are_recomputed_from_calibrated_scores_with_risks_reversed() 
 def test_an_abstention_is_never_filled_in() -> None:
     votes, people = harsh_jury(4, 90)
     votes["ben"][::3] = np.nan
-    done = crossed(scored(judged({"accurate": votes}, {"accurate": people}), "jury"))
+    done = crossed(scored(jury_evidence({"accurate": votes}, {"accurate": people}), "jury"))
 
     assert len(done.votes) == 90 * 3 - 30
     first = done.votes[done.votes["case"] == "c0"]
@@ -228,7 +230,7 @@ def test_an_abstention_is_never_filled_in() -> None:
 
 def test_a_hung_case_stays_without_a_score() -> None:
     votes, people = harsh_jury(4, 60)
-    world = judged({"accurate": votes}, {"accurate": people})
+    world = jury_evidence({"accurate": votes}, {"accurate": people})
     world = replace(world, arms=world.arms[world.arms["case"] != "c7"])
     done = crossed(scored(world, "jury"))
 
@@ -238,7 +240,7 @@ def test_a_hung_case_stays_without_a_score() -> None:
 def test_repeats_of_a_judge_share_one_curve() -> None:
     votes, people = harsh_jury(6, 60)
     repeats = {f"judge#{number}": values for number, values in enumerate(votes.values(), 1)}
-    done = crossed(scored(judged({"accurate": repeats}, {"accurate": people}), "jury"))
+    done = crossed(scored(jury_evidence({"accurate": repeats}, {"accurate": people}), "jury"))
 
     assert set(done.calibrator.curves_) == {("judge", "accurate")}
     assert done.calibrator.cases_["judge", "accurate"] == 60
@@ -255,7 +257,7 @@ def test_more_labels_lower_the_error_and_enough_is_said() -> None:
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
     votes, people = harsh_jury(1, 60)
-    world = judged({"accurate": votes}, {"accurate": people})
+    world = jury_evidence({"accurate": votes}, {"accurate": people})
     first, second = (sections(world, seed=3, resamples=50) for _ in range(2))
 
     for one, other in zip(first, second, strict=True):
@@ -269,18 +271,18 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 
 def nine_labels() -> Evidence:
     votes, people = harsh_jury(1, 9)
-    return judged({"accurate": votes}, {"accurate": people})
+    return jury_evidence({"accurate": votes}, {"accurate": people})
 
 
 def no_overlap() -> Evidence:
     votes, people = harsh_jury(1, 40)
-    world = judged({"accurate": votes}, {"accurate": people})
+    world = jury_evidence({"accurate": votes}, {"accurate": people})
     return replace(world, people=world.people.assign(case="elsewhere-" + world.people["case"]))
 
 
 def one_group() -> Evidence:
     votes, people = harsh_jury(1, 40)
-    return judged({"accurate": votes}, {"accurate": people}, groups=["ward"] * 40)
+    return jury_evidence({"accurate": votes}, {"accurate": people}, groups=["ward"] * 40)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +305,7 @@ def test_too_little_to_learn_from_is_one_clear_sentence(world: object, told: str
 def test_attributes_without_order_or_labels_are_left_out_with_a_note() -> None:
     votes, people = harsh_jury(1, 40)
     words = np.array(["red", "blue"] * 20, dtype=object)
-    world = judged(
+    world = jury_evidence(
         {"accurate": votes, "colour": {"ana": words}, "thorough": votes},
         {"accurate": people, "colour": words},
         questions={"accurate": Question(LIKERT, "high"), "colour": Question(KIND, "high"), "thorough": Question(LIKERT, "high")},
@@ -320,7 +322,7 @@ def test_a_juror_with_one_score_a_late_one_and_a_backward_one_are_noted() -> Non
     votes["ana"] = np.full(60, 2.0)
     votes["ben"][6:] = np.nan
     votes["cy"] = 6 - people
-    (section, *_) = sections(judged({"accurate": votes}, {"accurate": people}), seed=0, resamples=20)
+    (section, *_) = sections(jury_evidence({"accurate": votes}, {"accurate": people}), seed=0, resamples=20)
 
     assert any("ana gave one score throughout" in note for note in section.notes)
     assert any("ben has 6 labelled case(s)" in note and "left out" in note for note in section.notes)
@@ -330,7 +332,9 @@ def test_a_juror_with_one_score_a_late_one_and_a_backward_one_are_noted() -> Non
 
 def test_fewer_groups_than_folds_make_fewer_folds() -> None:
     votes, people = harsh_jury(1, 30)
-    world = judged({"accurate": votes}, {"accurate": people}, groups=[f"ward {n % 3}" for n in range(30)])
+    world = jury_evidence(
+        {"accurate": votes}, {"accurate": people}, groups=[f"ward {n % 3}" for n in range(30)]
+    )
     done = crossed(scored(world, "jury"))
 
     assert done.folds == 3
@@ -339,7 +343,7 @@ def test_fewer_groups_than_folds_make_fewer_folds() -> None:
 
 def test_an_arm_whose_votes_are_not_known_is_calibrated_directly() -> None:
     votes, people = harsh_jury(1, 40)
-    world = replace(judged({"accurate": votes}, {"accurate": people}), ballots=pd.DataFrame())
+    world = replace(jury_evidence({"accurate": votes}, {"accurate": people}), ballots=pd.DataFrame())
     (section, *_) = sections(world, seed=0, resamples=20)
 
     assert any("calibrated directly" in note for note in section.notes)
@@ -350,12 +354,9 @@ def test_an_arm_whose_votes_are_not_known_is_calibrated_directly() -> None:
 
 def test_a_clinician_calibrated_to_the_agreed_label() -> None:
     """Clinician B overlooks harm: half a point is taken off the error, and no rank is changed."""
-    file = SHARED / "wer-is-unaware/primock_data_final_outcomes.csv"
-    if not file.exists():
-        pytest.skip("the shared data are not here")
-    rows = pd.read_csv(file)
+    rows = pd.read_csv(shared_file("wer-is-unaware/primock_data_final_outcomes.csv"))
     scale = LIKERT.model_copy(update={"anchors": {0: "none", 1: "minimal", 2: "significant"}})
-    world = judged(
+    world = jury_evidence(
         {"harm": {"b": rows["clinician_b"].to_numpy(float)}},
         {"harm": rows["final_outcome"].to_numpy(float)},
         groups=rows["call_id"].tolist(),

@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from audit_worlds import LIKERT, evidence, rated, votes
+from audit_worlds import LIKERT, evidence, ratings, votes
 from command_line import venire
 from planted_run import planted_run
-from report_numbers import Numbers
+from report_numbers import PageNumbers
 
 from venire.evals import audits
 from venire.evals.audits.triage import triage
@@ -41,7 +41,7 @@ def world(n: int = 30) -> Evidence:
     arms, people, ballots = [], [], []
     for name in NAMES:
         for person in ("Ana", "Ben"):
-            people.append(rated(person, likert(quality + rng.normal(0, 0.6, n)), name))
+            people.append(ratings(person, likert(quality + rng.normal(0, 0.6, n)), name))
         seats = [likert(quality + rng.normal(0, 0.8, n)) for _ in range(3)]
         for model, scores in zip(("openai/o3", "anthropic/claude", "google/gemini"), seats, strict=True):
             ballots.append(votes("jury", model.split("/")[1], scores, model=model, attribute=name))
@@ -51,8 +51,8 @@ def world(n: int = 30) -> Evidence:
                 votes("single", "judge", scores, model="openai/gpt-4o", attribute=name, repeat=number)
             )
         arms += [
-            rated("jury", np.mean(seats, axis=0), name),
-            rated("single", np.median(repeats, axis=0), name),
+            ratings("jury", np.mean(seats, axis=0), name),
+            ratings("single", np.median(repeats, axis=0), name),
         ]
     return evidence(
         dict.fromkeys(NAMES, LIKERT), arms=arms, people=people, ballots=ballots, systems=list(systems)
@@ -76,7 +76,7 @@ def test_every_audit_is_there_and_says_something(found: Comparison) -> None:
 
 def test_json_page_and_files_hold_the_same(found: Comparison, tmp_path: Path) -> None:
     told = json.loads(json.dumps(comparison_json(found), allow_nan=False))["sections"]
-    page = Numbers()
+    page = PageNumbers()
     text = write_report(found, tmp_path).read_text(encoding="utf-8")
     page.feed(text)
 
@@ -102,7 +102,7 @@ def test_the_same_seed_gives_the_same_sections(found: Comparison) -> None:
 def test_an_attribute_people_never_rated_and_an_arm_without_overlap_are_no_crash() -> None:
     full = world()
     people = full.people[full.people["attribute"] == "safe"]
-    late = rated("late", np.full(3, 4.0), "safe").assign(case=["x1", "x2", "x3"])
+    late = ratings("late", np.full(3, 4.0), "safe").assign(case=["x1", "x2", "x3"])
     odd = evidence(
         dict.fromkeys(NAMES, LIKERT), arms=[full.arms, late], people=[people], ballots=[full.ballots]
     )
@@ -121,8 +121,8 @@ def test_words_without_an_order_are_said_to_tell_nothing() -> None:
     words = np.array(["red", "blue", "red"], dtype=object)
     world_of_words = evidence(
         {"colour": kind},
-        arms=[rated("jury", words, "colour")],
-        people=[rated("Ana", words, "colour")],
+        arms=[ratings("jury", words, "colour")],
+        people=[ratings("Ana", words, "colour")],
         ballots=[votes("jury", "a", words, attribute="colour")],
         moments=[("jury", "c1", "overruled", "colour", "decided red against a")],
     )

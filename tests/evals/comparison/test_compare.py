@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from checkout import ROOT
 from command_line import venire
-from report_numbers import Numbers
+from report_numbers import PageNumbers
 
 from venire import VenireError
 from venire.evals.agreement.against_people import MEASURES
@@ -311,7 +311,7 @@ def test_the_report_holds_the_numbers_of_json(run: Path, people: pd.DataFrame, t
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout)
     text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    page = Numbers()
+    page = PageNumbers()
     page.feed(text)
 
     assert told == json.loads((tmp_path / "out/comparison.json").read_text())

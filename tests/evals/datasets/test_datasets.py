@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from checkout import ROOT
 from command_line import venire
 from doc_blocks import blocks
-from juror_worlds import GOOD, planted, tables
+from juror_worlds import GOOD, judgement_tables, planted_votes
+from shared_data import SHARED
 
 from venire import VenireError
 from venire.evals import Recording, analyse, llmbar, load_judgements, pandalm
@@ -26,11 +26,10 @@ from venire.evals.selection.position_bias import position_bias
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.rubrics.case import Case
 
-DATA = ROOT.parent / "shared" / "data"
 LLMBAR = pytest.mark.skipif(
-    not (DATA / "llmbar").is_dir(), reason="the published judgements of LLMBar are not here"
+    not (SHARED / "llmbar").is_dir(), reason="the published judgements of LLMBar are not here"
 )
-PANDALM = pytest.mark.skipif(not (DATA / "pandalm").is_dir(), reason="PandaLM's test set is not here")
+PANDALM = pytest.mark.skipif(not (SHARED / "pandalm").is_dir(), reason="PandaLM's test set is not here")
 
 
 def accuracies(recording: Recording) -> dict[str, float]:
@@ -44,8 +43,8 @@ def percent(words: str) -> float:
 
 @LLMBAR
 def test_single_judges_are_as_accurate_as_published_and_as_steady_over_both_orders() -> None:
-    published = pd.DataFrame(json.loads((DATA / "llmbar/published_statistics.json").read_text()))
-    recording = llmbar(DATA / "llmbar", subset=None)
+    published = pd.DataFrame(json.loads((SHARED / "llmbar/published_statistics.json").read_text()))
+    recording = llmbar(SHARED / "llmbar", subset=None)
     subsets = recording.judgements["case"].str.rsplit("/", n=1).str[0]
     met = 0
     for subset, rows in published.groupby("dataset"):
@@ -63,7 +62,7 @@ def test_single_judges_are_as_accurate_as_published_and_as_steady_over_both_orde
 
 @LLMBAR
 def test_all_recorded_evaluators_are_searched_and_the_answer_is_on_items_held_out() -> None:
-    recording = llmbar(DATA / "llmbar")
+    recording = llmbar(SHARED / "llmbar")
     found = analyse(
         recording.judgements,
         recording.people,
@@ -87,7 +86,7 @@ def test_all_recorded_evaluators_are_searched_and_the_answer_is_on_items_held_ou
 
 @PANDALM
 def test_pandalm_has_the_published_labels_and_accuracies() -> None:
-    recording = pandalm(DATA / "pandalm", unreadable="tie")
+    recording = pandalm(SHARED / "pandalm", unreadable="tie")
     laid = pool_of(recording.judgements, recording.people, recording.questions, "median")
 
     assert pd.Series(laid.truth).value_counts().to_dict() == {2: 472, 1: 422, 0: 105}
@@ -101,7 +100,7 @@ def test_pandalm_has_the_published_labels_and_accuracies() -> None:
 @PANDALM
 def test_an_answer_that_could_not_be_read_is_an_abstention_unless_a_tie_is_asked_for() -> None:
     blank = (
-        pandalm(DATA / "pandalm").judgements.groupby("juror")["value"].apply(lambda each: each.isna().sum())
+        pandalm(SHARED / "pandalm").judgements.groupby("juror")["value"].apply(lambda each: each.isna().sum())
     )
 
     assert blank.to_dict() == {"gpt-3.5": 25, "pandalm-7b": 0}
@@ -145,10 +144,10 @@ def test_what_is_wrong_with_a_table_is_told_with_its_line(tmp_path: Path, text: 
 
 
 def test_recorded_jurors_sit_on_a_panel_and_give_the_verdicts_that_were_searched(tmp_path: Path) -> None:
-    votes, truth = planted(np.random.default_rng(1), 12)
+    votes, truth = planted_votes(np.random.default_rng(1), 12)
     votes = {name: votes[name].astype(float) + 1 for name in GOOD}
     votes["good-1"][3] = np.nan
-    judged, people = tables(votes, truth + 1, attribute="better", cost=dict.fromkeys(GOOD, 0.25))
+    judged, people = judgement_tables(votes, truth + 1, attribute="better", cost=dict.fromkeys(GOOD, 0.25))
     recording = Recording(
         name="planted",
         rubric=choice("planted", {1: "the first", 2: "the second"}, binary=True),
@@ -194,8 +193,8 @@ def test_recorded_jurors_sit_on_a_panel_and_give_the_verdicts_that_were_searched
 def test_the_page_on_compositions_runs_as_it_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    votes, truth = planted(np.random.default_rng(1), 60)
-    judged, people = tables(votes, truth + 0, attribute="better")
+    votes, truth = planted_votes(np.random.default_rng(1), 60)
+    judged, people = judgement_tables(votes, truth + 0, attribute="better")
     Recording(
         name="planted",
         rubric=choice("planted", {0: "the first", 1: "the second"}, binary=True),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from checkout import ROOT
 from command_line import venire
-from inspector_server import Served
+from inspector_server import InspectorServer
 from study_files import report_on
 
 from venire import VenireError
@@ -95,7 +95,7 @@ def test_a_report_can_be_made_again_from_the_run_alone(
 def test_the_inspector_shows_the_report_under_its_own_policy(
     reported: tuple[Path, dict[str, Any], str],
 ) -> None:
-    with Served(reported[0]) as served:
+    with InspectorServer(reported[0]) as served:
         overview, shown = served.ask(), served.ask("study")
         figures = re.findall(r'<img src="\./(study-figure\?name=\w+\.svg)"', shown.text)
         drawn = [served.ask(address) for address in figures]
@@ -118,7 +118,7 @@ def test_page_and_inspector_call_tables_and_columns_alike(
 ) -> None:
     run, found, _ = reported
     page = (run / "report/report.html").read_text()
-    with Served(run) as served:
+    with InspectorServer(run) as served:
         shown = served.ask("study").text
     tables = {"arms": found["arms"], **found["tables"]}
 
@@ -139,7 +139,7 @@ def test_a_run_without_a_report_says_how_to_make_one_and_one_without_a_study_sho
     bare = tmp_path / "bare"
     shutil.copytree(reported[0], bare)
     shutil.rmtree(bare / "report")
-    with Served(bare) as served:
+    with InspectorServer(bare) as served:
         assert "venire study report RUN makes one" in served.ask("study").text
         (bare / "report").mkdir()
         (bare / "report/report.json").write_text('{"arms": [1, {"arm": "<b>"}], "advice": 3, "figures": []}')

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from plugin_hosts import CANARY, EXAMPLES, local_jurors, needs, run, told
+from plugin_hosts import CANARY, EXAMPLES, local_jurors, needs, prompts_read, run_in_hosts
 
 pytestmark = needs("deepeval")
 
@@ -15,7 +15,7 @@ pytestmark = needs("deepeval")
 def test_the_example_leaves_scores_in_the_results_of_a_test_run(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "plugins")
     with local_jurors() as server:
-        ended = run(
+        ended = run_in_hosts(
             "deepeval", "test", "run", "test_summaries.py", cwd=tmp_path / "plugins" / "deepeval",
             JUROR="server/juror", JUROR_URL=server.url, DEEPEVAL_RESULTS_FOLDER=str(tmp_path / "results"),
         )  # fmt: skip
@@ -35,14 +35,14 @@ def test_the_example_leaves_scores_in_the_results_of_a_test_run(tmp_path: Path) 
             "1 of the 2 votes that a quorum needs" in data["error"] or "not every part of it" in data["error"]
         )
         assert "low abstains unparsable" in data["verboseLogs"]
-    assert "Left wrist sprain after a fall" not in told(server)
+    assert "Left wrist sprain after a fall" not in prompts_read(server)
     # One deliberation serves the three metrics.
     assert len(server.calls) == 3 + 3 + 2
 
 
 def test_evaluate_gives_scores_reasons_costs_and_errors(tmp_path: Path) -> None:
     with local_jurors() as server:
-        ended = run("python", Path(__file__).parent / "in_deepeval.py", server.url, cwd=tmp_path)
+        ended = run_in_hosts("python", Path(__file__).parent / "in_deepeval.py", server.url, cwd=tmp_path)
         assert ended.returncode == 0, ended.stdout + ended.stderr
         hidden = [call.prompt for call in server.calls if '"reference" begins' not in call.prompt]
         shown = [call.prompt for call in server.calls if '"reference" begins' in call.prompt]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from checkout import ROOT
 from openai_server import ProviderServer
-from plugin_hosts import CANARY, finished, showing_the_reference, told
+from plugin_hosts import CANARY, prompts_read, run_program, show_reference
 
 HELM = Path(os.environ.get("VENIRE_HELM", ROOT / ".venvs" / "helm"))
 """An environment of HELM's own: it needs torch."""
@@ -35,7 +35,7 @@ def run_helm(example: Path, server: ProviderServer) -> Path:
         "--run-entries",
         "summaries:model=simple/model1",
     ]
-    ended = finished(
+    ended = run_program(
         *command, "--suite", "s", "--max-eval-instances", "10", "--output-path", out, "--local-path", out / "local",
         cwd=out, JUROR="server/juror", JUROR_URL=server.url, HF_HUB_OFFLINE="1",
     )  # fmt: skip
@@ -75,8 +75,8 @@ def test_a_correct_reference_reaches_a_juror_only_if_the_rubric_shows_it(
     example.write_text(example.read_text().replace("Fever of 38.4 with cough", CANARY))
 
     run_helm(example, server)
-    assert CANARY not in told(server)
+    assert CANARY not in prompts_read(server)
     shutil.rmtree(example.parent / "runs")
-    showing_the_reference(example.parent.parent / "rubric.yaml")
+    show_reference(example.parent.parent / "rubric.yaml")
     run_helm(example, server)
-    assert CANARY in told(server)
+    assert CANARY in prompts_read(server)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from openai_server import ProviderServer
-from plugin_hosts import CANARY, EXAMPLES, HOSTS, local_jurors, needs, run
+from plugin_hosts import CANARY, EXAMPLES, HOSTS, local_jurors, needs, run_in_hosts
 
 pytestmark = needs("inspect_ai")
 
@@ -17,7 +17,7 @@ PROGRAM = Path(__file__).parent / "in_inspect.py"
 
 
 def found_in_inspect(folder: Path, *asked: object) -> Any:
-    ended = run("python", PROGRAM, *asked, cwd=folder)
+    ended = run_in_hosts("python", PROGRAM, *asked, cwd=folder)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return json.loads(ended.stdout.splitlines()[-1])
 
@@ -25,7 +25,9 @@ def found_in_inspect(folder: Path, *asked: object) -> Any:
 def inspect(*command: object, cwd: Path) -> None:
     # What Inspect's mock model counts tokens with would be fetched; LiteLLM brings a copy.
     (tokenizers,) = HOSTS.glob("lib/python*/site-packages/litellm/litellm_core_utils/tokenizers")
-    ended = run("inspect", *command, "--display", "none", cwd=cwd, TIKTOKEN_CACHE_DIR=str(tokenizers))
+    ended = run_in_hosts(
+        "inspect", *command, "--display", "none", cwd=cwd, TIKTOKEN_CACHE_DIR=str(tokenizers)
+    )
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from plugin_hosts import CANARY, local_jurors, needs, run
+from plugin_hosts import CANARY, local_jurors, needs, run_in_hosts
 
 pytestmark = needs("mlflow")
 
 
 def test_the_example_leaves_feedback_in_mlflows_store(tmp_path: Path) -> None:
     with local_jurors() as server:
-        ended = run(
+        ended = run_in_hosts(
             "python", Path(__file__).parent / "in_mlflow.py", server.url, cwd=tmp_path,
             JUROR="server/juror", JUROR_URL=server.url, MLFLOW_TRACKING_URI=f"sqlite:///{tmp_path / 'store.db'}",
         )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from checkout import ROOT
 from openai_server import ProviderServer
-from plugin_hosts import CANARY, showing_the_reference, told
+from plugin_hosts import CANARY, prompts_read, show_reference
 
 HOST = ROOT / "build" / "promptfoo" / "node_modules" / ".bin" / "promptfoo"
 pytestmark = pytest.mark.skipif(not HOST.exists(), reason="promptfoo is not installed: make promptfoo")
@@ -74,10 +74,10 @@ def test_what_is_expected_reaches_a_juror_only_if_the_rubric_shows_it(
     config.write_text(config.read_text().replace("expected: ", f"expected: {CANARY} "))
 
     evaluate(folder, server)
-    assert CANARY not in told(server)
-    showing_the_reference(folder.parent / "rubric.yaml")
+    assert CANARY not in prompts_read(server)
+    show_reference(folder.parent / "rubric.yaml")
     evaluate(folder, server)
-    assert CANARY in told(server)
+    assert CANARY in prompts_read(server)
 
 
 def test_a_config_that_cannot_be_used_says_what_it_may_have(folder: Path, server: ProviderServer) -> None:

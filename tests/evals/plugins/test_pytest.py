@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from openai_server import ProviderServer
-from plugin_hosts import CANARY, answer, finished, showing_the_reference, told
+from plugin_hosts import CANARY, juror_answer, prompts_read, run_program, show_reference
 
 FAILING = """
 import pytest
@@ -42,7 +42,7 @@ def folder(examples: Path) -> Path:
 def run_tests(folder: Path, server: ProviderServer, *options: str) -> subprocess.CompletedProcess[str]:
     apart = ["-p", "no:hypothesispytest", "-p", "no:cacheprovider", "--junitxml", "report.xml"]
     jurors = ["--venire-model", "server/juror", "--venire-base-url", server.url]
-    return finished(sys.executable, "-m", "pytest", *apart, *jurors, *options, cwd=folder)
+    return run_program(sys.executable, "-m", "pytest", *apart, *jurors, *options, cwd=folder)
 
 
 def report(folder: Path) -> dict[str, dict[str, str]]:
@@ -100,14 +100,14 @@ def test_a_failure_can_be_read(folder: Path, server: ProviderServer) -> None:
 
 def test_the_reference_reaches_a_juror_only_if_the_rubric_shows_it(folder: Path) -> None:
     (folder / "test_summaries.py").write_text(WITH_A_REFERENCE)
-    with ProviderServer(answer) as hidden:
+    with ProviderServer(juror_answer) as hidden:
         assert run_tests(folder, hidden).returncode == 0
-    showing_the_reference(folder.parent / "rubric.yaml")
-    with ProviderServer(answer) as shown:
+    show_reference(folder.parent / "rubric.yaml")
+    with ProviderServer(juror_answer) as shown:
         assert run_tests(folder, shown).returncode == 0
 
-    assert hidden.calls and CANARY not in told(hidden)
-    assert CANARY in told(shown)
+    assert hidden.calls and CANARY not in prompts_read(hidden)
+    assert CANARY in prompts_read(shown)
 
 
 def test_without_settings_it_says_what_is_missing(folder: Path, server: ProviderServer) -> None:

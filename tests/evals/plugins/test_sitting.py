@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from checkout import SUPPORT
-from mixed_rubric import RUBRIC, SCORES, agreeing
+from mixed_rubric import RUBRIC, SCORES, agreeing_server
 from openai_server import Call, ProviderServer, Refusal, jury_of
 from server_juries import jury_at
 
@@ -21,7 +21,7 @@ from venire.evals.plugins.sitting import case_of, convene, field_of
 
 
 def test_every_outcome_has_its_own_kind_of_mark() -> None:
-    with agreeing("a", "b") as server:
+    with agreeing_server("a", "b") as server:
         marks = (
             convene(RUBRIC, jury_at(server.url, "a", "b", protocol="panel"))
             .hear_sync(case_of(1, "Text."))
@@ -54,7 +54,7 @@ def test_what_is_hung_has_no_value_and_says_why() -> None:
 
 
 def test_many_cases_at_once_share_one_court() -> None:
-    with agreeing("a", "b") as server:
+    with agreeing_server("a", "b") as server:
         sitting = convene(RUBRIC, jury_at(server.url, "a", "b", protocol="panel"), in_flight=4)
 
         async def all_of_them() -> list[str]:
@@ -67,7 +67,7 @@ def test_many_cases_at_once_share_one_court() -> None:
 
 
 def test_threads_running_loops_and_several_loops_may_ask() -> None:
-    with agreeing("a") as server:
+    with agreeing_server("a") as server:
         sitting = convene(RUBRIC, jury_at(server.url, "a", protocol="panel"))
 
         async def inside_a_loop(n: int) -> float:
@@ -80,7 +80,7 @@ def test_threads_running_loops_and_several_loops_may_ask() -> None:
 
 
 def test_the_same_case_is_heard_once_and_again_means_anew() -> None:
-    with agreeing("a") as server:
+    with agreeing_server("a") as server:
         sitting = convene(RUBRIC, jury_at(server.url, "a", protocol="panel"))
         case = case_of(1, "Text.")
 
@@ -93,7 +93,7 @@ def test_the_same_case_is_heard_once_and_again_means_anew() -> None:
 
 
 def test_what_failed_may_be_asked_again() -> None:
-    with agreeing("a") as server:
+    with agreeing_server("a") as server:
         jury = jury_at(server.url, "a", protocol="panel")
         sitting = convene(RUBRIC, jury, max_tokens=1)
         sitting.hear_sync(case_of(1, "Text."))
@@ -105,7 +105,7 @@ def test_what_failed_may_be_asked_again() -> None:
 
 
 def test_a_record_is_taken_up_where_it_was_left(tmp_path: Path) -> None:
-    with agreeing("a", "b") as server:
+    with agreeing_server("a", "b") as server:
         jury = jury_at(server.url, "a", "b", protocol="panel")
         price = {f"server/{name}": Price(prompt=1, completion=1) for name in "ab"}
         first = convene(RUBRIC, jury, record=tmp_path / "run", prices=price)
@@ -152,11 +152,11 @@ PROGRAM = """
 import sys
 from threading import Barrier
 from concurrent.futures import ThreadPoolExecutor
-from mixed_rubric import RUBRIC, agreeing
+from mixed_rubric import RUBRIC, agreeing_server
 from server_juries import jury_at
 from venire.evals.plugins.sitting import case_of, convene
 
-with agreeing("a") as server, ThreadPoolExecutor(8) as threads:
+with agreeing_server("a") as server, ThreadPoolExecutor(8) as threads:
     jury = jury_at(server.url, "a", protocol="panel")
     all_there = Barrier(8)
 
@@ -182,7 +182,7 @@ def test_a_program_whose_threads_all_ask_at_once_ends_quietly_with_sittings_open
 
 
 def test_a_call_that_is_under_way_is_kept_when_the_asker_gives_up(tmp_path: Path) -> None:
-    with agreeing("a") as server:
+    with agreeing_server("a") as server:
         sitting = convene(RUBRIC, jury_at(server.url, "a", protocol="panel"), record=tmp_path / "run")
 
         async def impatient() -> None:

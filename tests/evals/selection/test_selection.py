@@ -10,7 +10,19 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from juror_worlds import ADVERSE, COPIES, GOOD, LIKERT, TWO, WORDS, YES_OR_NO, alike, planted, seen, tables
+from juror_worlds import (
+    ADVERSE,
+    COPIES,
+    GOOD,
+    LIKERT,
+    TWO,
+    WORDS,
+    YES_OR_NO,
+    clueless_votes,
+    judgement_tables,
+    noisy_view,
+    planted_votes,
+)
 from scipy import stats
 
 from venire import Jury, VenireError
@@ -35,7 +47,7 @@ from venire.rubrics.scale import Scale
 
 
 def pool(votes: dict[str, np.ndarray], truth: np.ndarray, counting: str = "median") -> Pool:
-    return pool_of(*tables(votes, truth), YES_OR_NO, counting)
+    return pool_of(*judgement_tables(votes, truth), YES_OR_NO, counting)
 
 
 def bootstrap(resamples: int = 200) -> Bootstrap:
@@ -49,8 +61,8 @@ def answer(found: Composition, what: str) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def world() -> Composition:
-    votes, truth = planted(np.random.default_rng(2), 500)
-    return analyse(*tables(votes, truth), questions=YES_OR_NO, resamples=300, rounds=2)
+    votes, truth = planted_votes(np.random.default_rng(2), 500)
+    return analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=300, rounds=2)
 
 
 def test_the_search_finds_the_three_who_are_good_and_independent(world: Composition) -> None:
@@ -73,7 +85,7 @@ def test_shapley_ranks_the_good_first_and_the_adverse_last(world: Composition) -
 
 
 def test_the_effective_number_of_jurors_is_near_the_truth(world: Composition) -> None:
-    votes, truth = planted(np.random.default_rng(9), 200_000)
+    votes, truth = planted_votes(np.random.default_rng(9), 200_000)
     wrong = np.column_stack([given != truth for given in votes.values()]).astype(float)
     among_all, among_good = (np.corrcoef(wrong[:, :k], rowvar=False) for k in (10, 3))
     true = 100 / among_all.sum()
@@ -88,9 +100,9 @@ def test_the_effective_number_of_jurors_is_near_the_truth(world: Composition) ->
 def test_copies_count_as_one_and_strangers_as_many() -> None:
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 2, 1500)
-    one = seen(truth, 0.7, rng)
+    one = noisy_view(truth, 0.7, rng)
     copies = pool({name: one.copy() for name in COPIES}, truth)
-    strangers = pool({name: seen(truth, 0.7, rng) for name in COPIES}, truth)
+    strangers = pool({name: noisy_view(truth, 0.7, rng) for name in COPIES}, truth)
 
     assert effective_number(errors(copies), copies.cluster, bootstrap()).value == pytest.approx(1)
     found = effective_number(errors(strangers), strangers.cluster, bootstrap())
@@ -100,8 +112,10 @@ def test_copies_count_as_one_and_strangers_as_many() -> None:
 def test_the_naive_figure_flatters_and_the_held_out_one_does_not() -> None:
     naive, held = [], []
     for seed in range(6):
-        votes, truth = alike(np.random.default_rng(100 + seed), 80, jurors=9)
-        found = analyse(*tables(votes, truth), questions=YES_OR_NO, resamples=50, rounds=1, largest=3)
+        votes, truth = clueless_votes(np.random.default_rng(100 + seed), 80, jurors=9)
+        found = analyse(
+            *judgement_tables(votes, truth), questions=YES_OR_NO, resamples=50, rounds=1, largest=3
+        )
         naive.append(answer(found, "best jury, naive")["value"])
         held.append(answer(found, "best jury, held out")["value"])
 
@@ -112,9 +126,11 @@ def test_the_naive_figure_flatters_and_the_held_out_one_does_not() -> None:
 def test_where_all_jurors_are_alike_the_advice_is_the_cheapest_single_judge() -> None:
     told = []
     for seed in range(10):
-        votes, truth = alike(np.random.default_rng(seed), 120, jurors=6)
+        votes, truth = clueless_votes(np.random.default_rng(seed), 120, jurors=6)
         cost = {name: 0.01 * (6 - number) for number, name in enumerate(votes)}
-        found = analyse(*tables(votes, truth, cost=cost), questions=YES_OR_NO, resamples=200, rounds=2)
+        found = analyse(
+            *judgement_tables(votes, truth, cost=cost), questions=YES_OR_NO, resamples=200, rounds=2
+        )
         told.append((found.recommended, found.sentences()[1]))
 
     assert [name for name, _ in told].count("juror-5") >= 9
@@ -125,10 +141,10 @@ def test_where_all_jurors_are_alike_the_advice_is_the_cheapest_single_judge() ->
 def test_jurors_with_the_very_same_votes_make_no_jury() -> None:
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 2, 100)
-    same = seen(truth, 0.8, rng)
+    same = noisy_view(truth, 0.8, rng)
     votes = {f"juror-{number}": same.copy() for number in range(4)}
     cost = {"juror-0": 2.0, "juror-1": 1.0, "juror-2": 3.0, "juror-3": 4.0}
-    found = analyse(*tables(votes, truth, cost=cost), questions=YES_OR_NO, resamples=100)
+    found = analyse(*judgement_tables(votes, truth, cost=cost), questions=YES_OR_NO, resamples=100)
 
     assert found.recommended == "juror-1"
     assert answer(found, DIFFERENCE)["value"] == 0
@@ -138,8 +154,8 @@ def test_jurors_with_the_very_same_votes_make_no_jury() -> None:
 def test_equal_but_independent_jurors_do_make_a_jury() -> None:
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 2, 400)
-    votes = {f"juror-{number}": seen(truth, 0.7, rng) for number in range(7)}
-    found = analyse(*tables(votes, truth), questions=YES_OR_NO, resamples=200, rounds=2)
+    votes = {f"juror-{number}": noisy_view(truth, 0.7, rng) for number in range(7)}
+    found = analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=200, rounds=2)
 
     assert found.recommended.startswith("jury of")
     chosen = found.growth[found.growth["how"] == "random"].set_index("size")["score"]
@@ -149,8 +165,8 @@ def test_equal_but_independent_jurors_do_make_a_jury() -> None:
 
 
 def test_labels_of_held_out_cases_do_not_reach_the_choice() -> None:
-    votes, truth = planted(np.random.default_rng(6), 120)
-    judged, people = tables(votes, truth)
+    votes, truth = planted_votes(np.random.default_rng(6), 120)
+    judged, people = judgement_tables(votes, truth)
     test = [f"c{number}" for number in range(60, 120)]
     turned = people.assign(value=np.where(people["case"].isin(test), 1 - people["value"], people["value"]))
     one, other = (
@@ -164,9 +180,10 @@ def test_labels_of_held_out_cases_do_not_reach_the_choice() -> None:
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
-    votes, truth = planted(np.random.default_rng(7), 100)
+    votes, truth = planted_votes(np.random.default_rng(7), 100)
     one, two = (
-        analyse(*tables(votes, truth), questions=YES_OR_NO, seed=3, resamples=50, rounds=1) for _ in range(2)
+        analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, seed=3, resamples=50, rounds=1)
+        for _ in range(2)
     )
 
     for name, table in one.tables.items():
@@ -223,7 +240,7 @@ def test_many_different_numbers_are_counted_by_their_median_too() -> None:
     values = rng.uniform(0, 100, (50, 6))
     values[rng.random((50, 6)) < 0.2] = np.nan
     scale = Scale.model_validate({"level": "interval", "minimum": 0, "maximum": 100})
-    judged, people = tables({f"j{j}": values[:, j] for j in range(6)}, rng.uniform(0, 100, 50))
+    judged, people = judgement_tables({f"j{j}": values[:, j] for j in range(6)}, rng.uniform(0, 100, 50))
     laid = pool_of(judged, people, {"sound": Question(scale, "high")}, "median")
     row = {case: number for number, case in enumerate(laid.questions["case"])}
     answers = VoteCounter(laid).answers(np.array([[True] * 6, [True, False] * 3]))
@@ -241,7 +258,7 @@ def test_forward_steps_with_exchanges_reach_what_trying_every_jury_reaches(
     for seed in range(4):
         rng = np.random.default_rng(seed)
         truth = rng.integers(0, 2, 150)
-        laid = pool({f"j{j}": seen(truth, 0.5 + 0.03 * j, rng) for j in range(11)}, truth)
+        laid = pool({f"j{j}": noisy_view(truth, 0.5 + 0.03 * j, rng) for j in range(11)}, truth)
         sizes = sizes_of(laid, 5)
         every = VoteCounter(laid).scores(best_juries(laid, sizes))
         monkeypatch.setattr(searching, "EVERY", 0)
@@ -254,7 +271,7 @@ def test_forward_steps_with_exchanges_reach_what_trying_every_jury_reaches(
 
 
 def test_shapley_values_share_out_everything_and_equal_jurors_share_equally() -> None:
-    votes, truth = planted(np.random.default_rng(3), 200)
+    votes, truth = planted_votes(np.random.default_rng(3), 200)
     votes["twin"] = votes["good-1"].copy()
     laid = pool({name: votes[name] for name in ("good-1", "twin", "good-2", "copy-1", "adverse-1")}, truth)
     urn = VoteCounter(laid)
@@ -275,7 +292,7 @@ def test_exact_shapley_is_the_mean_over_all_orders() -> None:
     rng = np.random.default_rng(2)
     truth = rng.integers(1, 6, 30)
     votes = {f"j{j}": np.clip(truth + rng.integers(-2, 3, 30), 1, 5) for j in range(4)}
-    urn = VoteCounter(pool_of(*tables(votes, truth), {"sound": Question(LIKERT, "high")}, "mean"))
+    urn = VoteCounter(pool_of(*judgement_tables(votes, truth), {"sound": Question(LIKERT, "high")}, "mean"))
 
     def worth(coalition: tuple[int, ...]) -> float:
         if not coalition:
@@ -293,7 +310,7 @@ def test_exact_shapley_is_the_mean_over_all_orders() -> None:
 def test_numbers_earn_credit_by_nearness_and_silence_is_left_out() -> None:
     truth = np.array([1.0, 3, 5, 5])
     votes = {"near": np.array([2.0, 3, 4, np.nan]), "far": np.array([5.0, 5, 1, 1])}
-    urn = VoteCounter(pool_of(*tables(votes, truth), {"sound": Question(LIKERT, "high")}, "median"))
+    urn = VoteCounter(pool_of(*judgement_tables(votes, truth), {"sound": Question(LIKERT, "high")}, "median"))
 
     assert urn.credits(np.eye(2, dtype=bool)).tolist()[1] == [0, 0.5, 0, 0]
     assert urn.scores(np.eye(2, dtype=bool))[0] == pytest.approx((0.75 + 1 + 0.75) / 3)
@@ -422,8 +439,8 @@ def test_arms_get_credit_on_what_any_of_them_answered() -> None:
 
 
 def test_what_cannot_be_analysed_says_what_to_do() -> None:
-    votes, truth = planted(np.random.default_rng(1), 20)
-    judged, people = tables(votes, truth)
+    votes, truth = planted_votes(np.random.default_rng(1), 20)
+    judged, people = judgement_tables(votes, truth)
     wrong = {
         "have no column 'juror'": lambda: analyse(judged.drop(columns="juror"), people, questions=YES_OR_NO),
         "is not on its scale": lambda: analyse(judged.assign(value=7), people, questions=YES_OR_NO),
@@ -443,10 +460,10 @@ def test_what_cannot_be_analysed_says_what_to_do() -> None:
 
 
 def test_a_juror_who_seldom_answers_is_left_out_by_name() -> None:
-    votes, truth = planted(np.random.default_rng(1), 60)
+    votes, truth = planted_votes(np.random.default_rng(1), 60)
     votes = {name: given.astype(float) for name, given in votes.items()}
     votes["good-1"][:40] = np.nan
-    found = analyse(*tables(votes, truth), questions=YES_OR_NO, resamples=50, rounds=1)
+    found = analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=50, rounds=1)
 
     assert "good-1" not in set(found.jurors["juror"])
     assert found.notes == ("1 jurors answered less than half of the questions and were left out: good-1.",)
@@ -469,9 +486,9 @@ def test_the_report_shows_every_figure_and_table(world: Composition, tmp_path: P
 
 
 def test_names_that_are_markup_stay_words(tmp_path: Path) -> None:
-    votes, truth = planted(np.random.default_rng(1), 60)
+    votes, truth = planted_votes(np.random.default_rng(1), 60)
     renamed = {f"<b>{name}</b>": given for name, given in votes.items()}
-    found = analyse(*tables(renamed, truth), questions=YES_OR_NO, resamples=50, rounds=1)
+    found = analyse(*judgement_tables(renamed, truth), questions=YES_OR_NO, resamples=50, rounds=1)
 
     assert "<b>" not in write_composition(found, tmp_path).read_text(encoding="utf-8")
 
@@ -482,7 +499,7 @@ def test_on_scales_of_numbers_the_near_and_independent_are_seated(counting: str)
     truth = rng.integers(1, 6, 150).astype(float)
     near = {f"near-{n}": np.clip(truth + rng.normal(0, 1, 150), 1, 5) for n in range(3)}
     far = {f"far-{n}": rng.uniform(1, 5, 150) for n in range(3)}
-    judged, people = tables(near | far, truth)
+    judged, people = judgement_tables(near | far, truth)
     judged["group"] = "g" + (judged["case"].str[1:].astype(int) // 3).astype(str)
     raters = [people.assign(rater=f"r{step}", value=np.clip(truth + step, 1, 5)) for step in (-1, 0, 1)]
     found = analyse(

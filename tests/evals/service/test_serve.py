@@ -18,7 +18,7 @@ import aiohttp
 import pytest
 from command_line import venire
 from openai_server import Answer, ProviderServer, Refusal, jury_of
-from run_files import write
+from run_files import write_run
 
 TOKEN = "a-token-of-ours"
 CASE = {"id": "one", "output": "Summary.", "source": "Note: fever."}
@@ -61,7 +61,7 @@ def served(
     folder: Path, answer: Answer, *options: object, latency: float = 0.0, **jury: Any
 ) -> Iterator[Any]:
     with ProviderServer(answer, latency=latency) as provider:
-        write(folder, provider.url, **{"protocol": "panel", "count": "median", **jury})
+        write_run(folder, provider.url, **{"protocol": "panel", "count": "median", **jury})
         server = Served(folder, *options)
         try:
             yield server, provider
@@ -222,7 +222,7 @@ def test_a_killed_server_loses_no_call_that_was_paid_for(tmp_path: Path) -> None
     cases = [{"id": f"case-{number}", "output": f"Summary {number}."} for number in range(12)]
 
     with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2}), latency=0.05) as provider:
-        write(tmp_path, provider.url, protocol="orchestrated")
+        write_run(tmp_path, provider.url, protocol="orchestrated")
         server = Served(tmp_path, "--in-flight", 4)
 
         async def broken_off() -> None:
@@ -248,7 +248,7 @@ def test_a_killed_server_loses_no_call_that_was_paid_for(tmp_path: Path) -> None
 
 def test_a_server_told_to_stop_finishes_what_it_accepted(tmp_path: Path) -> None:
     with ProviderServer(jury_of(SCORES), latency=0.5) as provider:
-        write(tmp_path, provider.url, protocol="panel", count="median")
+        write_run(tmp_path, provider.url, protocol="panel", count="median")
         server = Served(tmp_path)
 
         async def told_to_stop() -> list[tuple[int, Any]]:
@@ -278,7 +278,7 @@ def test_a_redacted_record_holds_no_words_and_a_budget_stops_the_service_in_word
 
 
 def test_other_machines_are_not_served_without_a_token_of_ones_own(tmp_path: Path) -> None:
-    write(tmp_path, "http://127.0.0.1:9")
+    write_run(tmp_path, "http://127.0.0.1:9")
     command = ["serve", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "out", "--host", "0.0.0.0"]
     ended = venire(*command, "--token-env", "NOT_SET", cwd=tmp_path)
 

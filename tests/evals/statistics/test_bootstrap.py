@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from rating_tables import KRIPPENDORFF, boot, by_rater, long
+from rating_tables import KRIPPENDORFF, by_rater, long_table, seeded_bootstrap
 from scipy import stats
 
 from venire.evals.statistics.alpha import alpha_coefficient, krippendorff_alpha
@@ -28,7 +28,7 @@ def correlation(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
 @pytest.mark.parametrize(("kind", "scipy_name"), [("percentile", "percentile"), ("bca", "BCa")])
 def test_intervals_agree_with_scipy(kind, scipy_name):
     values = normal_pairs()
-    ours = pearson(long(values), bootstrap=Bootstrap(np.random.default_rng(2), 20_000, kind=kind))
+    ours = pearson(long_table(values), bootstrap=Bootstrap(np.random.default_rng(2), 20_000, kind=kind))
     theirs = stats.bootstrap(
         tuple(values.T),
         correlation,
@@ -43,9 +43,9 @@ def test_intervals_agree_with_scipy(kind, scipy_name):
 
 
 def test_expanded_is_a_little_wider_than_bca():
-    table = long(normal_pairs(20))
-    plain = pearson(table, bootstrap=boot(4000, kind="bca"))
-    wider = pearson(table, bootstrap=boot(4000, kind="expanded"))
+    table = long_table(normal_pairs(20))
+    plain = pearson(table, bootstrap=seeded_bootstrap(4000, kind="bca"))
+    wider = pearson(table, bootstrap=seeded_bootstrap(4000, kind="expanded"))
 
     assert wider.low < plain.low and wider.high > plain.high
 
@@ -53,14 +53,14 @@ def test_expanded_is_a_little_wider_than_bca():
 def test_the_same_seed_gives_the_same_interval():
     table = by_rater(KRIPPENDORFF)
 
-    assert krippendorff_alpha(table, level="ordinal", bootstrap=boot()) == krippendorff_alpha(
-        table, level="ordinal", bootstrap=boot()
+    assert krippendorff_alpha(table, level="ordinal", bootstrap=seeded_bootstrap()) == krippendorff_alpha(
+        table, level="ordinal", bootstrap=seeded_bootstrap()
     )
 
 
 @pytest.mark.parametrize("n", [2, 3, 7, 40, 256, 361])
 def test_every_case_is_as_likely_to_be_drawn(n):
-    table = long(np.random.default_rng(0).normal(size=(n, 3)))
+    table = long_table(np.random.default_rng(0).normal(size=(n, 3)))
     counts = np.zeros(n)
 
     def counting(values):
@@ -80,13 +80,13 @@ def test_every_case_is_as_likely_to_be_drawn(n):
 def test_clusters_are_drawn_whole():
     """Ten copies of each case say no more than the case."""
     values = np.round(normal_pairs(25) * 2)
-    once = long(values)
+    once = long_table(values)
     copies = pd.concat(
         [once.assign(cluster=once["case"], case=once["case"] + f" copy {copy}") for copy in range(10)]
     )
-    apart = offset(once, bootstrap=boot(2000))
-    together = offset(copies, bootstrap=boot(2000, by="cluster"))
-    naive = offset(copies, bootstrap=boot(2000))
+    apart = offset(once, bootstrap=seeded_bootstrap(2000))
+    together = offset(copies, bootstrap=seeded_bootstrap(2000, by="cluster"))
+    naive = offset(copies, bootstrap=seeded_bootstrap(2000))
 
     assert together.value == pytest.approx(apart.value)
     assert together.high - together.low == pytest.approx(apart.high - apart.low, rel=0.15)
@@ -96,15 +96,15 @@ def test_clusters_are_drawn_whole():
 
 def test_the_interval_of_a_resampled_icc_is_near_the_f_interval():
     rng = np.random.default_rng(5)
-    table = long(rng.normal(0, 1, (150, 1)) + rng.normal(0, 0.6, (150, 4)))
-    analytic, resampled = icc(table), icc(table, bootstrap=boot(2000))
+    table = long_table(rng.normal(0, 1, (150, 1)) + rng.normal(0, 0.6, (150, 4)))
+    analytic, resampled = icc(table), icc(table, bootstrap=seeded_bootstrap(2000))
 
     assert resampled.value == analytic.value
     assert (resampled.low, resampled.high) == pytest.approx((analytic.low, analytic.high), abs=0.02)
 
 
 def test_unanimity_still_leaves_doubt():
-    found = percent_agreement(long([[1, 1]] * 10))
+    found = percent_agreement(long_table([[1, 1]] * 10))
 
     assert found.value == found.high == 1
     assert found.low == pytest.approx(0.7225, abs=1e-4)
@@ -160,12 +160,14 @@ def test_totals_of_whole_numbers_are_exact_in_single_precision():
 def test_few_degrees_of_freedom_widen_an_interval():
     """Ratio alpha of ratings in which three cases of forty carry all disagreement."""
     rows = [[5, 5]] * 20 + [[4, 4]] * 17 + [[1, 3], [1, 5], [2, 5]]
-    grid, scale = on_scale(matrix(long(rows)))
+    grid, scale = on_scale(matrix(long_table(rows)))
     coefficient = alpha_coefficient(scale, "ratio")
     plain, heavy = (
-        boot(4000, kind=kind).estimate(coefficient, grid, method="", otherwise="")
+        seeded_bootstrap(4000, kind=kind).estimate(coefficient, grid, method="", otherwise="")
         for kind in ("expanded", "heavy")
     )
 
     assert heavy.low < plain.low
-    assert "kurtosis" in krippendorff_alpha(long(rows), level="ratio", bootstrap=boot()).method
+    assert (
+        "kurtosis" in krippendorff_alpha(long_table(rows), level="ratio", bootstrap=seeded_bootstrap()).method
+    )

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rating_tables import boot, long, shared
+from rating_tables import long_table, seeded_bootstrap
+from shared_data import shared_file
 
 from venire.evals.metrics.overlap import rouge_l, token_f1
 from venire.evals.statistics.bands import band
@@ -24,19 +25,19 @@ def panel(jury_noise: float, n: int = 120) -> pd.DataFrame:
     quality = rng.normal(0, 1, (n, 1))
     people = quality + rng.normal(0, 0.5, (n, 3))
     jury = quality + rng.normal(0, jury_noise, (n, 1))
-    return long(np.hstack([people, jury])).replace({"rater": {"r3": "jury"}})
+    return long_table(np.hstack([people, jury])).replace({"rater": {"r3": "jury"}})
 
 
 def test_a_jury_as_good_as_the_people_changes_little():
-    swaps = as_substitute(panel(0.5), jury="jury", bootstrap=boot(1000))
+    swaps = as_substitute(panel(0.5), jury="jury", bootstrap=seeded_bootstrap(1000))
 
     assert set(swaps) == {"r0", "r1", "r2"}
     assert all(swap.p > 0.01 and abs(swap.change.value) < 0.03 for swap in swaps.values())
 
 
 def test_a_jury_of_noise_lowers_the_icc():
-    swaps = as_substitute(panel(4.0), jury="jury", bootstrap=boot(1000))
-    extra = as_extra_rater(panel(4.0), jury="jury", bootstrap=boot(1000))
+    swaps = as_substitute(panel(4.0), jury="jury", bootstrap=seeded_bootstrap(1000))
+    extra = as_extra_rater(panel(4.0), jury="jury", bootstrap=seeded_bootstrap(1000))
 
     assert all(swap.p < 0.01 and swap.change.high < 0 for swap in swaps.values())
     assert extra.change.value == pytest.approx(extra.after - extra.before)
@@ -45,14 +46,14 @@ def test_a_jury_of_noise_lowers_the_icc():
 
 def test_before_and_after_are_the_iccs_of_the_two_panels():
     table = panel(0.5)
-    found = as_extra_rater(table, jury="jury", bootstrap=boot())
+    found = as_extra_rater(table, jury="jury", bootstrap=seeded_bootstrap())
 
     assert found.after == pytest.approx(icc(table).value)
     assert found.before == pytest.approx(icc(table[table["rater"] != "jury"]).value)
 
 
 def test_differences_count_every_case():
-    found = differences(long([[3, 1], [3, 3], [2, 2], [1, 3]]), raters=("r0", "r1"))
+    found = differences(long_table([[3, 1], [3, 3], [2, 2], [1, 3]]), raters=("r0", "r1"))
 
     assert found["difference"].tolist() == [-2, 0, 2]
     assert found["count"].tolist() == [1, 2, 1]
@@ -60,7 +61,7 @@ def test_differences_count_every_case():
 
 
 def test_the_median_difference_has_quartiles_and_an_interval():
-    found = wilcoxon_signed_rank(long([[x, 0] for x in range(1, 22)]), raters=("r0", "r1"))
+    found = wilcoxon_signed_rank(long_table([[x, 0] for x in range(1, 22)]), raters=("r0", "r1"))
 
     assert (found.median.value, found.quartiles) == (11, (6, 16))
     assert (found.median.low, found.median.high) == (6, 16)
@@ -111,7 +112,7 @@ def test_means_of_cases_say_what_the_mixed_model_says_of_cases():
 
 def test_a_random_intercept_agrees_with_lme4s_data():
     """Reaction on days with a random intercept: lme4 prints 10.467 a day (per standard deviation here)."""
-    sleep = pd.read_csv(shared("classic_fixtures/lme4_sleepstudy.csv"))
+    sleep = pd.read_csv(shared_file("classic_fixtures/lme4_sleepstudy.csv"))
     rows = sleep.rename(columns={"Reaction": "difference", "Days": "days", "Subject": "rater"})
     found = difference_effects(rows, predictors=["days"], intercepts=["rater"])
 
@@ -131,7 +132,9 @@ def test_a_mixed_model_without_variation_says_so():
 
 def test_the_generalised_interval_is_wider_where_few_raters_differ():
     rng = np.random.default_rng(8)
-    table = long(rng.normal(0, 1, (300, 1)) + np.array([-0.7, 0, 0.2, 0.7]) + rng.normal(0, 0.5, (300, 4)))
+    table = long_table(
+        rng.normal(0, 1, (300, 1)) + np.array([-0.7, 0, 0.2, 0.7]) + rng.normal(0, 0.5, (300, 4))
+    )
     plain = icc(table, form="icc2", interval="f")
     found = icc(table, form="icc2")
 
@@ -145,14 +148,16 @@ def test_the_careless_rater_is_the_outlier():
     rng = np.random.default_rng(2)
     quality = rng.integers(1, 6, (80, 1))
     people = np.clip(quality + rng.integers(-1, 2, (80, 3)), 1, 5)
-    table = long(np.hstack([people, rng.integers(1, 6, (80, 1))]))
-    found = rater_outliers(table, level="ordinal", bootstrap=boot()).set_index("rater")
+    table = long_table(np.hstack([people, rng.integers(1, 6, (80, 1))]))
+    found = rater_outliers(table, level="ordinal", bootstrap=seeded_bootstrap()).set_index("rater")
 
     assert found["outlier"].to_dict() == {"r0": False, "r1": False, "r2": False, "r3": True}
 
 
 def test_severity_is_the_distance_above_the_others():
-    found = rater_outliers(long([[1, 1, 3], [2, 2, 4], [3, 3, 5]]), level="ordinal", bootstrap=boot())
+    found = rater_outliers(
+        long_table([[1, 1, 3], [2, 2, 4], [3, 3, 5]]), level="ordinal", bootstrap=seeded_bootstrap()
+    )
 
     assert found["severity"].tolist() == [-1, -1, 2]
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from rating_tables import boot, long
+from rating_tables import long_table, seeded_bootstrap
 
 from venire.evals.statistics.alpha import LEVELS, krippendorff_alpha
 from venire.evals.statistics.classification import METRICS, classification, per_class
@@ -27,23 +27,29 @@ from venire.evals.statistics.substitution import as_extra_rater, as_substitute
 PAIR = ("r0", "r1")
 MEASURES = {
     **{form: lambda t, form=form: icc(t, form=form) for form in FORMS},
-    **{f"{form} resampled": lambda t, form=form: icc(t, form=form, bootstrap=boot()) for form in FORMS},
-    "icc z": lambda t: zscored_icc(t, bootstrap=boot()),
-    "icc pairs": lambda t: pairwise_icc(t, bootstrap=boot()),
-    "icc pairs plain": lambda t: pairwise_icc(t, bootstrap=boot(), zscore=False),
-    **{f"alpha {lv}": lambda t, lv=lv: krippendorff_alpha(t, level=lv, bootstrap=boot()) for lv in LEVELS},
+    **{
+        f"{form} resampled": lambda t, form=form: icc(t, form=form, bootstrap=seeded_bootstrap())
+        for form in FORMS
+    },
+    "icc z": lambda t: zscored_icc(t, bootstrap=seeded_bootstrap()),
+    "icc pairs": lambda t: pairwise_icc(t, bootstrap=seeded_bootstrap()),
+    "icc pairs plain": lambda t: pairwise_icc(t, bootstrap=seeded_bootstrap(), zscore=False),
+    **{
+        f"alpha {lv}": lambda t, lv=lv: krippendorff_alpha(t, level=lv, bootstrap=seeded_bootstrap())
+        for lv in LEVELS
+    },
     "ac1": gwet_ac,
     "ac2": lambda t: gwet_ac(t, weighting="quadratic"),
-    "ac1 resampled": lambda t: gwet_ac(t, bootstrap=boot()),
+    "ac1 resampled": lambda t: gwet_ac(t, bootstrap=seeded_bootstrap()),
     "fleiss": fleiss_kappa,
-    "fleiss resampled": lambda t: fleiss_kappa(t, bootstrap=boot()),
+    "fleiss resampled": lambda t: fleiss_kappa(t, bootstrap=seeded_bootstrap()),
     "percent": percent_agreement,
-    "percent resampled": lambda t: percent_agreement(t, bootstrap=boot()),
-    "kappa": lambda t: cohen_kappa(t, bootstrap=boot()),
-    "kappa linear": lambda t: cohen_kappa(t, weighting="linear", bootstrap=boot()),
-    "kappa quadratic": lambda t: cohen_kappa(t, weighting="quadratic", bootstrap=boot()),
+    "percent resampled": lambda t: percent_agreement(t, bootstrap=seeded_bootstrap()),
+    "kappa": lambda t: cohen_kappa(t, bootstrap=seeded_bootstrap()),
+    "kappa linear": lambda t: cohen_kappa(t, weighting="linear", bootstrap=seeded_bootstrap()),
+    "kappa quadratic": lambda t: cohen_kappa(t, weighting="quadratic", bootstrap=seeded_bootstrap()),
     **{
-        f.__name__: lambda t, f=f: f(t, bootstrap=boot())
+        f.__name__: lambda t, f=f: f(t, bootstrap=seeded_bootstrap())
         for f in (pearson, spearman, kendall, offset, mae, rmse)
     },
 }
@@ -75,7 +81,7 @@ TABLES = {
 @pytest.mark.parametrize("rows", TABLES.values(), ids=TABLES.keys())
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES.keys())
 def test_an_undefined_value_or_interval_has_a_note(measure, rows):
-    found = measure(long(rows))
+    found = measure(long_table(rows))
 
     if math.isnan(found.value):
         assert found.note
@@ -91,7 +97,7 @@ def test_an_undefined_value_or_interval_has_a_note(measure, rows):
 )
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES.keys())
 def test_without_two_ratings_of_a_case_nothing_is_defined(measure, name):
-    assert math.isnan(measure(long(TABLES[name])).value)
+    assert math.isnan(measure(long_table(TABLES[name])).value)
 
 
 @pytest.mark.parametrize("name", ["all equal", "all equal, a fraction", "many, all equal"])
@@ -99,42 +105,44 @@ def test_without_two_ratings_of_a_case_nothing_is_defined(measure, name):
     "measure", [m for n, m in MEASURES.items() if n.split()[0] not in ("percent", "offset", "mae", "rmse")]
 )
 def test_one_value_throughout_is_undefined_not_perfect(measure, name):
-    assert math.isnan(measure(long(TABLES[name])).value)
+    assert math.isnan(measure(long_table(TABLES[name])).value)
 
 
 @pytest.mark.parametrize("rows", [rows for rows in TABLES.values() if len(rows) > 1 and len(rows[0]) > 1])
 def test_two_rater_measures_survive(rows):
-    table = long(rows)
+    table = long_table(rows)
     for metric in METRICS:
         for positive in (None, 1, 99):
-            found = classification(table, metric=metric, raters=PAIR, bootstrap=boot(), positive=positive)
+            found = classification(
+                table, metric=metric, raters=PAIR, bootstrap=seeded_bootstrap(), positive=positive
+            )
             assert found.note or not math.isnan(found.value)
-    per_class(table, raters=PAIR, bootstrap=boot())
+    per_class(table, raters=PAIR, bootstrap=seeded_bootstrap())
     confusion_matrix(table, raters=PAIR)
     differences(table, raters=PAIR)
     roc_curve(table, raters=PAIR)
-    assert roc_auc(table, raters=PAIR, bootstrap=boot()).method
+    assert roc_auc(table, raters=PAIR, bootstrap=seeded_bootstrap()).method
     match = exact_match(table, raters=PAIR)
     assert match.note or not math.isnan(match.value)
     test = wilcoxon_signed_rank(table, raters=PAIR)
     assert test.note or 0 <= test.p <= 1
-    assert len(rater_outliers(table, level="ordinal", bootstrap=boot())) <= len(rows[0])
+    assert len(rater_outliers(table, level="ordinal", bootstrap=seeded_bootstrap())) <= len(rows[0])
 
 
 @pytest.mark.parametrize(
     "rows", [rows for rows in TABLES.values() if rows and len(rows[0]) > 1 and rows[0][0]]
 )
 def test_substitution_survives(rows):
-    table = long(rows)
+    table = long_table(rows)
     for change in [
-        as_extra_rater(table, jury="r0", bootstrap=boot()),
-        *as_substitute(table, jury="r0", bootstrap=boot()).values(),
+        as_extra_rater(table, jury="r0", bootstrap=seeded_bootstrap()),
+        *as_substitute(table, jury="r0", bootstrap=seeded_bootstrap()).values(),
     ]:
         assert change.change.note or not math.isnan(change.p)
 
 
 def test_a_rater_who_rates_a_case_twice_is_refused():
-    table = pd.concat([long([[1, 2], [2, 3]]), long([[1, 2]])])
+    table = pd.concat([long_table([[1, 2], [2, 3]]), long_table([[1, 2]])])
 
     with pytest.raises(InvalidRatings, match="'r0' rated case 'c0' more than once"):
         icc(table)
@@ -142,28 +150,34 @@ def test_a_rater_who_rates_a_case_twice_is_refused():
 
 def test_a_value_off_the_scale_is_refused():
     with pytest.raises(InvalidRatings, match=r"9\.0, which is not on the scale"):
-        gwet_ac(long([[1, 2], [9, 2]]), categories=[1, 2, 3, 4, 5])
+        gwet_ac(long_table([[1, 2], [9, 2]]), categories=[1, 2, 3, 4, 5])
     with pytest.raises(InvalidRatings, match="'maybe', which is not on the scale"):
-        cohen_kappa(long([["yes", "no"], ["maybe", "no"]]), categories=["yes", "no"], bootstrap=boot())
+        cohen_kappa(
+            long_table([["yes", "no"], ["maybe", "no"]]),
+            categories=["yes", "no"],
+            bootstrap=seeded_bootstrap(),
+        )
 
 
 def test_ratings_too_large_to_square_are_refused_and_minute_ones_are_weighed():
     with pytest.raises(InvalidRatings, match="larger than"):
-        icc(long([[1e300, 1], [2, 3]]))
-    found = cohen_kappa(long([[1e-300, 2e-300], [3e-300, 3e-300]]), weighting="quadratic", bootstrap=boot())
+        icc(long_table([[1e300, 1], [2, 3]]))
+    found = cohen_kappa(
+        long_table([[1e-300, 2e-300], [3e-300, 3e-300]]), weighting="quadratic", bootstrap=seeded_bootstrap()
+    )
     assert found.value == pytest.approx(
-        cohen_kappa(long([[1, 2], [3, 3]]), weighting="quadratic", bootstrap=boot()).value
+        cohen_kappa(long_table([[1, 2], [3, 3]]), weighting="quadratic", bootstrap=seeded_bootstrap()).value
     )
 
 
 def test_an_infinite_rating_is_refused():
     with pytest.raises(InvalidRatings, match="infinite"):
-        icc(long([[1, 2], [np.inf, 2]]))
+        icc(long_table([[1, 2], [np.inf, 2]]))
 
 
 def test_text_is_refused_where_numbers_are_needed():
     with pytest.raises(InvalidRatings, match="text such as 'no'"):
-        icc(long([["yes", "no"], ["no", "no"]]))
+        icc(long_table([["yes", "no"], ["no", "no"]]))
 
 
 def test_a_missing_column_is_named():
@@ -173,9 +187,9 @@ def test_a_missing_column_is_named():
 
 def test_an_unknown_rater_is_named():
     with pytest.raises(InvalidRatings, match="no rater named 'zoe'"):
-        exact_match(long([[1, 2]]), raters=("zoe", "r1"))
+        exact_match(long_table([[1, 2]]), raters=("zoe", "r1"))
 
 
 def test_negative_values_have_no_ratio():
     with pytest.raises(InvalidRatings, match="zero or more"):
-        krippendorff_alpha(long([[-1, 2], [1, 2]]), level="ratio", bootstrap=boot())
+        krippendorff_alpha(long_table([[-1, 2], [1, 2]]), level="ratio", bootstrap=seeded_bootstrap())

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rating_tables import boot, long
+from rating_tables import long_table, seeded_bootstrap
 from scipy import stats
 
 from venire.evals.statistics.alpha import krippendorff_alpha
@@ -53,7 +53,7 @@ def same(found: float, wanted: float) -> bool:
 @THOUSAND
 @given(tables(), st.sampled_from(["nominal", "ordinal", "interval", "ratio"]))
 def test_alpha_equals_krippendorff(values, level):
-    found = krippendorff_alpha(long(values), level=level, bootstrap=boot(**POINT))
+    found = krippendorff_alpha(long_table(values), level=level, bootstrap=seeded_bootstrap(**POINT))
     pairable = values[(~np.isnan(values)).sum(axis=1) >= 2]
     if len(np.unique(pairable[~np.isnan(pairable)])) < 2:
         assert np.isnan(found.value) and found.note
@@ -66,7 +66,7 @@ def test_alpha_equals_krippendorff(values, level):
 def test_kappa_equals_scikit_learn(values, weighting):
     from sklearn.metrics import cohen_kappa_score
 
-    found = cohen_kappa(long(values), weighting=weighting, bootstrap=boot(**POINT))
+    found = cohen_kappa(long_table(values), weighting=weighting, bootstrap=seeded_bootstrap(**POINT))
     both = values[~np.isnan(values).any(axis=1)]
     if len(np.unique(both)) < 2:
         assert np.isnan(found.value) and found.note
@@ -81,9 +81,9 @@ def test_gwet_and_fleiss_equal_irrcac(values, weighting):
     values = values[(~np.isnan(values)).any(axis=1)]
     scale = np.unique(values[~np.isnan(values)])
     found, plain, percent = (
-        gwet_ac(long(values), weighting=weighting),
-        fleiss_kappa(long(values)),
-        percent_agreement(long(values)),
+        gwet_ac(long_table(values), weighting=weighting),
+        fleiss_kappa(long_table(values)),
+        percent_agreement(long_table(values)),
     )
     if len(scale) < 2 or not ((~np.isnan(values)).sum(axis=1) >= 2).any():
         assert np.isnan(found.value) and found.note
@@ -117,7 +117,7 @@ def irrcac(values: np.ndarray, scale: np.ndarray, weighting: str) -> tuple[dict,
 def test_icc_equals_pingouin(values):
     import pingouin
 
-    table = long(values)
+    table = long_table(values)
     found = {form: icc(table, form=form).value for form in FORMS}
     complete = values[~np.isnan(values).any(axis=1)]
     if len(complete) < 2:
@@ -127,7 +127,9 @@ def test_icc_equals_pingouin(values):
         return  # pingouin refuses fewer than five cases
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        oracle = pingouin.intraclass_corr(long(complete), targets="case", raters="rater", ratings="value")
+        oracle = pingouin.intraclass_corr(
+            long_table(complete), targets="case", raters="rater", ratings="value"
+        )
     for form, value in zip(("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"), oracle["ICC"], strict=True):
         assert same(found[form], value), form
 
@@ -157,7 +159,7 @@ def test_icc_equals_the_analysis_of_variance_written_out(values):
         wanted["icc2k"] = np.nan
     if rows + (k - 1) * error + k * (columns - error) / n <= 0:
         wanted["icc2"] = np.nan
-    table = long(values)
+    table = long_table(values)
     for form in FORMS:
         assert same(icc(table, form=form).value, wanted[form]), form
 
@@ -165,9 +167,11 @@ def test_icc_equals_the_analysis_of_variance_written_out(values):
 @THOUSAND
 @given(tables(most_raters=2))
 def test_correlations_equal_scipy(values):
-    table = long(values)
+    table = long_table(values)
     x, y = values[~np.isnan(values).any(axis=1)].T
-    found = [function(table, bootstrap=boot(**POINT)) for function in (pearson, spearman, kendall)]
+    found = [
+        function(table, bootstrap=seeded_bootstrap(**POINT)) for function in (pearson, spearman, kendall)
+    ]
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         assert all(np.isnan(each.value) and each.note for each in found)
         return
@@ -180,9 +184,9 @@ def test_correlations_equal_scipy(values):
 def test_errors_equal_scikit_learn(values):
     from sklearn import metrics
 
-    table = long(values)
+    table = long_table(values)
     both = values[~np.isnan(values).any(axis=1)]
-    found = [function(table, bootstrap=boot(**POINT)) for function in (mae, rmse, offset)]
+    found = [function(table, bootstrap=seeded_bootstrap(**POINT)) for function in (mae, rmse, offset)]
     if not len(both):
         assert all(np.isnan(each.value) and each.note for each in found)
         return
@@ -214,11 +218,11 @@ def test_classification_equals_scikit_learn(values):
         )
         specificity = metrics.recall_score(actual != 1, predicted != 1, zero_division=np.nan)
 
-    table = long(values)
+    table = long_table(values)
 
     def found(metric, positive=None):
         return classification(
-            table, metric=metric, raters=PAIR, bootstrap=boot(**POINT), positive=positive
+            table, metric=metric, raters=PAIR, bootstrap=seeded_bootstrap(**POINT), positive=positive
         ).value
 
     assert same(found("precision"), wanted[0])
@@ -237,7 +241,7 @@ def test_auc_equals_scikit_learn(values):
     from sklearn.metrics import roc_auc_score
 
     both = values[~np.isnan(values).any(axis=1)]
-    found = roc_auc(long(values), raters=PAIR, positive=1, bootstrap=boot(**POINT))
+    found = roc_auc(long_table(values), raters=PAIR, positive=1, bootstrap=seeded_bootstrap(**POINT))
     positive = both[:, 1] == 1
     if positive.all() or not positive.any():
         assert np.isnan(found.value) and found.note
@@ -248,28 +252,30 @@ def test_auc_equals_scikit_learn(values):
 @settings(THOUSAND, max_examples=300)
 @given(tables(most_raters=4, gaps=False))
 def test_zscored_icc_is_the_icc_of_zscores(values):
-    found = zscored_icc(long(values), bootstrap=boot(**POINT))
+    found = zscored_icc(long_table(values), bootstrap=seeded_bootstrap(**POINT))
     spread = values.std(axis=0, ddof=1)
     if (spread == 0).any():
         assert np.isnan(found.value) and found.note
         return
     scored = (values - values.mean(axis=0)) / spread
-    assert same(found.value, icc(long(scored), form="icc3k").value) or np.ptp(scored.mean(axis=1)) < 1e-9
+    assert (
+        same(found.value, icc(long_table(scored), form="icc3k").value) or np.ptp(scored.mean(axis=1)) < 1e-9
+    )
 
 
 @settings(THOUSAND, max_examples=200)
 @given(tables(most_raters=4), st.sampled_from(["kappa", "spearman", "pairwise"]))
 def test_many_raters_give_the_mean_over_pairs(values, what):
     measure = {
-        "kappa": lambda table: cohen_kappa(table, bootstrap=boot(**POINT)),
-        "spearman": lambda table: spearman(table, bootstrap=boot(**POINT)),
-        "pairwise": lambda table: pairwise_icc(table, bootstrap=boot(**POINT), zscore=False),
+        "kappa": lambda table: cohen_kappa(table, bootstrap=seeded_bootstrap(**POINT)),
+        "spearman": lambda table: spearman(table, bootstrap=seeded_bootstrap(**POINT)),
+        "pairwise": lambda table: pairwise_icc(table, bootstrap=seeded_bootstrap(**POINT), zscore=False),
     }[what]
     k = values.shape[1]
-    each = [measure(long(values[:, [i, j]])).value for i in range(k) for j in range(i + 1, k)]
+    each = [measure(long_table(values[:, [i, j]])).value for i in range(k) for j in range(i + 1, k)]
     known = [value for value in each if not np.isnan(value)]
 
-    assert same(measure(long(values)).value, np.mean(known) if known else np.nan)
+    assert same(measure(long_table(values)).value, np.mean(known) if known else np.nan)
 
 
 @pytest.mark.parametrize("weighting", ["linear", "quadratic", "ordinal"])

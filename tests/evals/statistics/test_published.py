@@ -5,7 +5,16 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, boot, by_rater, from_counts, long, shared, two_by_two
+from rating_tables import (
+    KRIPPENDORFF,
+    SHROUT_FLEISS,
+    by_rater,
+    from_counts,
+    long_table,
+    seeded_bootstrap,
+    two_by_two,
+)
+from shared_data import shared_file
 
 from venire.evals.statistics.alpha import krippendorff_alpha
 from venire.evals.statistics.bootstrap import Bootstrap
@@ -29,7 +38,7 @@ from venire.evals.statistics.signed_rank import wilcoxon_signed_rank
     ],
 )
 def test_shrout_and_fleiss_1979(form, value, low, high):
-    found = icc(long(SHROUT_FLEISS), form=form)
+    found = icc(long_table(SHROUT_FLEISS), form=form)
 
     assert [round(x, 2) for x in (found.value, found.low, found.high)] == [value, low, high]
 
@@ -38,7 +47,10 @@ def test_shrout_and_fleiss_1979(form, value, low, high):
     ("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
 def test_krippendorff_2011(level, value):
-    assert round(krippendorff_alpha(by_rater(KRIPPENDORFF), level=level, bootstrap=boot()).value, 3) == value
+    assert (
+        round(krippendorff_alpha(by_rater(KRIPPENDORFF), level=level, bootstrap=seeded_bootstrap()).value, 3)
+        == value
+    )
 
 
 @pytest.mark.parametrize(("level", "value"), [("nominal", 0.691), ("interval", 0.811)])
@@ -49,7 +61,10 @@ def test_krippendorff_three_by_fifteen(level, value):
         [1, gap, 2, 1, 3, 3, 4, 3, gap, gap, gap, gap, gap, gap, gap],
         [gap, gap, 2, 1, 3, 4, 4, gap, 2, 1, 1, 3, 3, gap, 4],
     ]
-    assert round(krippendorff_alpha(by_rater(raters), level=level, bootstrap=boot()).value, 3) == value
+    assert (
+        round(krippendorff_alpha(by_rater(raters), level=level, bootstrap=seeded_bootstrap()).value, 3)
+        == value
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +120,7 @@ def test_fleiss_ten_subjects_fourteen_raters():
 def test_the_kappa_paradox(cells, kappa, ac1):
     table = two_by_two(*cells)
 
-    assert cohen_kappa(table, bootstrap=boot()).value == pytest.approx(kappa, abs=5e-5)
+    assert cohen_kappa(table, bootstrap=seeded_bootstrap()).value == pytest.approx(kappa, abs=5e-5)
     if ac1 is not None:
         assert gwet_ac(table).value == pytest.approx(ac1, abs=5e-5)
 
@@ -116,7 +131,7 @@ GPA = [3.39, 3.30, 2.81, 3.03, 3.44, 3.07, 3.00, 3.43, 3.36, 3.13, 3.12, 2.74, 2
 
 def test_efron_and_tibshirani_law_school():
     bootstrap = Bootstrap(np.random.default_rng(0), 20_000, confidence=0.90, kind="bca")
-    found = pearson(long(zip(LSAT, GPA, strict=True)), bootstrap=bootstrap)
+    found = pearson(long_table(zip(LSAT, GPA, strict=True)), bootstrap=bootstrap)
 
     assert round(found.value, 3) == 0.776
     assert (found.low, found.high) == pytest.approx((0.43, 0.92), abs=0.011)
@@ -125,40 +140,40 @@ def test_efron_and_tibshirani_law_school():
 def test_hollander_and_wolfe_depression_scores():
     before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]
     after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
-    found = wilcoxon_signed_rank(long(zip(before, after, strict=True)), raters=("r0", "r1"))
+    found = wilcoxon_signed_rank(long_table(zip(before, after, strict=True)), raters=("r0", "r1"))
 
     assert found.statistic == 45 - 40
     assert found.p / 2 == pytest.approx(0.01953, abs=5e-6)
 
 
 def test_irr_anxiety():
-    wide = pd.read_csv(shared("classic_fixtures/irr_anxiety.csv"))
-    published = json.loads(shared("classic_fixtures/fixtures.json").read_text())["irr_R_package"][
+    wide = pd.read_csv(shared_file("classic_fixtures/irr_anxiety.csv"))
+    published = json.loads(shared_file("classic_fixtures/fixtures.json").read_text())["irr_R_package"][
         "anxiety_20x3"
     ]
-    table = long(wide.to_numpy().tolist())
+    table = long_table(wide.to_numpy().tolist())
     single = icc(table, form="icc2")
 
     assert round(single.value, 3) == published["ICC(2,1) agreement"]
     assert [round(single.low, 2), round(single.high, 2)] == published["CI95"]
     assert icc(table, form="icc3").value == pytest.approx(published["ICC(3,1) consistency"], abs=5e-7)
     assert icc(table, form="icc3k").value == pytest.approx(published["ICC(3,k)"], abs=5e-7)
-    weighted = cohen_kappa(table, weighting="quadratic", raters=("r0", "r1"), bootstrap=boot())
+    weighted = cohen_kappa(table, weighting="quadratic", raters=("r0", "r1"), bootstrap=seeded_bootstrap())
     assert weighted.value == pytest.approx(published["kappa2 rater1-2 quadratic"], abs=5e-5)
 
 
 def test_irr_diagnoses():
-    table = long(pd.read_csv(shared("classic_fixtures/irr_diagnoses.csv")).to_numpy().tolist())
+    table = long_table(pd.read_csv(shared_file("classic_fixtures/irr_diagnoses.csv")).to_numpy().tolist())
 
     assert round(fleiss_kappa(table).value, 2) == 0.43
-    assert round(cohen_kappa(table, raters=("r1", "r2"), bootstrap=boot()).value, 3) == 0.631
+    assert round(cohen_kappa(table, raters=("r1", "r2"), bootstrap=seeded_bootstrap()).value, 3) == 0.631
 
 
 def test_irr_vision():
-    counts = pd.read_csv(shared("classic_fixtures/irr_vision_table.csv"), index_col=0).to_numpy()
+    counts = pd.read_csv(shared_file("classic_fixtures/irr_vision_table.csv"), index_col=0).to_numpy()
     pairs = [(i, j) for i, row in enumerate(counts) for j, times in enumerate(row) for _ in range(times)]
-    table = long(pairs)
+    table = long_table(pairs)
 
-    assert cohen_kappa(table, bootstrap=boot()).value == pytest.approx(0.5954, abs=5e-5)
-    weighted = cohen_kappa(table, weighting="quadratic", bootstrap=boot())
+    assert cohen_kappa(table, bootstrap=seeded_bootstrap()).value == pytest.approx(0.5954, abs=5e-5)
+    weighted = cohen_kappa(table, weighting="quadratic", bootstrap=seeded_bootstrap())
     assert weighted.value == pytest.approx(0.7023, abs=5e-5)

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from rating_tables import boot, shared
+from rating_tables import seeded_bootstrap
+from shared_data import shared_file
 
 from venire.evals.statistics.alpha import krippendorff_alpha
 from venire.evals.statistics.classification import classification
@@ -23,17 +24,19 @@ def melted(frame: pd.DataFrame, **columns: str) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def clinicians() -> pd.DataFrame:
-    frame = pd.read_csv(shared("wer-is-unaware/primock_data_final_outcomes.csv"))
+    frame = pd.read_csv(shared_file("wer-is-unaware/primock_data_final_outcomes.csv"))
     return melted(frame, a="clinician_a", b="clinician_b", final="final_outcome", wer="old_wer")
 
 
 def test_clinician_a_against_b(clinicians):
     both = clinicians[clinicians["rater"].isin(["a", "b"])]
     kappa = {
-        w: cohen_kappa(both, weighting=w, bootstrap=boot()).value for w in ("identity", "linear", "quadratic")
+        w: cohen_kappa(both, weighting=w, bootstrap=seeded_bootstrap()).value
+        for w in ("identity", "linear", "quadratic")
     }
     alpha = [
-        krippendorff_alpha(both, level=x, bootstrap=boot()).value for x in ("nominal", "ordinal", "interval")
+        krippendorff_alpha(both, level=x, bootstrap=seeded_bootstrap()).value
+        for x in ("nominal", "ordinal", "interval")
     ]
 
     assert exact_match(both, raters=("a", "b")).value == 138 / 175
@@ -44,27 +47,30 @@ def test_clinician_a_against_b(clinicians):
 
 
 def test_binary_kappa_of_clinicians():
-    frame = pd.read_csv(shared("wer-is-unaware/primock_data_final_outcomes.csv"))
+    frame = pd.read_csv(shared_file("wer-is-unaware/primock_data_final_outcomes.csv"))
     table = melted(frame, a="clinician_a_combined", b="clinician_b_combined")
 
-    assert round(cohen_kappa(table, bootstrap=boot()).value, 4) == 0.6316
+    assert round(cohen_kappa(table, bootstrap=seeded_bootstrap()).value, 4) == 0.6316
 
 
 @pytest.mark.parametrize(("rater", "value"), [("a", 0.8423), ("b", 0.7260)])
 def test_clinicians_against_the_adjudicated_label(clinicians, rater, value):
-    assert round(cohen_kappa(clinicians, raters=(rater, "final"), bootstrap=boot()).value, 4) == value
+    assert (
+        round(cohen_kappa(clinicians, raters=(rater, "final"), bootstrap=seeded_bootstrap()).value, 4)
+        == value
+    )
 
 
 def test_word_error_rate_says_little_of_clinical_harm(clinicians):
     pair = ("wer", "final")
 
-    assert round(spearman(clinicians, raters=pair, bootstrap=boot()).value, 3) == 0.151
-    assert round(kendall(clinicians, raters=pair, bootstrap=boot()).value, 3) == 0.122
+    assert round(spearman(clinicians, raters=pair, bootstrap=seeded_bootstrap()).value, 3) == 0.151
+    assert round(kendall(clinicians, raters=pair, bootstrap=seeded_bootstrap()).value, 3) == 0.122
 
 
 @pytest.fixture(scope="module")
 def pandalm() -> pd.DataFrame:
-    frame = pd.read_csv(shared("pandalm/testset_v1_with_judges.csv"))
+    frame = pd.read_csv(shared_file("pandalm/testset_v1_with_judges.csv"))
     for judge in ("gpt35", "pandalm7b"):
         frame[judge] = pd.to_numeric(frame[judge], errors="coerce").fillna(0)
     annotators = frame[["annotator1", "annotator2", "annotator3"]]
@@ -75,7 +81,9 @@ def pandalm() -> pd.DataFrame:
 
 def test_pandalm_annotators(pandalm):
     pairs = [("x", "y"), ("x", "z"), ("y", "z")]
-    kappas = sorted(round(cohen_kappa(pandalm, raters=pair, bootstrap=boot()).value, 4) for pair in pairs)
+    kappas = sorted(
+        round(cohen_kappa(pandalm, raters=pair, bootstrap=seeded_bootstrap()).value, 4) for pair in pairs
+    )
 
     assert kappas == [0.8520, 0.8617, 0.8789]
     assert round(fleiss_kappa(pandalm[pandalm["rater"].isin(["x", "y", "z"])]).value, 4) == 0.8642
@@ -88,7 +96,7 @@ def test_pandalm_annotators(pandalm):
 def test_pandalm_judges(pandalm, judge, published):
     pair = (judge, "majority")
     macro = [
-        classification(pandalm, metric=metric, raters=pair, bootstrap=boot()).value
+        classification(pandalm, metric=metric, raters=pair, bootstrap=seeded_bootstrap()).value
         for metric in ("precision", "recall", "f1")
     ]
 
@@ -96,8 +104,8 @@ def test_pandalm_judges(pandalm, judge, published):
 
 
 def test_llmbar_accuracy_and_positional_agreement_of_every_evaluator():
-    judgements = pd.read_csv(shared("llmbar/judgements.csv"), low_memory=False)
-    published = json.loads(shared("llmbar/published_statistics.json").read_text())
+    judgements = pd.read_csv(shared_file("llmbar/judgements.csv"), low_memory=False)
+    published = json.loads(shared_file("llmbar/published_statistics.json").read_text())
     keys = ["dataset", "model", "strategy"]
     groups = dict(list(judgements.groupby(keys)))
     wrong = []

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from openai_server import ProviderServer
-from study_files import report_on, run_quietly, server_models, steady, study_file
+from study_files import report_on, run_quietly, server_models, steady_ballot, study_file
 
 from venire import Store
 from venire.evals.pages.study_plan import plan_json
@@ -54,7 +54,7 @@ class Forty:
 @pytest.fixture(scope="module")
 def forty(tmp_path_factory: pytest.TempPathFactory) -> Forty:
     folder = tmp_path_factory.mktemp("forty")
-    with ProviderServer(steady, latency=0.05) as server:
+    with ProviderServer(steady_ballot, latency=0.05) as server:
         study_file(
             folder,
             grid={
@@ -138,7 +138,7 @@ def test_run_again_it_asks_nothing(forty: Forty) -> None:
 
 
 def test_a_seat_is_one_whatever_its_jury_is_called_and_however_it_deliberates(tmp_path: Path) -> None:
-    with ProviderServer(steady) as server:
+    with ProviderServer(steady_ballot) as server:
         model = server_models(server.url, "a")["a"]
         who = {"one": "high-scoring", "two": "skeptic"}
         seats = [{"name": name, "persona": persona, **model} for name, persona in who.items()]
@@ -175,7 +175,7 @@ def test_a_seat_is_one_whatever_its_jury_is_called_and_however_it_deliberates(tm
 
 
 def test_the_budget_is_of_the_whole_study(tmp_path: Path) -> None:
-    with ProviderServer(steady) as server:
+    with ProviderServer(steady_ballot) as server:
         grid = {"personas": {"pair": ["high-scoring", "skeptic"]}, "models": server_models(server.url, "a")}
         sessions = []
         for most in (48, 48, 60):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from openai_server import Call, ProviderServer, filled
-from study_files import CASES, TRUTH, report_on, run_quietly, server_models, steady, study_file
+from study_files import CASES, TRUTH, report_on, run_quietly, server_models, steady_ballot, study_file
 
 from venire import Store, load_cases
 from venire.evals.studies.plan import plan_study
@@ -23,7 +23,7 @@ WORDS = {case.output[:80]: case.id for case in load_cases(CASES)}
 
 def knowing(call: Call) -> dict[str, Any]:
     """`good` knows the labels, with one score in five wrong; every other model guesses."""
-    guess = steady(call)
+    guess = steady_ballot(call)
     if call.model != "good":
         return guess
     assert call.schema is not None

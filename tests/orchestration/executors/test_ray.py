@@ -14,11 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from canary_run import KEY, leaks
-from canary_run import answer as planted
-from canary_run import write as write_planted
+from canary_run import KEY, canary_answer, leaks, write_canary_run
 from command_line import venire
-from comparable_runs import answer, questions, verdicts, write
+from comparable_runs import questions, steady_answer, verdicts, write_long_run
 from openai_server import ProviderServer
 from ray_nodes import Nodes
 
@@ -76,8 +74,8 @@ def test_no_key_and_no_word_of_a_redacted_run_is_in_any_file_of_the_cluster(
     tmp_path: Path, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANARY_KEY", KEY)
-    with ProviderServer(planted) as server:
-        command = write_planted(tmp_path, server.url)
+    with ProviderServer(canary_answer) as server:
+        command = write_canary_run(tmp_path, server.url)
         plain = venire(*command[:-1], "plain", "--json", cwd=tmp_path)
         server.calls.clear()
         # Two arms with the same seats: what both ask in the first round is asked once.
@@ -107,8 +105,8 @@ def test_no_key_and_no_word_of_a_redacted_run_is_in_any_file_of_the_cluster(
 def test_a_run_that_was_stopped_on_a_cluster_goes_on_elsewhere_without_paying_twice(
     tmp_path: Path, nodes: Nodes
 ) -> None:
-    with ProviderServer(answer, latency=0.1) as server:
-        command = write(tmp_path, server.url, "out", 24)
+    with ProviderServer(steady_answer, latency=0.1) as server:
+        command = write_long_run(tmp_path, server.url, "out", 24)
         run = started([*command, "--in-flight", "4", *on(nodes)], tmp_path)
         wait_for(20, server, run, tmp_path)
         run.send_signal(signal.SIGINT)
@@ -128,8 +126,8 @@ def test_what_a_node_does_not_have_is_two_lines_before_any_call(
     tmp_path: Path, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ONLY_HERE", KEY)
-    with ProviderServer(answer) as server:
-        command = write(tmp_path, server.url, "out", 4)
+    with ProviderServer(steady_answer) as server:
+        command = write_long_run(tmp_path, server.url, "out", 4)
         jury = json.loads((tmp_path / "jury.yaml").read_text())
         jury["seats"][0]["api_key_env"] = "ONLY_HERE"
         (tmp_path / "jury.yaml").write_text(json.dumps(jury))
@@ -146,8 +144,8 @@ def test_what_a_node_does_not_have_is_two_lines_before_any_call(
 def test_a_node_dies_in_the_middle_and_the_run_ends_as_if_nothing_had_happened(
     tmp_path: Path, nodes: Nodes
 ) -> None:
-    with ProviderServer(answer, latency=0.1) as server:
-        command = write(tmp_path, server.url, "calm", 40)
+    with ProviderServer(steady_answer, latency=0.1) as server:
+        command = write_long_run(tmp_path, server.url, "calm", 40)
         calm = venire(*command, "--json", cwd=tmp_path)
         sent = questions(server)
         server.calls.clear()
@@ -171,7 +169,7 @@ def test_a_node_dies_in_the_middle_and_the_run_ends_as_if_nothing_had_happened(
 
 def test_a_cluster_of_its_own_is_made_for_a_run_and_is_gone_with_it(tmp_path: Path) -> None:
     """With the clients that need no network: their files are found where the run was started."""
-    command = write(tmp_path, "", "out", 6)
+    command = write_long_run(tmp_path, "", "out", 6)
     (tmp_path / "script.yaml").write_text("seats: {s: [{accurate: 3}]}\n")
     rows = [f"case-{n},r,accurate,{1 + n % 3}" for n in range(6)]
     (tmp_path / "table.csv").write_text("\n".join(["case,juror,attribute,value", *rows]))

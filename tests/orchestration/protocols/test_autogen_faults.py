@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from magentic_scripts import DOWN, boss, held, in_turn, ledger, said
+from magentic_scripts import DOWN, boss, deliberate_magentic, in_turn, ledger, speakers
 from openai_server import Call, Fault, ProviderServer, jury_of
 
 from venire import Case, Limits, Rubric
@@ -20,7 +20,7 @@ from autogen_agentchat.base import Response, TaskResult
 from autogen_agentchat.messages import BaseChatMessage, StructuredMessage, TextMessage
 from autogen_agentchat.teams import MagenticOneGroupChat
 from autogen_core import CancellationToken
-from autogen_model import Model, ledgers
+from autogen_model import ScriptedModel, ledger_script
 from pydantic import BaseModel
 
 
@@ -54,9 +54,9 @@ class Talker(BaseChatAgent):
 
 def stock(
     nth: Callable[[int], Any], agents: Sequence[Any] = (), task: str = "Judge it.", **limits: Any
-) -> tuple[TaskResult, Model, list[Talker]]:
+) -> tuple[TaskResult, ScriptedModel, list[Talker]]:
     """One run of AutoGen's team as it comes."""
-    model = Model(ledgers(nth))
+    model = ScriptedModel(ledger_script(nth))
     seated = list(agents) or [Talker("a"), Talker("b")]
     result = asyncio.run(MagenticOneGroupChat(seated, model, **limits).run(task=task))
     return result, model, seated
@@ -74,7 +74,7 @@ def test_calls_are_2nr_plus_4_in_both(rubric: Rubric, case: Case) -> None:
     with ProviderServer(
         jury_of({**dict.fromkeys("abc", 3), "boss": boss(in_turn(*"abc", rounds=2))})
     ) as server:
-        held(case, rubric, server.url, "a", "b", "c")
+        deliberate_magentic(case, rubric, server.url, "a", "b", "c")
     assert len(server.calls) == 2 * 3 * 2 + 4
 
 
@@ -84,7 +84,9 @@ def test_max_turns_allows_one_turn_too_many(rubric: Rubric, case: Case, limit: i
     assert turns(agents) == limit + 1
 
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(in_turn("a", "b"))})) as server:
-        verdict = held(case, rubric, server.url, "a", "b", limits=Limits(max_turns=limit, max_rounds=None))
+        verdict = deliberate_magentic(
+            case, rubric, server.url, "a", "b", limits=Limits(max_turns=limit, max_rounds=None)
+        )
     assert sum(call.model != "boss" for call in server.calls) == verdict.transcript.turns == limit
     assert (verdict.stop.reason, verdict.stop.limit, verdict.stop.value) == ("turns", "max_turns", limit)
 
@@ -95,16 +97,16 @@ def test_max_stalls_plans_anew_and_never_stops(rubric: Rubric, case: Case) -> No
 
     limits = Limits(max_stalls=1, max_replans=2, max_rounds=30)
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(lambda _: ledger(progress=False))})) as server:
-        verdict = held(case, rubric, server.url, "a", "b", limits=limits)
-    assert said(verdict).count("replan") == 2
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b", limits=limits)
+    assert speakers(verdict).count("replan") == 2
     assert (verdict.stop.reason, verdict.stop.limit, verdict.stop.value) == ("replans", "max_replans", 2)
 
 
 def test_no_re_plan_means_that_stalls_end_it(rubric: Rubric, case: Case) -> None:
     limits = Limits(max_stalls=2, max_replans=0, max_rounds=30)
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(lambda _: ledger(loop=True))})) as server:
-        verdict = held(case, rubric, server.url, "a", "b", limits=limits)
-    assert "replan" not in said(verdict)
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b", limits=limits)
+    assert "replan" not in speakers(verdict)
     assert (verdict.stop.reason, verdict.stop.limit, verdict.stop.value) == ("stall", "max_stalls", 2)
 
 
@@ -119,8 +121,8 @@ def test_the_stall_counter_survives_a_re_plan(rubric: Rubric, case: Case) -> Non
 
     limits = Limits(max_stalls=2, max_replans=9, max_rounds=9)
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(stuck)})) as server:
-        verdict = held(case, rubric, server.url, "a", "b", limits=limits)
-    assert said(verdict).count("replan") == 1
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b", limits=limits)
+    assert speakers(verdict).count("replan") == 1
     assert verdict.stop.reason == "complete"
 
 
@@ -130,8 +132,8 @@ def test_without_max_turns_it_recurses_until_python_gives_up(rubric: Rubric, cas
 
     limits = Limits(max_turns=None, max_stalls=1, max_replans=40, max_rounds=50)
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(lambda _: ledger(progress=False))})) as server:
-        verdict = held(case, rubric, server.url, "a", "b", limits=limits)
-    assert said(verdict).count("replan") == 40
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b", limits=limits)
+    assert speakers(verdict).count("replan") == 40
     assert verdict.stop.limit == "max_replans"
 
 
@@ -140,7 +142,7 @@ def test_with_max_stalls_0_no_juror_ever_speaks(rubric: Rubric, case: Case) -> N
     assert turns(agents) == 0
 
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(in_turn("a", "b", rounds=1))})) as server:
-        verdict = held(case, rubric, server.url, "a", "b", limits=Limits(max_stalls=0))
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b", limits=Limits(max_stalls=0))
     assert verdict.transcript.turns == 2
     assert verdict.stop.reason == "complete"
 
@@ -155,8 +157,10 @@ def test_a_re_plan_loses_every_vote(rubric: Rubric, case: Case) -> None:
     assert "MY-VOTE" not in model.prompts[-1], "the final answer is given without a vote in sight"
 
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(replanned)})) as server:
-        verdict = held(case, rubric, server.url, "a", "b", limits=Limits(max_stalls=1, max_replans=1))
-    assert "replan" in said(verdict)
+        verdict = deliberate_magentic(
+            case, rubric, server.url, "a", "b", limits=Limits(max_stalls=1, max_replans=1)
+        )
+    assert "replan" in speakers(verdict)
     assert {cast.speaker for cast in verdict.transcript.ballots} == {"a", "b"}
     assert verdict["accurate"].votes == 2
     final = server.calls[-1].prompt
@@ -169,7 +173,9 @@ def test_a_juror_still_knows_its_own_votes_after_a_re_plan(rubric: Rubric, case:
         return ledger("a", progress=number != 1, satisfied=number == 3)
 
     with ProviderServer(jury_of({"a": [5, 4], "b": 2, "boss": boss(stuck)})) as server:
-        verdict = held(case, rubric, server.url, "a", "b", limits=Limits(max_stalls=1, max_replans=1))
+        verdict = deliberate_magentic(
+            case, rubric, server.url, "a", "b", limits=Limits(max_stalls=1, max_replans=1)
+        )
     first, second = verdict.transcript.ballots
     assert "accurate: 5." in [call for call in server.calls if call.model == "a"][1].prompt
     assert (first.round, second.round) == (1, 2)
@@ -183,7 +189,7 @@ def test_the_final_answer_is_free_text(rubric: Rubric, case: Case) -> None:
     assert final.content == "Words."
 
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(in_turn("a", "b", rounds=1))})) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
     decided = verdict.transcript.entries[-1]
     assert decided.kind == "decision"
     assert [(finding.attribute, finding.value) for finding in decided.findings] == [
@@ -216,14 +222,14 @@ def test_a_ledger_nobody_can_follow(
         return bad if number == 0 else ledger("ab"[(number - 1) % 2], satisfied=number > 2)
 
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(once)})) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
     repair = next(call for call in server.calls if "cannot be used" in call.prompt)
     assert told in repair.body["messages"][-1]["content"]
     assert verdict.stop.reason == "complete"
     assert verdict.transcript.turns == 2
 
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(lambda _: bad)})) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
     assert len(server.calls) == 2 + 3, "facts, plan and three tries"
     assert (verdict.stop.reason, verdict["accurate"].status) == ("orchestrator", "hung")
     assert {a.abstention.reason for a in verdict.transcript.abstentions} == {"limit"}
@@ -239,7 +245,7 @@ def test_the_string_false_counts_as_true(rubric: Rubric, case: Case) -> None:
         )
 
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(once)})) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
     assert verdict.transcript.turns == 2
     assert any("should be a valid boolean (given 'False')" in call.prompt for call in server.calls)
 
@@ -247,7 +253,7 @@ def test_the_string_false_counts_as_true(rubric: Rubric, case: Case) -> None:
 def test_a_broken_ledger_late_still_leaves_the_ballots_to_decide_from(rubric: Rubric, case: Case) -> None:
     presides = boss(lambda number: ledger("ab"[number]) if number < 2 else "no more JSON")
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": presides})) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
     assert verdict.stop.reason == "orchestrator"
     assert (verdict["accurate"].value, verdict["accurate"].method) == (4, "decision")
 
@@ -257,12 +263,12 @@ class Score(BaseModel):
 
 
 def test_a_juror_with_a_structured_answer_hits_an_assertion(rubric: Rubric, case: Case) -> None:
-    juror = AssistantAgent("a", Model(lambda *_: '{"score": 4}'), output_content_type=Score)
+    juror = AssistantAgent("a", ScriptedModel(lambda *_: '{"score": 4}'), output_content_type=Score)
     with pytest.raises(RuntimeError, match="AssertionError"):
         stock(in_turn("a", rounds=1), [juror], custom_message_types=[StructuredMessage[Score]])
 
     with ProviderServer(jury_of({"a": 4, "boss": boss(in_turn("a", rounds=1))})) as server:
-        verdict = held(case, rubric, server.url, "a")
+        verdict = deliberate_magentic(case, rubric, server.url, "a")
     assert [vote.value for vote in verdict.transcript.ballots[0].ballot.votes] == [4, 4]
 
 
@@ -272,7 +278,7 @@ def test_one_jurors_failure_ends_the_team(rubric: Rubric, case: Case, fault: Any
         stock(in_turn("a", "b", rounds=1), [Talker("a", fails=True), Talker("b")])
 
     with ProviderServer(jury_of({"a": fault, "b": 2, "boss": boss(in_turn("a", "b", rounds=1))})) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
     assert [abstained.speaker for abstained in verdict.transcript.abstentions] == ["a"]
     assert [cast.speaker for cast in verdict.transcript.ballots] == ["b"]
     assert verdict.stop.reason == "complete"
@@ -284,7 +290,7 @@ def test_an_orchestrator_that_is_down_raises(rubric: Rubric, case: Case, since: 
         raise OSError("connection refused")
 
     with pytest.raises(OSError, match="refused"):
-        asyncio.run(MagenticOneGroupChat([Talker("a")], Model(down)).run(task="Judge it."))
+        asyncio.run(MagenticOneGroupChat([Talker("a")], ScriptedModel(down)).run(task="Judge it."))
 
     presides = boss(in_turn("a", "b", rounds=1))
 
@@ -292,9 +298,9 @@ def test_an_orchestrator_that_is_down_raises(rubric: Rubric, case: Case, since: 
         return DOWN if call.number >= since else presides(call)
 
     with ProviderServer(jury_of({"a": 3, "b": 3, "boss": failing})) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
     assert verdict.stop.reason == "orchestrator"
-    assert "silence" in said(verdict)
+    assert "silence" in speakers(verdict)
     heard = {entry.speaker for entry in verdict.transcript.heard}
     assert heard == {"a", "b"}
     assert verdict["accurate"].status == ("hung" if since < 3 else "reached")
@@ -305,14 +311,14 @@ def test_orchestrator_calls_carry_no_usage(rubric: Rubric, case: Case) -> None:
     assert not any(message.models_usage for message in result.messages)
 
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(in_turn("a", "b", rounds=1))})) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
     spent = [entry.spent for entry in verdict.transcript.entries if entry.kind == "said"]
     assert all(part.prompt and len(part.calls) == 1 for part in spent)
 
 
 def test_the_same_team_twice_leaks_the_first_case_into_the_second(rubric: Rubric, case: Case) -> None:
     agents = [Talker("a"), Talker("b")]
-    team = MagenticOneGroupChat(list(agents), Model(ledgers(in_turn("a", "b"))), max_turns=3)
+    team = MagenticOneGroupChat(list(agents), ScriptedModel(ledger_script(in_turn("a", "b"))), max_turns=3)
 
     async def twice() -> list[int]:
         counts = []
@@ -328,7 +334,9 @@ def test_the_same_team_twice_leaks_the_first_case_into_the_second(rubric: Rubric
     heard: list[int] = []
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss(in_turn("a", "b"))})) as server:
         for one in (case, other):
-            verdict = held(one, rubric, server.url, "a", "b", limits=Limits(max_turns=3, max_rounds=None))
+            verdict = deliberate_magentic(
+                one, rubric, server.url, "a", "b", limits=Limits(max_turns=3, max_rounds=None)
+            )
             heard.append(verdict.transcript.turns)
         second = server.calls[len(server.calls) // 2 :]
     assert heard == [3, 3]

@@ -16,9 +16,9 @@ import pytest
 from command_line import venire
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from magentic_scripts import DOWN, FINAL, WORDS, boss, held, in_turn, ledger, said
+from magentic_scripts import DOWN, FINAL, WORDS, boss, deliberate_magentic, in_turn, ledger, speakers
 from openai_server import Call, Fault, ProviderServer, Refusal, jury_of
-from run_files import write
+from run_files import write_run
 from server_juries import jury_at
 
 from venire import Case, Limits, Rubric, deliberate, deliberate_sync
@@ -32,13 +32,13 @@ def test_three_jurors_in_two_rounds_make_2rn_plus_4_calls_one_after_the_other(
 ) -> None:
     answers = {"a": [5, 4], "b": 2, "c": 3, "boss": boss(in_turn("a", "b", "c", rounds=2))}
     with ProviderServer(jury_of(answers)) as server:
-        verdict = held(case, rubric, server.url, "a", "b", "c", limits=Limits(max_rounds=3))
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b", "c", limits=Limits(max_rounds=3))
 
     transcript = verdict.transcript
     assert len(server.calls) == transcript.calls == transcript.steps == 2 * 2 * 3 + 4
     assert server.most_in_flight == 1
     assert (verdict.stop.reason, verdict.stop.limit) == ("complete", None)
-    assert said(verdict) == [
+    assert speakers(verdict) == [
         "facts", "plan", "ledger", "a", "ledger", "b", "ledger", "c",
         "ledger", "a", "ledger", "b", "ledger", "c", "ledger", "final", "orchestrator",
     ]  # fmt: skip
@@ -49,7 +49,7 @@ def test_three_jurors_in_two_rounds_make_2rn_plus_4_calls_one_after_the_other(
 def test_max_rounds_saves_the_ledger_that_could_change_nothing(rubric: Rubric, case: Case) -> None:
     answers = {"a": [5, 4], "b": 2, "c": 3, "boss": boss(in_turn("a", "b", "c"))}
     with ProviderServer(jury_of(answers)) as server:
-        verdict = held(case, rubric, server.url, "a", "b", "c", limits=Limits(max_rounds=2))
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b", "c", limits=Limits(max_rounds=2))
 
     assert len(server.calls) == verdict.transcript.steps == 2 * 2 * 3 + 3
     assert (verdict.stop.reason, verdict.stop.limit, verdict.stop.value) == ("rounds", "max_rounds", 2)
@@ -62,7 +62,7 @@ def test_the_documented_most_calls_are_never_passed(rubric: Rubric, case: Case) 
     most = protocol("magentic-one").most
     assert most is not None
     with ProviderServer(jury_of({"a": [5, 4], "b": 2, "c": 3, "boss": boss(stuck_once)})) as server:
-        held(case, rubric, server.url, "a", "b", "c", limits=Limits(max_rounds=3))
+        deliberate_magentic(case, rubric, server.url, "a", "b", "c", limits=Limits(max_rounds=3))
 
     assert 2 * 3 * 3 < len(server.calls) <= most(3, 3)[0]
 
@@ -70,7 +70,7 @@ def test_the_documented_most_calls_are_never_passed(rubric: Rubric, case: Case) 
 def test_the_final_answer_decides_and_every_entry_says_what_it_had_seen(rubric: Rubric, case: Case) -> None:
     answers = {"a": [5, 4], "b": 2, "boss": boss(in_turn("a", "b", rounds=2))}
     with ProviderServer(jury_of(answers)) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
 
     assert (verdict["accurate"].value, verdict["accurate"].method) == (4, "decision")
     assert (verdict["thorough"].value, verdict["thorough"].why) == (2, "Gap.")
@@ -89,7 +89,7 @@ def test_the_final_answer_decides_and_every_entry_says_what_it_had_seen(rubric: 
 
 def test_every_call_of_the_orchestrator_is_metered(rubric: Rubric, case: Case) -> None:
     with ProviderServer(jury_of({"a": 4, "b": 4, "boss": boss(in_turn("a", "b", rounds=1))})) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
 
     usage = verdict.transcript.usage
     assert usage.prompt == sum(len(call.prompt) // 4 for call in server.calls)
@@ -102,7 +102,7 @@ def test_seats_that_are_no_python_names_are_called_by_ones_that_are(rubric: Rubr
     agents = ("high_scoring", "high_scoring_", "MagenticOneOrchestrator_")
     answers = {**dict.fromkeys(names, 4), "boss": boss(in_turn(*agents, rounds=1))}
     with ProviderServer(jury_of(answers)) as server:
-        verdict = held(case, rubric, server.url, *names)
+        verdict = deliberate_magentic(case, rubric, server.url, *names)
 
     assert [cast.speaker for cast in verdict.transcript.ballots] == list(names)
 
@@ -124,7 +124,7 @@ def test_a_final_answer_that_cannot_be_read_is_asked_for_once_more(
     presides = boss(in_turn("a", "b", rounds=1), final=final, repair=repair)
     answers = {"a": {"accurate": 5, "thorough": 3}, "b": {"accurate": 2, "thorough": 3}, "boss": presides}
     with ProviderServer(jury_of(answers)) as server:
-        verdict = held(case, rubric, server.url, "a", "b")
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
 
     assert verdict["accurate"].value == value
     assert verdict["accurate"].status == ("hung" if value is None else "reached")
@@ -136,7 +136,9 @@ def test_a_final_answer_that_cannot_be_read_is_asked_for_once_more(
 
 def test_a_hard_limit_stops_it_and_says_which(rubric: Rubric, case: Case) -> None:
     with ProviderServer(jury_of({"a": 4, "b": 4, "boss": boss(in_turn("a", "b"))})) as server:
-        verdict = held(case, rubric, server.url, "a", "b", limits=Limits(max_tokens=4000, max_rounds=9))
+        verdict = deliberate_magentic(
+            case, rubric, server.url, "a", "b", limits=Limits(max_tokens=4000, max_rounds=9)
+        )
 
     assert (verdict.stop.reason, verdict.stop.limit) == ("budget", "max_tokens")
     assert sum(len(call.prompt) // 4 for call in server.calls[:-1]) < 4000, (
@@ -147,7 +149,7 @@ def test_a_hard_limit_stops_it_and_says_which(rubric: Rubric, case: Case) -> Non
 def test_time_is_a_hard_limit_too(rubric: Rubric, case: Case) -> None:
     answers = jury_of({"a": 4, "b": Fault(hang=True), "boss": boss(in_turn("a", "b"))})
     with ProviderServer(answers) as server:
-        verdict = held(case, rubric, server.url, "a", "b", limits=Limits(max_seconds=1.5))
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b", limits=Limits(max_seconds=1.5))
 
     assert (verdict.stop.reason, verdict.stop.limit) == ("time", "max_seconds")
     assert [(a.speaker, a.abstention.reason) for a in verdict.transcript.abstentions] == [("b", "limit")]
@@ -207,7 +209,7 @@ def test_what_autogen_logs_of_a_case_is_not_logged(
         caplog.at_level(logging.DEBUG),
         ProviderServer(jury_of({"a": 4, "b": 4, "boss": boss(in_turn("a", "b", rounds=1))})) as server,
     ):
-        held(case, rubric, server.url, "a", "b")
+        deliberate_magentic(case, rubric, server.url, "a", "b")
 
     assert not [record for record in caplog.records if record.name.startswith("autogen")]
 
@@ -242,13 +244,13 @@ def test_whatever_happens_it_ends_within_its_limits_and_no_seat_is_forgotten(
 ) -> None:
     presides = boss(lambda number: script[number % len(script)], final=final)
     with ProviderServer(jury_of({**dict(zip("abc", ballots, strict=True)), "boss": presides})) as server:
-        verdict = held(case, rubric, server.url, "a", "b", "c", limits=limits)
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b", "c", limits=limits)
 
     transcript = verdict.transcript
     assert transcript.turns <= (limits.max_turns or transcript.turns)
     assert transcript.rounds <= (limits.max_rounds or transcript.rounds)
     if limits.max_replans is not None:
-        assert said(verdict).count("replan") <= limits.max_replans
+        assert speakers(verdict).count("replan") <= limits.max_replans
     assert {entry.speaker for entry in transcript.heard} == {"a", "b", "c"}
     assert len({(entry.speaker, entry.round) for entry in transcript.heard}) == len(transcript.heard)
     assert verdict.stop.limit is None or getattr(limits, verdict.stop.limit) == verdict.stop.value
@@ -257,7 +259,7 @@ def test_whatever_happens_it_ends_within_its_limits_and_no_seat_is_forgotten(
 def run_it(folder: Path, presides: Any, **jury: Any) -> dict[str, Any]:
     answers = {"a": 3, "b": 1, "c": 2, "boss": presides}
     with ProviderServer(jury_of(answers)) as server:
-        command = write(folder, server.url, protocol="magentic-one", **jury)
+        command = write_run(folder, server.url, protocol="magentic-one", **jury)
         ended = venire(*command, "--json", "--in-flight", 1, cwd=folder)
     assert ended.returncode == 0, ended.stderr
     assert "Traceback" not in ended.stderr
@@ -293,7 +295,7 @@ def test_a_broken_orchestrator_ends_with_a_stop_reason_and_exit_0(
 def test_a_run_that_its_budget_stopped_is_continued_without_paying_twice(tmp_path: Path) -> None:
     presides = {"a": 3, "b": 1, "c": 2, "boss": lambda call: boss(_by_thread(call))(call)}
     with ProviderServer(jury_of(presides)) as server:
-        command = [*write(tmp_path, server.url, protocol="magentic-one"), "--in-flight", 1]
+        command = [*write_run(tmp_path, server.url, protocol="magentic-one"), "--in-flight", 1]
         stopped = venire(*command, "--max-tokens", 6000, cwd=tmp_path)
         paid = len(server.calls)
         ended = venire(*command, "--json", cwd=tmp_path)
@@ -314,7 +316,7 @@ def _by_thread(call: Call) -> Callable[[int], Any]:
 
 
 def test_without_autogen_the_protocol_says_how_to_get_it(tmp_path: Path) -> None:
-    command = [str(part) for part in write(tmp_path, "http://127.0.0.1:9/v1", protocol="magentic-one")]
+    command = [str(part) for part in write_run(tmp_path, "http://127.0.0.1:9/v1", protocol="magentic-one")]
     code = f"import sys; sys.modules['autogen_agentchat'] = None; from venire.cli import main; sys.argv[1:] = {command}; main()"
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False

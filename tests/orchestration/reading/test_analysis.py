@@ -5,7 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from planted_run import FEVER, JURORS, ORDERLY, RASH, RUBRIC, SCRIPTS, SOUND, case_of, jury, planted_run, said
+from planted_run import (
+    FEVER,
+    JURORS,
+    ORDERLY,
+    RASH,
+    RUBRIC,
+    SCRIPTS,
+    SOUND,
+    ballot_line,
+    planted_case,
+    planted_run,
+    scripted_jury,
+)
 
 from venire import Store, Verdict, deliberate_sync
 from venire.orchestration.reading.analysis import (
@@ -26,7 +38,7 @@ from venire.orchestration.reading.export import verdicts
 
 def heard(folder: Path, name: str, **fields: object) -> Verdict:
     """What the planted script `name` leads to."""
-    return deliberate_sync(case_of(name), RUBRIC, jury(folder, name, SCRIPTS[name], **fields))
+    return deliberate_sync(planted_case(name), RUBRIC, scripted_jury(folder, name, SCRIPTS[name], **fields))
 
 
 def kinds(verdict: Verdict) -> set[str]:
@@ -76,13 +88,17 @@ def test_giving_way_with_evidence_is_not_conformity(tmp_path: Path) -> None:
         "seats": {
             "high": [{"accurate": SOUND, "organized": ORDERLY}],
             "low": [
-                {"accurate": said(2, "Out of place.", RASH), "organized": ORDERLY},
-                {"accurate": said(4, "The fever is right.", FEVER, moved_by="the fever stands in the note")},
+                {"accurate": ballot_line(2, "Out of place.", RASH), "organized": ORDERLY},
+                {
+                    "accurate": ballot_line(
+                        4, "The fever is right.", FEVER, moved_by="the fever stands in the note"
+                    )
+                },
             ],
             "middle": [{"accurate": SOUND, "organized": ORDERLY}],
         }
     }
-    verdict = deliberate_sync(case_of("x"), RUBRIC, jury(tmp_path, "x", script))
+    verdict = deliberate_sync(planted_case("x"), RUBRIC, scripted_jury(tmp_path, "x", script))
 
     assert kinds(verdict) == {"persuasion"}
 
@@ -90,7 +106,7 @@ def test_giving_way_with_evidence_is_not_conformity(tmp_path: Path) -> None:
 @pytest.mark.parametrize("score", [1, 5])
 def test_both_ends_of_the_scale_count_as_extreme(tmp_path: Path, score: int) -> None:
     script = {"seats": {name: [{"accurate": score, "organized": ORDERLY}] for name in JURORS}}
-    verdict = deliberate_sync(case_of("x"), RUBRIC, jury(tmp_path, "x", script))
+    verdict = deliberate_sync(planted_case("x"), RUBRIC, scripted_jury(tmp_path, "x", script))
 
     (agreement,) = instant_agreements(verdict.transcript, RUBRIC)
     assert (agreement.attribute, agreement.value, agreement.test) == ("accurate", score, "unchallenged")
@@ -105,10 +121,12 @@ def test_a_challenge_that_shows_nothing_leaves_the_agreement_untested(tmp_path: 
 
 
 def test_an_agreement_that_a_challenge_overturns_was_not_premature(tmp_path: Path) -> None:
-    five = said(5, "In order.")
-    three = said(3, "The rash is out of place.", RASH, moved_by=RASH)
+    five = ballot_line(5, "In order.")
+    three = ballot_line(3, "The rash is out of place.", RASH, moved_by=RASH)
     seats = {name: [{"accurate": SOUND, "organized": five}, {"organized": three}] for name in JURORS}
-    verdict = deliberate_sync(case_of("x"), RUBRIC, jury(tmp_path, "x", {"seats": seats}, challenge=True))
+    verdict = deliberate_sync(
+        planted_case("x"), RUBRIC, scripted_jury(tmp_path, "x", {"seats": seats}, challenge=True)
+    )
 
     (agreement,) = instant_agreements(verdict.transcript, RUBRIC)
     assert agreement.test == "overturned"
@@ -116,11 +134,13 @@ def test_an_agreement_that_a_challenge_overturns_was_not_premature(tmp_path: Pat
 
 
 def test_a_move_under_orders_is_nobodys_influence(tmp_path: Path) -> None:
-    five = said(5, "In order.")
-    three = said(3, "If I must argue against it: the rash.", RASH, moved_by="I was asked to")
+    five = ballot_line(5, "In order.")
+    three = ballot_line(3, "If I must argue against it: the rash.", RASH, moved_by="I was asked to")
     seats = {name: [{"accurate": SOUND, "organized": five}] for name in JURORS}
     seats["middle"].append({"organized": three})
-    verdict = deliberate_sync(case_of("x"), RUBRIC, jury(tmp_path, "x", {"seats": seats}, challenge=True))
+    verdict = deliberate_sync(
+        planted_case("x"), RUBRIC, scripted_jury(tmp_path, "x", {"seats": seats}, challenge=True)
+    )
 
     ordered = [move for move in moves(verdict.transcript) if move.under_orders]
     assert [move.juror for move in ordered] == ["middle"]
@@ -129,8 +149,8 @@ def test_a_move_under_orders_is_nobodys_influence(tmp_path: Path) -> None:
 
 def test_repeats_of_one_judge_are_no_jury_and_no_change_of_mind(tmp_path: Path) -> None:
     script = {"seats": {"judge": [{"accurate": 5, "organized": 5}]}}
-    sitting = jury(tmp_path, "x", script, protocol="single", seats=("judge",), repeats=3)
-    verdict = deliberate_sync(case_of("x"), RUBRIC, sitting)
+    sitting = scripted_jury(tmp_path, "x", script, protocol="single", seats=("judge",), repeats=3)
+    verdict = deliberate_sync(planted_case("x"), RUBRIC, sitting)
 
     assert instant_agreements(verdict.transcript, RUBRIC) == ()
     assert moves(verdict.transcript) == ()
@@ -198,8 +218,8 @@ def test_leanings_are_turned_where_low_is_better(tmp_path: Path) -> None:
     turned = type(RUBRIC).model_validate(turned.model_dump())
     scores = {"high": 5, "low": 1, "middle": 3}
     script = {"seats": {name: [{"accurate": score, "organized": 3}] for name, score in scores.items()}}
-    sitting = jury(tmp_path, "x", script, protocol="panel")
-    verdict = deliberate_sync(case_of("x"), turned, sitting)
+    sitting = scripted_jury(tmp_path, "x", script, protocol="panel")
+    verdict = deliberate_sync(planted_case("x"), turned, sitting)
     census = Census()
     census.add(verdict, turned, sitting, ())
 

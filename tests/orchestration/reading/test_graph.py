@@ -8,7 +8,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 from command_line import venire
-from planted_run import RUBRIC, SCRIPTS, case_of, jury, planted_run, said
+from planted_run import RUBRIC, SCRIPTS, ballot_line, planted_case, planted_run, scripted_jury
 
 from venire import deliberate_sync
 from venire.orchestration import deliberation_graph
@@ -18,7 +18,9 @@ HOSTILE = "<script>alert(1)</script> \x1b[2J \u202e & ]]> \r\n \x00 end"
 
 
 def drawn(folder: Path, name: str = "persuaded", **fields: object) -> nx.MultiDiGraph:
-    verdict = deliberate_sync(case_of(name), RUBRIC, jury(folder, name, SCRIPTS[name], **fields))
+    verdict = deliberate_sync(
+        planted_case(name), RUBRIC, scripted_jury(folder, name, SCRIPTS[name], **fields)
+    )
     return deliberation_graph(verdict.transcript, verdict)
 
 
@@ -87,9 +89,13 @@ def test_graphml_gives_back_an_equal_graph(tmp_path: Path, name: str) -> None:
 
 def test_graphml_holds_whatever_a_model_wrote(tmp_path: Path) -> None:
     script = {
-        "seats": {name: [{"accurate": said(4, HOSTILE, HOSTILE), "organized": 4}] for name in ("a", "b")}
+        "seats": {
+            name: [{"accurate": ballot_line(4, HOSTILE, HOSTILE), "organized": 4}] for name in ("a", "b")
+        }
     }
-    verdict = deliberate_sync(case_of("x"), RUBRIC, jury(tmp_path, "x", script, seats=("a", "b")))
+    verdict = deliberate_sync(
+        planted_case("x"), RUBRIC, scripted_jury(tmp_path, "x", script, seats=("a", "b"))
+    )
     graph = deliberation_graph(verdict.transcript, verdict)
 
     assert same(graph, nx.parse_graphml(graphml(graph), force_multigraph=True))
@@ -109,7 +115,9 @@ def test_edge_keys_are_the_only_ones_of_their_name(tmp_path: Path) -> None:
 
 def test_dot_quotes_what_would_end_a_string(tmp_path: Path) -> None:
     script = {"seats": {name: [{"accurate": 4, "organized": 4}] for name in ("a", "b")}}
-    verdict = deliberate_sync(case_of('q"; evil'), RUBRIC, jury(tmp_path, "x", script, seats=("a", "b")))
+    verdict = deliberate_sync(
+        planted_case('q"; evil'), RUBRIC, scripted_jury(tmp_path, "x", script, seats=("a", "b"))
+    )
 
     assert 'label="case: q\\"; evil"' in dot(deliberation_graph(verdict.transcript, verdict))
 

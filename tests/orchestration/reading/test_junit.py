@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from command_line import venire
 from openai_server import Fault, ProviderServer, jury_of
-from run_files import write
+from run_files import write_run
 
 
 def run(
     tmp_path: Path, *more: object, answers: dict[str, object] | None = None
 ) -> tuple[int, str, ElementTree.Element]:
     with ProviderServer(jury_of(answers or {"a": 3, "b": 3, "c": 2})) as server:
-        command = write(tmp_path, server.url, protocol="panel", count="median")
+        command = write_run(tmp_path, server.url, protocol="panel", count="median")
         ended = venire(*command, "--quiet", "--junit", "junit.xml", *more, cwd=tmp_path)
     return ended.returncode, ended.stderr, ElementTree.parse(tmp_path / "junit.xml").getroot()
 
@@ -61,7 +61,7 @@ def test_a_hung_case_misses_a_requirement_and_is_never_a_pass(tmp_path: Path) ->
 def test_a_requirement_that_cannot_be_checked_is_refused_before_anything_runs(
     tmp_path: Path, written: str, remedy: str
 ) -> None:
-    ended = venire(*write(tmp_path, "http://127.0.0.1:9"), "--require", written, cwd=tmp_path)
+    ended = venire(*write_run(tmp_path, "http://127.0.0.1:9"), "--require", written, cwd=tmp_path)
 
     assert ended.returncode == 2
     assert remedy in ended.stderr

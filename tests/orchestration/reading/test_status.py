@@ -12,7 +12,7 @@ import pytest
 from command_line import venire
 from openai_server import ProviderServer, jury_of
 from postgres_cluster import Cluster
-from run_files import CASES, RUBRIC, write
+from run_files import CASES, RUBRIC, write_run
 
 from venire.orchestration.record.changes import changes
 
@@ -28,7 +28,7 @@ def test_status_tells_of_a_run_in_progress_and_of_one_that_ended(
         database: Cluster = request.getfixturevalue("cluster")
         run = database.url("status")
     with ProviderServer(jury_of(ANSWERS), latency=0.5) as server:
-        command = [*write(tmp_path, server.url, protocol="panel")[:-1], run]
+        command = [*write_run(tmp_path, server.url, protocol="panel")[:-1], run]
         started = time.time()
         going = subprocess.Popen(
             [sys.executable, "-m", "venire.cli", *map(str, command), "--in-flight", "1", "--quiet"],
@@ -67,7 +67,7 @@ def test_status_of_no_run_is_two_lines(tmp_path: Path) -> None:
 
 def test_a_changed_rubric_is_named_and_only_what_it_changes_is_asked(tmp_path: Path) -> None:
     with ProviderServer(jury_of(ANSWERS)) as server:
-        command = write(tmp_path, server.url, protocol="panel")
+        command = write_run(tmp_path, server.url, protocol="panel")
         venire(*command, cwd=tmp_path)
         (tmp_path / "rubric.yaml").write_text(RUBRIC.replace("version: 1", "version: 2"))
         noted = venire(*command, cwd=tmp_path)
@@ -89,7 +89,7 @@ def test_a_changed_rubric_is_named_and_only_what_it_changes_is_asked(tmp_path: P
 
 def test_a_changed_persona_model_or_limit_is_named(tmp_path: Path) -> None:
     with ProviderServer(jury_of({**ANSWERS, "d": 3})) as server:
-        command = write(tmp_path, server.url, protocol="panel")
+        command = write_run(tmp_path, server.url, protocol="panel")
         venire(*command, cwd=tmp_path)
         jury = json.loads((tmp_path / "jury.yaml").read_text())
         jury["seats"][0]["persona"] = "skeptic"
@@ -106,12 +106,12 @@ def test_a_changed_persona_model_or_limit_is_named(tmp_path: Path) -> None:
 
 def test_a_changed_case_is_named_and_heard_again_alone(tmp_path: Path) -> None:
     with ProviderServer(jury_of(ANSWERS)) as server:
-        command = write(tmp_path, server.url, protocol="panel")
+        command = write_run(tmp_path, server.url, protocol="panel")
         venire(*command, cwd=tmp_path)
         changed = [{**case, "output": "Other words."} if case["id"] == "case-2" else case for case in CASES]
         (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in changed))
         other = venire(*command, "--json", cwd=tmp_path)
-        write(tmp_path, server.url, protocol="panel")
+        write_run(tmp_path, server.url, protocol="panel")
         back = venire(*command, "--json", cwd=tmp_path)
 
     assert "case case-2: output changed since it was heard: it will be heard again" in other.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_line import venire
-from planted_run import JURORS, ORDERLY, SCRIPTS, case_of, planted_run, said
+from planted_run import JURORS, ORDERLY, SCRIPTS, ballot_line, planted_case, planted_run
 from rich.console import Console
 
 from venire.orchestration.reading.terminal import show_case, show_summary
@@ -66,9 +66,9 @@ def test_the_summary_is_of_a_whole_run(tmp_path: Path) -> None:
 
 
 def test_nothing_a_model_wrote_alters_the_terminal(tmp_path: Path) -> None:
-    line = said(4, HOSTILE + "x" * 1_000_000, HOSTILE)
+    line = ballot_line(4, HOSTILE + "x" * 1_000_000, HOSTILE)
     script = {"seats": {name: [{"accurate": line, "organized": ORDERLY}] for name in JURORS}}
-    run = planted_run(tmp_path, {"hostile": script}, {"hostile": case_of(HOSTILE)})
+    run = planted_run(tmp_path, {"hostile": script}, {"hostile": planted_case(HOSTILE)})
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=100, color_system="truecolor")
 

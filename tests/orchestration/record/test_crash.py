@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 from command_line import venire
-from comparable_runs import answer, questions, verdicts, write
+from comparable_runs import questions, steady_answer, verdicts, write_long_run
 from openai_server import ProviderServer
 from postgres_cluster import PASSWORD, Cluster
 
@@ -65,10 +65,10 @@ def test_a_disk_that_fills_up_is_two_lines_and_the_run_continues_when_there_is_r
     tmp_path: Path, narrow: tuple[Path, Callable[[], None], Callable[[], None]]
 ) -> None:
     place, first, make_room = narrow
-    with ProviderServer(answer) as server:
-        calm = venire(*write(tmp_path, server.url, "calm", 120), "--json", cwd=tmp_path)
+    with ProviderServer(steady_answer) as server:
+        calm = venire(*write_long_run(tmp_path, server.url, "calm", 120), "--json", cwd=tmp_path)
         server.calls.clear()
-        command = write(tmp_path, server.url, str(place / "run"), 120)
+        command = write_long_run(tmp_path, server.url, str(place / "run"), 120)
 
         def run() -> subprocess.CompletedProcess[str]:
             return subprocess.run(
@@ -101,10 +101,10 @@ def test_a_database_that_restarts_in_the_middle_is_waited_for(
     tmp_path: Path, request: pytest.FixtureRequest, mode: str
 ) -> None:
     database: Cluster = request.getfixturevalue("cluster")
-    with ProviderServer(answer, latency=0.02) as server:
-        calm = venire(*write(tmp_path, server.url, "calm", 60), "--json", cwd=tmp_path)
+    with ProviderServer(steady_answer, latency=0.02) as server:
+        calm = venire(*write_long_run(tmp_path, server.url, "calm", 60), "--json", cwd=tmp_path)
         server.calls.clear()
-        command = write(tmp_path, server.url, database.url(f"restarted_{mode}"), 60)
+        command = write_long_run(tmp_path, server.url, database.url(f"restarted_{mode}"), 60)
 
         def restart() -> None:
             while len(server.calls) < 100:
@@ -128,8 +128,8 @@ def test_a_database_that_stays_away_is_two_lines_and_the_run_continues_later(
     tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database: Cluster = request.getfixturevalue("cluster")
-    with ProviderServer(answer, latency=0.02) as server:
-        command = write(tmp_path, server.url, database.url("away"), 30)
+    with ProviderServer(steady_answer, latency=0.02) as server:
+        command = write_long_run(tmp_path, server.url, database.url("away"), 30)
         killed = subprocess.Popen(
             [sys.executable, "-m", "venire.cli", *map(str, command)], cwd=tmp_path, stderr=subprocess.DEVNULL
         )
@@ -156,8 +156,8 @@ def test_a_second_process_on_a_run_in_a_database_is_refused(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     database: Cluster = request.getfixturevalue("cluster")
-    with ProviderServer(answer, latency=0.5) as server:
-        command = write(tmp_path, server.url, database.url("taken"), 30)
+    with ProviderServer(steady_answer, latency=0.5) as server:
+        command = write_long_run(tmp_path, server.url, database.url("taken"), 30)
         first = subprocess.Popen(
             [sys.executable, "-m", "venire.cli", *map(str, command), "--quiet"],
             cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

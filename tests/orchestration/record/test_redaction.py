@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from canary_run import KEY, SOURCE, WORDS, answer, leaks, write
+from canary_run import KEY, SOURCE, WORDS, canary_answer, leaks, write_canary_run
 from command_line import venire
 from openai_server import Call, ProviderServer, filled
 from postgres_cluster import PASSWORD, Cluster
@@ -35,8 +35,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_redacted_run_holds_no_words_and_can_still_be_read(tmp_path: Path) -> None:
-    with ProviderServer(answer) as server:
-        command = write(tmp_path, server.url)
+    with ProviderServer(canary_answer) as server:
+        command = write_canary_run(tmp_path, server.url)
         plain = venire(*command[:-1], "plain", "--json", cwd=tmp_path)
         ended = venire(*command, "--redact", "--json", cwd=tmp_path)
         calls = len(server.calls)
@@ -78,8 +78,8 @@ def test_a_redacted_run_leaves_no_words_in_any_file_of_a_database(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     database: Cluster = request.getfixturevalue("cluster")
-    with ProviderServer(answer) as server:
-        command = [*write(tmp_path, server.url)[:-1], database.url("redacted")]
+    with ProviderServer(canary_answer) as server:
+        command = [*write_canary_run(tmp_path, server.url)[:-1], database.url("redacted")]
         ended = venire(*command, "--redact", "--json", cwd=tmp_path)
     database.stop("fast")
     database.start()
@@ -100,12 +100,12 @@ def moved(call: Call) -> Any:
         return filled(
             call.schema, lambda _: score, rationale=WORDS, evidence=[], moved_by=f"the words {SOURCE}"
         )
-    return answer(call)
+    return canary_answer(call)
 
 
 def test_analysis_tells_from_marks_what_it_tells_from_words(tmp_path: Path) -> None:
     with ProviderServer(moved) as server:
-        command = write(tmp_path, server.url)
+        command = write_canary_run(tmp_path, server.url)
         venire(*command[:-1], "plain", cwd=tmp_path)
         venire(*command, "--redact", cwd=tmp_path)
 
@@ -127,8 +127,8 @@ def test_analysis_tells_from_marks_what_it_tells_from_words(tmp_path: Path) -> N
 
 
 def test_a_redacted_run_that_was_killed_continues_without_paying_twice(tmp_path: Path) -> None:
-    with ProviderServer(answer, latency=0.1) as server:
-        command = write(tmp_path, server.url, cases=8)
+    with ProviderServer(canary_answer, latency=0.1) as server:
+        command = write_canary_run(tmp_path, server.url, cases=8)
         calm = venire(*command[:-1], "calm", "--json", cwd=tmp_path)
         server.calls.clear()
         killed = subprocess.Popen(
@@ -160,8 +160,8 @@ def test_a_redacted_run_that_was_killed_continues_without_paying_twice(tmp_path:
 
 
 def test_a_run_with_words_in_it_cannot_be_redacted_afterwards(tmp_path: Path) -> None:
-    with ProviderServer(answer) as server:
-        command = write(tmp_path, server.url)
+    with ProviderServer(canary_answer) as server:
+        command = write_canary_run(tmp_path, server.url)
         venire(*command, cwd=tmp_path)
         ended = venire(*command, "--redact", cwd=tmp_path)
 
@@ -171,8 +171,8 @@ def test_a_run_with_words_in_it_cannot_be_redacted_afterwards(tmp_path: Path) ->
 
 
 def test_a_bug_in_a_redacted_run_keeps_its_traceback_and_not_its_message(tmp_path: Path) -> None:
-    with ProviderServer(answer) as server:
-        write(tmp_path, server.url)
+    with ProviderServer(canary_answer) as server:
+        write_canary_run(tmp_path, server.url)
         session = RunSession(
             cases=tmp_path / "cases.jsonl",
             rubric=load_rubric(str(tmp_path / "rubric.yaml")),
@@ -195,8 +195,8 @@ def test_a_bug_in_a_redacted_run_keeps_its_traceback_and_not_its_message(tmp_pat
 def test_a_key_is_in_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that cannot be sent ends in an error of the HTTP library: its traceback must not show it."""
     monkeypatch.setenv("CANARY_KEY", f"{KEY}\nInjected: header")
-    with ProviderServer(answer) as server:
-        ended = venire(*write(tmp_path, server.url), cwd=tmp_path)
+    with ProviderServer(canary_answer) as server:
+        ended = venire(*write_canary_run(tmp_path, server.url), cwd=tmp_path)
 
     assert KEY not in ended.stdout + ended.stderr
     assert not any(
@@ -205,9 +205,9 @@ def test_a_key_is_in_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_password_in_a_seats_address_is_not_kept(tmp_path: Path) -> None:
-    with ProviderServer(answer) as server:
+    with ProviderServer(canary_answer) as server:
         url = server.url.replace("http://", f"http://me:{KEY}@")
-        ended = venire(*write(tmp_path, url), "--json", cwd=tmp_path)
+        ended = venire(*write_canary_run(tmp_path, url), "--json", cwd=tmp_path)
 
     assert KEY not in ended.stdout + ended.stderr
     assert not any(
@@ -229,8 +229,8 @@ def test_what_is_sealed_opens_only_with_its_own_key() -> None:
 
 
 def test_sealed_replies_go_when_the_run_is_complete(tmp_path: Path) -> None:
-    with ProviderServer(answer) as server:
-        venire(*write(tmp_path, server.url), "--redact", cwd=tmp_path)
+    with ProviderServer(canary_answer) as server:
+        venire(*write_canary_run(tmp_path, server.url), "--redact", cwd=tmp_path)
 
     store = Store.read(tmp_path / "out")
     assert store._database.rows("SELECT count(*) FROM sealed") == [(0,)]
