@@ -174,4 +174,4 @@ def _cluster(executor: str, address: str | None, workers: int | None) -> Cluster
 def _under(jury: Jury, protocol: str | None) -> Jury:
     if protocol is None or protocol == jury.protocol:
         return jury
-    return jury.model_copy(update={"protocol": protocol, "name": f"{jury.name}-{protocol}"})
+    return jury.under(protocol).model_copy(update={"name": f"{jury.name}-{protocol}"})

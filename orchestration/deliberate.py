@@ -32,7 +32,7 @@ def ready(jury: Jury, court: Court) -> None:
     """Refuse a jury that cannot sit: its protocol, its models or its orchestrator's seat need mending first."""
     way = protocol(jury.protocol)
     if way.check is not None:
-        way.check()
+        way.check(jury)
     court.check(jury, orchestrated=way.orchestrator)
 
 

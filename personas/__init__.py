@@ -1,6 +1,7 @@
 """Who is asked: personas, and the juries they sit on."""
 
-from .jury import Escalation, Jury, Limits, ModelSettings, Seat, Shots, load_jury
+from .jury import Jury, Limits, ModelSettings, Seat, load_jury
+from .options import Escalation, Options, Shots
 from .persona import Persona, load_persona
 
 __all__ = [
@@ -8,6 +9,7 @@ __all__ = [
     "Jury",
     "Limits",
     "ModelSettings",
+    "Options",
     "Persona",
     "Seat",
     "Shots",

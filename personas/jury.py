@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    StringConstraints,
+    SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -23,17 +24,27 @@ from ..rubrics.fields import Converted
 from ..rubrics.files import load_yaml, nearest, wrong
 from ..rubrics.plugins import library_file, registered, unknown
 from ..rubrics.rubric import Name
+from .options import (
+    PROTOCOLS,
+    TOP_LEVEL,
+    AnyOptions,
+    Debaters,
+    Escalation,
+    Repeats,
+    SeatName,
+    Shots,
+    default_options,
+    refuse_unused,
+    with_options,
+)
 from .persona import Persona, load_persona
 
 LIBRARY = Path(__file__).parent / "juries"
 GROUP = "venire.juries"
 
-SeatName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
-
 CountingRule = str
 """The name that a counting rule is registered under: `mean`, `median`, `decision` ..."""
 COUNTING = "venire.counting"
-PROTOCOLS = "venire.protocols"
 LATER = {"decompose-verify": "atomic claims, each verified against the reference"}
 """Protocols that are named in the design and not there yet."""
 
@@ -132,41 +143,6 @@ class EarlyStop(BaseModel):
     the attribute where it is largest, lies below this. 0.1 is strict."""
 
 
-class Debaters(BaseModel):
-    """Who argues in the `debate` protocol."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    high: SeatName
-    low: SeatName
-
-
-class Shots(BaseModel):
-    """Worked examples for a single judge: cases people have already scored, drawn by seed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    n: int = Field(ge=1)
-    cases: Path
-    ratings: Path
-    seed: int = 0
-
-
-class Escalation(BaseModel):
-    """When one judge is not enough: the stated rules of the `escalate` protocol."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    repeats: int = Field(default=2, ge=1)
-    """How often the first judge is asked."""
-    repeat_range: float = Field(default=0, ge=0)
-    """The judge is unsure when its own answers lie further apart than this."""
-    confidence: Literal["low", "medium", "high"] = "medium"
-    """The judge is unsure when it says that its confidence is lower than this."""
-    panel_spread: float = Field(default=1, ge=0)
-    """The panel is split when its answers lie further apart than this."""
-
-
 class Jury(BaseModel):
     """The seats, the orchestrator's seat, the protocol and its limits. Not a running thing."""
 
@@ -185,16 +161,30 @@ class Jury(BaseModel):
     weights: dict[SeatName, Annotated[float, Field(ge=0)]] = {}
     """For `count: weighted`: how much each juror counts; without any, its agreement with the others over the run."""
     stop: EarlyStop = EarlyStop()
+    options: dict[str, Any] = {}
+    """What the protocol is told, as its own model has it. In a file, the next five may be written here as well."""
     challenge: bool = True
     """Whether an instant unanimous score at the end of its scale is challenged once."""
-    repeats: int = Field(default=1, ge=1)
+    repeats: Repeats = 1
     """How often a single judge is asked."""
     shots: Shots | None = None
+    """The worked examples that a single judge is shown."""
     escalation: Escalation = Escalation()
+    """When `escalate` asks more than one judge."""
     debate: Debaters | None = None
     """The advocates; without it the seats with the high-scoring and the low-scoring persona, else the first two."""
     seats: Converted[tuple[Seat, ...], Sequence[Seat]] = Field(min_length=1)
     orchestrator: ModelSettings = ModelSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _options_checked(cls, fields: Any, info: ValidationInfo) -> Any:
+        context = info.context or {}
+        if not isinstance(fields, Mapping) or context.get("options") == "checked":
+            return fields
+        # What is wrong with the protocol's name is said of the name.
+        protocol = str(fields.get("protocol", cls.model_fields["protocol"].default))
+        return with_options(fields, protocol, context) if protocol in registered(PROTOCOLS) else fields
 
     @field_validator("protocol")
     @classmethod
@@ -232,6 +222,26 @@ class Jury(BaseModel):
             raise wrong(f"{self.quorum} with {seated} to vote can never be met\nlower the quorum", "quorum")
         return self
 
+    @model_validator(mode="after")
+    def _no_option_is_ignored(self, info: ValidationInfo) -> Self:
+        context = info.context or {}
+        # In Python a jury may be made first and its protocol chosen later; a file says what it means.
+        if "beside" not in context or context.get("options") == "checked":
+            return self
+        for name in TOP_LEVEL:
+            # Where nothing is ever challenged, `challenge: false` holds.
+            if name != "challenge" and getattr(self, name) != type(self).model_fields[name].default:
+                refuse_unused(name, self.protocol)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_empty_options(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As it was before there were options, where there are none: a record knows its juries by this."""
+        fields: dict[str, Any] = handler(self)
+        return (
+            fields if self.options else {name: value for name, value in fields.items() if name != "options"}
+        )
+
     @cached_property
     def seat_names(self) -> tuple[str, ...]:
         return tuple(seat.name for seat in self.seats)
@@ -247,10 +257,22 @@ class Jury(BaseModel):
             alike.append(kind)
         return tuple(starts)
 
+    def options_as(self, model: type[AnyOptions]) -> AnyOptions:
+        """The options of the jury's protocol, as the model that the protocol declares."""
+        fields = {name: getattr(self, name) for name in TOP_LEVEL if name in model.model_fields}
+        return model.model_validate({**fields, **self.options})
+
+    def under(self, protocol: str) -> Jury:
+        """The jury under another protocol. Options that the other does not have are left unused, its own are at
+        their defaults."""
+        if protocol == self.protocol:
+            return self
+        return self.model_copy(update={"protocol": protocol, "options": default_options(protocol)})
+
     def fill(self, *, model: str | None, base_url: str | None = None) -> Jury:
         """The jury with `model` in every seat that names none, the orchestrator's included."""
 
-        def filled(settings: ModelSettings) -> dict[str, str | None]:
+        def model_of(settings: ModelSettings) -> dict[str, str | None]:
             return (
                 {}
                 if settings.model
@@ -259,8 +281,8 @@ class Jury(BaseModel):
 
         return self.model_copy(
             update={
-                "seats": tuple(seat.model_copy(update=filled(seat)) for seat in self.seats),
-                "orchestrator": self.orchestrator.model_copy(update=filled(self.orchestrator)),
+                "seats": tuple(seat.model_copy(update=model_of(seat)) for seat in self.seats),
+                "orchestrator": self.orchestrator.model_copy(update=model_of(self.orchestrator)),
             }
         )
 

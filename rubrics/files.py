@@ -6,7 +6,7 @@ import csv
 import difflib
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -194,6 +194,25 @@ def wrong(message: str, *where: int | str) -> ValidationError:
     return ValidationError.from_exception_data("file", [InitErrorDetails(type=detail, loc=where, input=None)])
 
 
+def inner_errors(
+    error: ValidationError, model: type[BaseModel], place: Callable[[Location], Location]
+) -> ValidationError:
+    """The errors of a `model` that a validator holds a part of another one against, each at its place in the other."""
+    return ValidationError.from_exception_data(
+        "file",
+        [
+            InitErrorDetails(
+                type=PydanticCustomError(
+                    "inner_error", "{message}", {"message": detail["msg"], "detail": detail, "model": model}
+                ),
+                loc=place(detail["loc"]),
+                input=detail["input"],
+            )
+            for detail in error.errors()
+        ],
+    )
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """'did you mean ...', or the list of what is known when nothing is near."""
     known = list(known)
@@ -257,21 +276,24 @@ def _file_errors(
     details = [
         d for d in found if not any(d["loc"] == e["loc"][: len(d["loc"])] and d is not e for e in found)
     ]
-    details.sort(key=lambda d: (d["type"] != "extra_forbidden", _line(d["loc"], lines)))
+    details.sort(key=lambda d: (_kind(d) != "extra_forbidden", _line(d["loc"], lines)))
     return [_explain(path, detail, model, lines) for detail in details]
 
 
 def _explain(
     path: Path, detail: ErrorDetails, model: type[BaseModel], lines: Mapping[Location, int]
 ) -> InvalidFile:
-    loc = detail["loc"]
+    loc = at = detail["loc"]
+    if detail["type"] == "inner_error":
+        model, detail = detail["ctx"]["model"], detail["ctx"]["detail"]
+        at = detail["loc"]
     where = ".".join(str(part) for part in _visible(loc, lines)) or "the file"
     problem, remedy = f"{where}: {detail['msg']}", f"correct {where}"
     if detail["type"] == "extra_forbidden":
         problem = f"unknown key {str(loc[-1])!r}" + (
             f" in {where.rpartition('.')[0]}" if "." in where else ""
         )
-        remedy = nearest(str(loc[-1]), _fields_at(model, loc[:-1]))
+        remedy = nearest(str(loc[-1]), _fields_at(model, at[:-1]))
     elif detail["type"] == "missing":
         problem = f"{where}: missing"
         remedy = f"add {str(loc[-1])!r}"
@@ -287,6 +309,10 @@ def _explain(
     elif "input" in detail and isinstance(detail["input"], str | int | float | bool):
         problem = f"{where}: {detail['msg']} (found {detail['input']!r})"
     return InvalidFile(f"{path}:{_line(loc, lines)}: {problem}", remedy=remedy)
+
+
+def _kind(detail: ErrorDetails) -> str:
+    return detail["ctx"]["detail"]["type"] if detail["type"] == "inner_error" else detail["type"]
 
 
 def _visible(loc: Location, lines: Mapping[Location, int]) -> list[int | str]:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ...orchestration.counting import counting_rule
 from ...orchestration.protocols import protocol
 from ...personas.jury import Jury, load_jury
+from ...personas.options import CHECKED
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import Written
 from .schema import ArmEntry, Calibration
@@ -71,15 +72,20 @@ def _listed_arm(study: Study, entry: ArmEntry, part: Written) -> StudyArm:
     given = {"name": entry.name, "protocol": entry.protocol, "count": entry.count}
     changes = {key: value for key, value in given.items() if value is not None}
     if changes:
-        jury = build_jury({**dict(jury), **changes}, part.path.parent, f"{part.path}:{part.line()}")
+        jury = jury.under(entry.protocol or jury.protocol)
+        jury = build_jury(
+            {**dict(jury), **changes}, part.path.parent, f"{part.path}:{part.line()}", context=CHECKED
+        )
     jury = jury.fill(model=entry.model or study.model, base_url=entry.base_url or study.base_url)
     return StudyArm(jury, entry.calibration)
 
 
-def build_jury(fields: Mapping[str, Any], beside: object, where: str) -> Jury:
+def build_jury(
+    fields: Mapping[str, Any], beside: object, where: str, *, context: Mapping[str, Any] | None = None
+) -> Jury:
     """The jury that `fields` describe; an error at `where` if there can be none."""
     try:
-        jury = Jury.model_validate(dict(fields), context={"beside": beside})
+        jury = Jury.model_validate(dict(fields), context={"beside": beside, **(context or {})})
         protocol(jury.protocol)
         if jury.count is not None:
             counting_rule(jury.count)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from ...agents.brief import Brief
 from ...personas.jury import Jury
+from ...personas.options import Debaters, Options
 from ...rubrics.errors import VenireError
 from ..bench import Bench, statements, together
 from ..conditions import any_of, consensus_reached, hard_limits, limits_of
@@ -16,6 +17,13 @@ from ..transcript import Entry, Stop, Transcript, entry_of
 from .protocol import Protocol
 
 Side = Literal["high", "low"]
+
+
+class DebateOptions(Options):
+    """Who argues."""
+
+    debate: Debaters | None = None
+    """The advocates; without it the seats with the high-scoring and the low-scoring persona, else the first two."""
 
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
@@ -49,8 +57,8 @@ def advocates(jury: Jury) -> dict[str, Side]:
         raise VenireError(
             f"the jury {jury.name!r} has one seat, and a debate two sides", remedy="add a seat to the jury"
         )
-    if jury.debate is not None:
-        return {jury.debate.high: "high", jury.debate.low: "low"}
+    if (debaters := jury.options_as(DebateOptions).debate) is not None:
+        return {debaters.high: "high", debaters.low: "low"}
     by_persona = {seat.persona.name: seat.name for seat in reversed(jury.seats) if seat.persona}
     if {"high-scoring", "low-scoring"} <= by_persona.keys():
         return {by_persona["high-scoring"]: "high", by_persona["low-scoring"]: "low"}
@@ -100,8 +108,15 @@ async def _voted(
     return bench.add_entries(transcript, [*await together(vote(name) for name in others[:allowed]), *missed])
 
 
+def check(jury: Jury) -> None:
+    """Refuse a jury that is too small for two sides."""
+    advocates(jury)
+
+
 debate = Protocol(
     run=run,
+    options=DebateOptions,
+    check=check,
     count="decision",
     orchestrator=True,
     summary="a high-scoring and a low-scoring advocate argue; the other seats vote; the orchestrator decides",

@@ -7,22 +7,29 @@ from dataclasses import dataclass
 
 from ...agents.brief import Brief
 from ...personas.jury import Jury
+from ...personas.options import Escalation
 from ...rubrics.rubric import Rubric
 from ..bench import Bench
 from ..conditions import hard_limits
 from ..stopping import disputed_attributes, settled, spread, values_of
 from ..transcript import Standing, Stop, Transcript
-from .orchestrated import deliberation
+from .orchestrated import OrchestratedOptions, deliberation
 from .protocol import Protocol
 
 _LEVELS = ("low", "medium", "high")
 
 
+class EscalateOptions(OrchestratedOptions):
+    """When a case goes up, and how it is deliberated there."""
+
+    escalation: Escalation = Escalation()
+    """When one judge is not enough."""
+
+
 async def run(brief: Brief, bench: Bench) -> Transcript:
     """Each attribute goes up only as far as it has to; what was sure below stays decided there."""
-    transcript = await bench.repeats(
-        bench.new_transcript(brief), brief, bench.jury.escalation.repeats, confidence=True
-    )
+    repeats = _rules(bench.jury).repeats
+    transcript = await bench.repeats(bench.new_transcript(brief), brief, repeats, confidence=True)
     unsure = unsure_of(transcript, brief.rubric, bench.jury)
     transcript = bench.clerks_note(transcript, "escalation", _told("the panel", unsure, brief.rubric.names))
     split: Mapping[str, str] = {}
@@ -39,10 +46,14 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     return bench.clerks_note(transcript, "savings", str(savings(transcript, brief.rubric, bench.jury)))
 
 
+def _rules(jury: Jury) -> Escalation:
+    return jury.options_as(EscalateOptions).escalation
+
+
 def _without_deliberation(transcript: Transcript, bench: Bench) -> Stop:
     unheard = any(entry.abstention.reason == "limit" for entry in transcript.abstentions)
     repeats = sum(1 for entry in transcript.heard if entry.purpose == "repeat")
-    if unheard or repeats < bench.jury.escalation.repeats:
+    if unheard or repeats < _rules(bench.jury).repeats:
         return bench.stop_at("max_turns")
     return Stop(reason="complete")
 
@@ -58,7 +69,7 @@ async def _panel(transcript: Transcript, brief: Brief, bench: Bench, asked: Sequ
 
 def unsure_of(transcript: Transcript, rubric: Rubric, jury: Jury) -> dict[str, str]:
     """Each attribute that the judge is not sure of, with the rule that sends it to the panel."""
-    rules, standing = jury.escalation, transcript.standing()
+    rules, standing = _rules(jury), transcript.standing()
     found = {name: _doubt(standing.get(name, {}), jury) for name in rubric.names}
     for name, doubt in found.items():
         if not doubt and len(standing[name]) < rules.repeats:
@@ -67,7 +78,7 @@ def unsure_of(transcript: Transcript, rubric: Rubric, jury: Jury) -> dict[str, s
 
 
 def _doubt(held: Mapping[str, Standing], jury: Jury) -> str:
-    rules, values = jury.escalation, values_of(held)
+    rules, values = _rules(jury), values_of(held)
     if len(values) < jury.quorum or not values:
         return f"{len(values)} of the {jury.quorum} votes that a quorum needs"
     if not settled(values, rules.repeat_range):
@@ -81,7 +92,7 @@ def _doubt(held: Mapping[str, Standing], jury: Jury) -> str:
 
 def split_on(transcript: Transcript, asked: Sequence[str], jury: Jury) -> dict[str, str]:
     """Each attribute that the panel is split on, with the rule that sends it to deliberation."""
-    standing, most = transcript.standing(), jury.escalation.panel_spread
+    standing, most = transcript.standing(), _rules(jury).panel_spread
     found: dict[str, str] = {}
     for name in asked:
         values = values_of(standing.get(name, {}))
@@ -137,6 +148,7 @@ def _told(where: str, sent: Mapping[str, str], asked: Sequence[str]) -> str:
 
 escalate = Protocol(
     run=run,
+    options=EscalateOptions,
     count="escalated",
     orchestrator=True,
     summary="one judge; the panel where it is unsure; deliberation where the panel is split",

@@ -6,7 +6,7 @@ import random
 from functools import lru_cache
 
 from ...agents.prompting import fence, nonce
-from ...personas.jury import Shots
+from ...personas.options import Shots
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import VenireError
 from ...rubrics.ratings import read_ratings

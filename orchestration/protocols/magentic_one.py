@@ -14,6 +14,7 @@ from ...agents.brief import Brief
 from ...agents.gateway import Cost
 from ...agents.orchestrator import NAME, Finding
 from ...agents.prompting import form_of, repair_request, words
+from ...personas.jury import Jury
 from ...rubrics.ballot import Abstention
 from ...rubrics.errors import MissingExtra
 from ...rubrics.rubric import Rubric
@@ -27,7 +28,7 @@ from .protocol import Protocol
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
     """AutoGen deliberates; then its final answer is read, and every seat that it passed over is recorded."""
-    check()
+    check(bench.jury)
     from .magentic_team import sit
 
     shape = final_shape(brief.rubric)
@@ -39,7 +40,7 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     return floor.transcript.with_stop(floor.stop)
 
 
-def check() -> None:
+def check(jury: Jury) -> None:
     """Refuse to begin without AutoGen."""
     for package in ("autogen_agentchat", "autogen_core"):
         if find_spec(package) is None:

@@ -10,13 +10,15 @@ from ..bench import Bench, statements
 from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
 from ..stopping import attributes_with_quorum, instant_extremes, stalls
 from ..transcript import Ledger, Spent, Stop, Transcript
+from .orchestrated import OrchestratedOptions
 from .protocol import Protocol
 
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
     """Rounds in which jurors answer each other, until a consensus is declared that is one, or a limit is reached."""
     transcript = await bench.blind_round(bench.new_transcript(brief), brief)
-    challenged = instant_extremes(transcript, brief.rubric) if bench.jury.challenge else ()
+    options = bench.jury.options_as(OrchestratedOptions)
+    challenged = instant_extremes(transcript, brief.rubric) if options.challenge else ()
     while (stop := why_ended(transcript, brief, bench, challenged, brief.rubric.names)) is None:
         pending = tuple(name for name in _pending(transcript, brief, bench) if name not in challenged)
         turn = _moderated(transcript, brief, bench, pending, transcript.rounds + 1) if pending else None
@@ -83,6 +85,7 @@ async def _closed(transcript: Transcript, brief: Brief, bench: Bench, stop: Stop
 
 moderated = Protocol(
     run=run,
+    options=OrchestratedOptions,
     count="decision",
     orchestrator=True,
     summary="a moderator lets jurors answer each other and ends by declaring consensus, which code checks",

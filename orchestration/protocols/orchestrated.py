@@ -6,11 +6,19 @@ from collections.abc import Sequence
 
 from ...agents.brief import Brief
 from ...agents.orchestrator import Silence
+from ...personas.options import Options
 from ..bench import Bench, statements
 from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
 from ..stopping import instant_extremes, stalls
 from ..transcript import Ledger, Spent, Transcript
 from .protocol import Protocol
+
+
+class OrchestratedOptions(Options):
+    """How a jury that agrees at once is treated."""
+
+    challenge: bool = True
+    """Whether an instant unanimous score at the end of its scale is challenged once."""
 
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
@@ -24,7 +32,7 @@ async def deliberation(
 ) -> Transcript:
     """What follows the blind round, on the attributes `among` which it is held."""
     challenged: tuple[str, ...] = ()
-    if bench.jury.challenge:
+    if bench.jury.options_as(OrchestratedOptions).challenge:
         challenged = tuple(name for name in instant_extremes(transcript, brief.rubric) if name in among)
     while (stop := why_ended(transcript, brief, bench, challenged, among)) is None:
         in_dispute = open_attributes(transcript, brief, bench, among)
@@ -61,6 +69,7 @@ async def _ledger(transcript: Transcript, brief: Brief, bench: Bench, in_dispute
 
 orchestrated = Protocol(
     run=run,
+    options=OrchestratedOptions,
     count="decision",
     orchestrator=True,
     summary="an orchestrator runs rounds; settled attributes are left alone; it decides what stays open",

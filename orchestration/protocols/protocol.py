@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...agents.brief import Brief
-from ...personas.jury import LATER, PROTOCOLS, CountingRule
+from ...personas.jury import LATER, CountingRule, Jury
+from ...personas.options import PROTOCOLS, Options
 from ...rubrics.errors import VenireError
 from ...rubrics.plugins import BrokenPlugin, load_all, plugged_in, registered
 from ..bench import Bench
@@ -31,8 +32,10 @@ class Protocol:
     """How many model calls N jurors in R rounds make."""
     steps: str
     """How many of them follow each other."""
-    check: Callable[[], None] | None = None
-    """Raises what a user must mend before it can run; called before anything is written."""
+    options: type[Options] = Options
+    """What it may be told, under `options:` in a jury file; it reads them with `bench.jury.options_as`."""
+    check: Callable[[Jury], None] | None = None
+    """Raises what a user must mend before this jury can sit; called before anything is written."""
     drawing: str = ""
     """The order of turns, a line for each step."""
     most: Callable[[int, int], tuple[int, int]] | None = None

@@ -81,6 +81,7 @@ def _protocol_text(name: str, way: Protocol) -> str:
         "sees": way.sees,
         "ends": way.ends,
         "counts by": way.count,
+        "options": ", ".join(way.options.model_fields) or "none",
         "calls": way.calls,
         "serial steps": way.steps,
     }

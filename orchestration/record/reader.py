@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from ...personas.jury import Jury
+from ...personas.options import CHECKED
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..transcript import Transcript
@@ -38,7 +39,10 @@ class Reader:
             "AS last ON last.arm = arms.id ORDER BY last.sat"
         ):
             found = json.loads(manifest)
-            rubric, jury = Rubric.model_validate(found["rubric"]), Jury.model_validate(found["jury"])
+            rubric, jury = (
+                Rubric.model_validate(found["rubric"]),
+                Jury.model_validate(found["jury"], context=CHECKED),
+            )
             latest[name] = Arm(number, name, rubric, jury, found)
         return list(latest.values())
 

@@ -1,0 +1,145 @@
+"""Options of a protocol: what a jury file says under `options:`, held against the model that the protocol declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from ..rubrics.errors import VenireError
+from ..rubrics.files import inner_errors, wrong
+from ..rubrics.plugins import BrokenPlugin, load_all, registered
+
+PROTOCOLS = "venire.protocols"
+TOP_LEVEL = ("challenge", "repeats", "shots", "escalation", "debate")
+"""Options that a `Jury` holds as fields of its own, and that a jury file may write beside `protocol` as well."""
+CHECKED = {"options": "checked"}
+"""Validation context for a jury that was checked when it was written: its options are taken as they are."""
+
+SeatName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
+Repeats = Annotated[int, Field(ge=1)]
+
+
+class Options(BaseModel):
+    """What a protocol may be told: a subclass has a field for each option. A key that is no field is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+AnyOptions = TypeVar("AnyOptions", bound=Options)
+
+
+class Debaters(Options):
+    """Who argues in the `debate` protocol."""
+
+    high: SeatName
+    low: SeatName
+
+
+class Shots(Options):
+    """Worked examples for a single judge: cases people have already scored, drawn by seed."""
+
+    n: int = Field(ge=1)
+    cases: Path
+    ratings: Path
+    seed: int = 0
+
+
+class Escalation(Options):
+    """When one judge is not enough: the stated rules of the `escalate` protocol."""
+
+    repeats: int = Field(default=2, ge=1)
+    """How often the first judge is asked."""
+    repeat_range: float = Field(default=0, ge=0)
+    """The judge is unsure when its own answers lie further apart than this."""
+    confidence: Literal["low", "medium", "high"] = "medium"
+    """The judge is unsure when it says that its confidence is lower than this."""
+    panel_spread: float = Field(default=1, ge=0)
+    """The panel is split when its answers lie further apart than this."""
+
+
+class _Optioned(Protocol):
+    """A registered protocol, as far as it concerns its options."""
+
+    options: type[Options]
+
+
+def options_model(protocol: str) -> type[Options]:
+    """The model that a protocol declares for its options; one without options where there is no such protocol."""
+    plugin = registered(PROTOCOLS).get(protocol)
+    if plugin is None:
+        return Options
+    found: _Optioned = plugin.load()
+    return found.options
+
+
+def default_options(protocol: str) -> dict[str, Any]:
+    """The options of a protocol that a `Jury` holds under `options`, each at its default."""
+    try:
+        return _own(options_model(protocol)())
+    except ValidationError as error:
+        missing = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+        raise VenireError(
+            f"the protocol {protocol!r} cannot go without its options: {missing}",
+            remedy=f"write protocol: {protocol} and its options: in a jury file",
+        ) from None
+
+
+def with_options(jury: Mapping[str, Any], protocol: str, context: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a jury with its options checked, those in `TOP_LEVEL` moved to the jury's own fields.
+
+    Raises:
+        ValidationError: An option is unknown, wrong, or written in both places; its place is the file's.
+    """
+    try:
+        model = options_model(protocol)
+    except VenireError as error:
+        raise wrong(f"{error.problem}\n{error.remedy}", "protocol") from None
+    written = jury.get("options", {})
+    if not isinstance(written, Mapping):
+        return dict(jury)
+    above = {name: jury[name] for name in TOP_LEVEL if name in jury and name in model.model_fields}
+    for name in written:
+        if name in jury and name in TOP_LEVEL:
+            raise wrong("is written here and under options\nkeep the one under options", name)
+        if name not in model.model_fields and (others := _protocols_with(name)):
+            raise wrong(refusal(name, protocol, others), "options", name)
+    try:
+        options = model.model_validate({**above, **written}, context=dict(context))
+    except ValidationError as error:
+        raise inner_errors(
+            error, model, lambda at: at if at and at[0] in above else ("options", *at)
+        ) from None
+    moved = {name: getattr(options, name) for name in TOP_LEVEL if name in written}
+    return {**jury, **moved, "options": _own(options)}
+
+
+def refuse_unused(name: str, protocol: str) -> None:
+    """An error if `protocol` has no option `name`, which a jury sets in a field of its own.
+
+    Raises:
+        ValidationError: Its place is the field.
+    """
+    if protocol in registered(PROTOCOLS) and name not in options_model(protocol).model_fields:
+        raise wrong(refusal(name, protocol, _protocols_with(name)), name)
+
+
+def refusal(name: str, protocol: str, others: list[str]) -> str:
+    """The problem and the remedy where a jury sets an option that its protocol would ignore."""
+    takers = ", ".join(others)
+    return f"{protocol} has no option {name!r} ({takers} has)\nremove it, or choose protocol: {takers}"
+
+
+def _protocols_with(option: str) -> list[str]:
+    """The protocols that have an option of this name, as far as they can be loaded."""
+    return [
+        name
+        for name, found in load_all(PROTOCOLS).items()
+        if not isinstance(found, BrokenPlugin) and option in found.options.model_fields
+    ]
+
+
+def _own(options: Options) -> dict[str, Any]:
+    return options.model_dump(mode="json", exclude=set(TOP_LEVEL))
