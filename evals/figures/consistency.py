@@ -2,55 +2,41 @@
 
 from __future__ import annotations
 
-import math
-
 import pandas as pd
 
-from .drawing import COLOURS, Block, clipped, rect, stacked, text, wide
+from .drawing import Figure, Picture, beside, clip, in_rows, text, text_width
+from .heatmap import add_correlation
+from .panel import Panel, Tick, level, name_axis
 
 CELL = 36
+WIDE = 940
+"""How wide the figure may become."""
 MOST = 12
 """Evaluators drawn; the table holds the rest."""
 
 
-def correlation_figure(correlations: pd.DataFrame, attributes: list[str]) -> str:
+def correlation_figure(correlations: pd.DataFrame, attributes: list[str]) -> Figure:
     """Below zero the shade is of another colour; attributes are numbered, their names stand in the margin."""
-    evaluators = list(dict.fromkeys(correlations["evaluator"]))[:MOST]
-    rho = {
-        (row["evaluator"], row["first"], row["second"]): float(row["spearman"])
-        for row in correlations.to_dict("records")
-    }
     side = (len(attributes) - 1) * CELL
-    room = max(side, 150) + 56
-    across = max(1, min(len(evaluators), 940 // room))
-    margin = wide(f"{n} {name}" for n, name in enumerate(attributes, 1)) + 12
-    top = 40
-    parts = [text(8, 48 + n * 18, f"{n + 1} {clipped(name)}", soft=True) for n, name in enumerate(attributes)]
-    blocks = [Block(max(top + side + 26, 60 + len(attributes) * 18), parts)]
-    for number, evaluator in enumerate(evaluators):
-        if number and number % across == 0:
-            parts = []
-            blocks.append(Block(top + side + 26, parts))
-        left = margin + 24 + (number % across) * room
-        parts.append(text(left, top - 14, clipped(evaluator, 30), bold=True))
-        for row, second in enumerate(attributes[1:]):
-            y = top + row * CELL
-            parts.append(text(left - 8, y + CELL / 2 + 4, str(row + 2), anchor="end", soft=True))
-            for column, first in enumerate(attributes[: row + 1]):
-                parts += _cell(left + column * CELL, y, rho[evaluator, first, second])
-        for column in range(len(attributes) - 1):
-            x = left + column * CELL + CELL / 2
-            parts.append(text(x, top + side + 14, str(column + 1), anchor="middle", soft=True))
-    return stacked(margin + 24 + across * room, "Correlations among attributes", blocks)
+    numbers = [Tick(0, str(number)) for number in range(1, len(attributes) + 1)]
+    panels = []
+    for evaluator, mine in list(correlations.groupby("evaluator", sort=False))[:MOST]:
+        panel = Panel(
+            name_axis(numbers[:-1]), name_axis(numbers[1:]), side, side, title=clip(str(evaluator), 30)
+        )
+        for first, second, rho in mine[["first", "second", "spearman"]].itertuples(index=False):
+            column, row = sorted((attributes.index(first), attributes.index(second)))
+            add_correlation(panel, column, row - 1, rho, size=11)
+        panels.append(panel)
+    names = _numbered(attributes)
+    pictures = level(panels)
+    rows = in_rows(pictures, max(1, int((WIDE - names.width) // (pictures[0].width + 24))))
+    margin = Picture(names.width, 0, [])
+    blocks = [beside([names if row is rows[0] else margin, row]) for row in rows]
+    return Figure("Correlations among attributes", blocks)
 
 
-def _cell(x: float, y: float, value: float) -> list[str]:
-    known = not math.isnan(value)
-    share = min(abs(value), 1.0) if known else 0.0
-    shade = COLOURS[0] if not known or value >= 0 else COLOURS[1]
-    fill = "#ffffff" if share > 0.6 else "currentColor"
-    told = f"{value:.2f}".replace("0.", ".", 1) if known else "-"
-    return [
-        rect(x, y, CELL - 2, CELL - 2, shade, opacity=0.06 + 0.84 * share),
-        text(x + CELL / 2 - 1, y + CELL / 2 + 4, told, anchor="middle", fill=fill, size=11),
-    ]
+def _numbered(attributes: list[str]) -> Picture:
+    listed = [f"{number} {clip(name)}" for number, name in enumerate(attributes, 1)]
+    words = [text(8, 44 + place * 18, each, soft=True) for place, each in enumerate(listed)]
+    return Picture(max(map(text_width, listed)) + 16, 44 + len(words) * 18, words)

@@ -1,75 +1,70 @@
-"""Plain SVG: shapes, words and axes. Ink takes the page's colour, so a figure reads on paper and in the dark."""
+"""What figures are made of: shapes, pictures that know their size, legends. `pages/svg.py` writes them as SVG.
+
+Ink takes the page's colour, so that a figure reads on paper and in the dark.
+"""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterable, Sequence
-from html import escape
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 COLOURS = ("#2a7f8e", "#c8682c", "#7b68a8", "#5f9150", "#b5527a", "#9a8430", "#4d79c7", "#a05a4a")
 """For arms in their order; of a middle tone, to stand on white and on black."""
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 2", "12 3 2 3 2 3")
 """For lines in the same order, to be told apart where colours are not."""
-CHARACTER = 6.3
+INK = "currentColor"
+CHARACTER = 6.6
 """How wide a letter of twelve pixels is taken to be."""
+LEGEND = 900
+"""A legend that would be wider goes on in the next line."""
+
+XY = tuple[float, float]
 
 
-class Axis(NamedTuple):
-    """Numbers from `low` to `high` laid from pixel `start` to pixel `end`."""
+class Shape(NamedTuple):
+    """One element of a drawing: an SVG tag, its attributes and what it holds."""
 
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def at(self, value: float) -> float:
-        """The pixel of a value, kept within the axis."""
-        inside = min(max(value, self.low), self.high)
-        return self.start + (inside - self.low) / (self.high - self.low) * (self.end - self.start)
-
-    def ticks(self, about: int = 5) -> list[float]:
-        """Round numbers on the axis."""
-        raw = (self.high - self.low) / about
-        power = 10.0 ** math.floor(math.log10(raw))
-        step = next(power * times for times in (1, 2, 5, 10) if power * times >= raw * 0.999)
-        first = math.ceil(self.low / step - 1e-9)
-        return [step * number for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
+    tag: str
+    attributes: Mapping[str, object]
+    children: tuple[Shape | str, ...] = ()
 
 
-def svg(width: float, height: float, title: str, parts: Iterable[str]) -> str:
-    """A whole figure."""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" role="img" font-family="system-ui, sans-serif" font-size="12">'
-        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
-    )
+class Picture(NamedTuple):
+    """Shapes drawn from the upper left corner, and the room they take."""
 
-
-class Block(NamedTuple):
-    """A part of a tall figure with a height of its own, drawn from zero downwards."""
-
+    width: float
     height: float
-    parts: Sequence[str]
+    shapes: Sequence[Shape]
 
 
-def stacked(width: float, title: str, blocks: Sequence[Block]) -> str:
-    """A figure of blocks one below the other; `apart` gives them one by one."""
-    parts, top = [], 0.0
-    for block in blocks:
-        parts.append(
-            f'<svg class="block" y="{top:.0f}" width="{width:.0f}" height="{block.height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {block.height:.0f}" role="img" font-family="system-ui, sans-serif" '
-            f'font-size="12"><title>{escape(title)}</title>{"".join(block.parts)}</svg>'
-        )
-        top += round(block.height)
-    return svg(width, top, title, parts)
+class Figure(NamedTuple):
+    """A whole figure: blocks one below the other, between which a printed page may end."""
+
+    title: str
+    blocks: Sequence[Picture]
+    description: str = ""
+    """What it shows, in words, for readers who do not see it."""
+
+    @property
+    def width(self) -> float:
+        return max((block.width for block in self.blocks), default=0.0)
 
 
-def apart(drawn: str) -> list[str]:
-    """The blocks of a figure, each a figure that paper need not cut; one without blocks is one."""
-    return re.findall(r'<svg class="block".*?</svg>', drawn, re.DOTALL) or [drawn]
+def series_colour(number: int) -> str:
+    """The colour of the arm, juror or attribute with this number; they come round again."""
+    return COLOURS[number % len(COLOURS)]
+
+
+def text_width(words: str, size: float = 12) -> float:
+    return len(words) * CHARACTER * size / 12
+
+
+def clip(words: str, most: int = 28) -> str:
+    """Cuts a name to what a figure has room for."""
+    return words if len(words) <= most else words[: most - 1] + "…"
+
+
+# Shapes
 
 
 def text(
@@ -81,75 +76,128 @@ def text(
     size: int = 12,
     bold: bool = False,
     soft: bool = False,
-    fill: str = "currentColor",
+    fill: str | None = None,
     turned: int = 0,
-) -> str:
-    look = ' font-weight="600"' if bold else ""
-    look += ' opacity="0.7"' if soft else ""
-    look += f' transform="rotate({turned} {x:.1f} {y:.1f})"' if turned else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{fill}"{look}>'
-        f"{escape(words)}</text>"
+) -> Shape:
+    """Words at a place; `soft` ones recede, `turned` ones are rotated by so many degrees."""
+    return Shape(
+        "text",
+        {
+            "x": _pixel(x),
+            "y": _pixel(y),
+            "text-anchor": None if anchor == "start" else anchor,
+            "font-size": None if size == 12 else size,
+            "font-weight": "600" if bold else None,
+            "opacity": "0.7" if soft else None,
+            "fill": fill,
+            "transform": f"rotate({turned} {_pixel(x)} {_pixel(y)})" if turned else None,
+        },
+        (words,),
     )
 
 
-def line(x1: float, y1: float, x2: float, y2: float, *, colour: str = "currentColor", width: float = 1, faint: bool = False, dashed: bool = False) -> str:  # fmt: skip
-    look = ' opacity="0.2"' if faint else ""
-    look += ' stroke-dasharray="4 3"' if dashed else ""
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-width="{width}"{look}/>'
+def line(
+    points: Iterable[XY],
+    *,
+    colour: str = INK,
+    width: float = 1,
+    dashes: str = "",
+    faint: bool = False,
+) -> Shape:
+    """A line through points."""
+    return Shape(
+        "polyline",
+        {
+            "points": _points(points),
+            "fill": "none",
+            "stroke": colour,
+            "stroke-width": width,
+            "stroke-dasharray": dashes or None,
+            "opacity": "0.2" if faint else None,
+        },
+    )
 
 
-def curve(points: Iterable[tuple[float, float]], number: int, *, width: float = 2) -> str:
-    """A line through points, in the colour and the dashes of its number."""
-    joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dashes = DASHES[number % len(DASHES)]
-    look = f' stroke-dasharray="{dashes}"' if dashes else ""
-    colour = COLOURS[number % len(COLOURS)]
-    return f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="{width}"{look}/>'
+def polygon(points: Iterable[XY], fill: str, *, opacity: float = 1) -> Shape:
+    return Shape("polygon", {"points": _points(points), "fill": fill, "fill-opacity": _opacity(opacity)})
 
 
-def rect(x: float, y: float, width: float, height: float, fill: str, *, opacity: float = 1) -> str:
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{fill}" fill-opacity="{opacity:.3f}"/>'
+def rect(x: float, y: float, width: float, height: float, fill: str, *, opacity: float = 1) -> Shape:
+    place = {"x": _pixel(x), "y": _pixel(y), "width": _pixel(width), "height": _pixel(height)}
+    return Shape("rect", {**place, "fill": fill, "fill-opacity": _opacity(opacity)})
 
 
-def circle(x: float, y: float, radius: float, fill: str) -> str:
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{fill}"/>'
+def circle(x: float, y: float, radius: float, colour: str, *, hollow: bool = False, tip: str = "") -> Shape:
+    """A dot, or a ring where `hollow`; a reader who points at it is shown `tip`."""
+    look = {"fill": "none", "stroke": colour, "stroke-width": 1.5} if hollow else {"fill": colour}
+    place = {"cx": _pixel(x), "cy": _pixel(y), "r": radius}
+    return Shape("circle", {**place, **look}, (Shape("title", {}, (tip,)),) if tip else ())
 
 
-def outline(points: Sequence[tuple[float, float]], fill: str, *, opacity: float = 0.75) -> str:
-    joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polygon points="{joined}" fill="{fill}" fill-opacity="{opacity:.2f}"/>'
+def moved(shapes: Sequence[Shape], x: float, y: float) -> Shape:
+    """Shapes drawn as a group whose corner stands at (x, y)."""
+    return Shape("g", {"transform": f"translate({_pixel(x)} {_pixel(y)})"}, tuple(shapes))
 
 
-def whisker(axis: Axis, y: float, value: float, low: float, high: float, colour: str) -> list[str]:
-    """A point with its interval, along a horizontal axis."""
-    parts = []
-    if not math.isnan(low):
-        parts.append(line(axis.at(low), y, axis.at(high), y, colour=colour, width=2))
-    return [*parts, circle(axis.at(value), y, 4, colour)]
+# Pictures
 
 
-def wide(words: Iterable[str]) -> float:
-    """How much room the longest of `words` takes."""
-    return max((len(word) for word in words), default=0) * CHARACTER + 12
+def beside(pictures: Sequence[Picture], gap: float = 24) -> Picture:
+    """Pictures in a row, their upper edges level."""
+    shapes, x = [], 0.0
+    for picture in pictures:
+        shapes.append(moved(picture.shapes, x, 0))
+        x += picture.width + gap
+    return Picture(max(x - gap, 0.0), max((each.height for each in pictures), default=0.0), shapes)
 
 
-def short(number: float) -> str:
-    return f"{number:g}" if abs(number) >= 1e-9 else "0"
+def below(pictures: Sequence[Picture], gap: float = 8) -> Picture:
+    """Pictures in a column, their left edges level."""
+    shapes, y = [], 0.0
+    for picture in pictures:
+        shapes.append(moved(picture.shapes, 0, y))
+        y += picture.height + gap
+    return Picture(max((each.width for each in pictures), default=0.0), max(y - gap, 0.0), shapes)
 
 
-def clipped(words: str, most: int = 28) -> str:
-    return words if len(words) <= most else words[: most - 1] + "…"
+def in_rows(pictures: Sequence[Picture], across: int) -> list[Picture]:
+    """Pictures in rows of `across`, a row a picture."""
+    return [beside(pictures[first : first + across]) for first in range(0, len(pictures), across)]
 
 
-def decimal(value: Any, places: int = 3) -> str:
-    """A number as it is printed: whole ones whole, others to so many places, and no negative zero."""
-    if not isinstance(value, float):
-        return str(value)
-    if not math.isfinite(value):
-        return "–" if math.isnan(value) else f"{'-' if value < 0 else ''}∞"
-    if value == round(value) and abs(value) >= 10:
-        return f"{value:.0f}"
-    if places > 2 and 1e-9 < abs(value) < 0.001:
-        return f"{value:.2g}"
-    return f"{round(value, places) + 0.0:.{places}f}"
+def caption(words: str, *, bold: bool = False) -> Picture:
+    """A line of words."""
+    return Picture(text_width(words) + 16, 22, [text(8, 15, words, bold=bold, soft=not bold)])
+
+
+def legend(names: Sequence[str], colours: Sequence[str] = COLOURS, *, lines: bool = False) -> Picture:
+    """What each colour stands for: a dot and a name each, or a piece of its dashed line."""
+    sample = 34 if lines else 16
+    shapes, x, y, widest = list[Shape](), 8.0, 12.0, 0.0
+    for number, name in enumerate(names):
+        room = sample + text_width(name) + 18
+        if x > 8 and x + room > LEGEND:
+            x, y = 8.0, y + 20
+        colour = colours[number % len(colours)]
+        dashes = DASHES[number % len(DASHES)]
+        shapes.append(
+            line([(x, y), (x + 28, y)], colour=colour, width=2, dashes=dashes)
+            if lines
+            else circle(x + 5, y, 4.5, colour)
+        )
+        shapes.append(text(x + sample, y + 4, name, soft=True))
+        x += room
+        widest = max(widest, x)
+    return Picture(widest, y + 12, shapes)
+
+
+def _pixel(value: float) -> str:
+    return f"{round(value, 1) + 0.0:g}"
+
+
+def _points(points: Iterable[XY]) -> str:
+    return " ".join(f"{_pixel(x)},{_pixel(y)}" for x, y in points)
+
+
+def _opacity(share: float) -> str | None:
+    return None if share == 1 else f"{share:.3f}"

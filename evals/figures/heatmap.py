@@ -6,44 +6,30 @@ import math
 
 import pandas as pd
 
-from .drawing import COLOURS, clipped, rect, svg, text, wide
+from .drawing import COLOURS, Figure
+from .panel import Panel, name_axis
 
 CELL = 52
 
 
-def heatmap(table: pd.DataFrame) -> str:
+def heatmap_figure(table: pd.DataFrame) -> Figure:
     """A triangle of cells; below zero the shade is of another colour.
 
     Args:
         table: Columns `first`, `second`, `kappa_quadratic`; one row for every two raters.
     """
     raters = list(dict.fromkeys([*table["first"], *table["second"]]))
-    kappa = {
-        (first, second): float(value)
-        for first, second, value in zip(
-            table["first"], table["second"], table["kappa_quadratic"], strict=True
-        )
-    }
-    left = wide(map(clipped, raters)) + 6
-    parts = []
-    for row, second in enumerate(raters[1:]):
-        y = 12 + row * CELL
-        parts.append(text(left - 10, y + CELL / 2 + 4, clipped(second), anchor="end"))
-        for column, first in enumerate(raters[: row + 1]):
-            value = kappa[first, second]
-            x, known = left + column * CELL, not math.isnan(value)
-            shade = COLOURS[0] if not known or value >= 0 else COLOURS[1]
-            share = min(abs(value), 1.0) if known else 0.0
-            parts.append(rect(x, y, CELL - 2, CELL - 2, shade, opacity=0.06 + 0.84 * share))
-            fill = "#ffffff" if share > 0.6 else "currentColor"
-            told = f"{value:.2f}" if known else "-"
-            parts.append(text(x + CELL / 2 - 1, y + CELL / 2 + 4, told, anchor="middle", fill=fill))
-    bottom = 12 + (len(raters) - 1) * CELL
-    for column, name in enumerate(raters[:-1]):
-        parts.append(
-            text(left + column * CELL + CELL / 2 + 4, bottom + 14, clipped(name), anchor="end", turned=-35)
-        )
-    drop = wide(map(clipped, raters)) * 0.62 + 16
-    return svg(
-        left + max(len(raters) - 1, 1) * CELL + 30, bottom + drop, "Agreement of every two raters", parts
-    )
+    side = (len(raters) - 1) * CELL
+    panel = Panel(name_axis(raters[:-1], turned=-35), name_axis(raters[1:]), side, side)
+    for first, second, kappa in table[["first", "second", "kappa_quadratic"]].itertuples(index=False):
+        add_correlation(panel, raters.index(first), raters.index(second) - 1, kappa)
+    return Figure("Agreement of every two raters", [panel.picture()])
+
+
+def add_correlation(panel: Panel, column: int, row: int, value: float, *, size: int = 12) -> None:
+    """A cell for a number from -1 to 1; a dash where it is unknown."""
+    if math.isnan(value):
+        panel.cell(column, row, 0.0, "-", COLOURS[0], size=size)
+    else:
+        shade = COLOURS[0] if value >= 0 else COLOURS[1]
+        panel.cell(column, row, min(abs(value), 1.0), f"{value:.2f}", shade, size=size)

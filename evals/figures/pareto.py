@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from itertools import pairwise
 
 import pandas as pd
 
-from .drawing import COLOURS, Axis, circle, clipped, line, short, svg, text, wide
+from .drawing import COLOURS, INK, Figure, below, clip, legend, text_width
+from .panel import DASHED, Panel, number_axis, padded
 
 KINDS = {"single judge": COLOURS[1], "jury": COLOURS[0]}
 FEW = 8
@@ -17,7 +16,7 @@ FAR = 30.0
 """From this ratio of costs on, the axis is logarithmic."""
 
 
-def pareto(arms: pd.DataFrame, *, recommended: str, unit: str, measure: str) -> str:
+def pareto_figure(arms: pd.DataFrame, *, recommended: str, unit: str, measure: str) -> Figure:
     """Cost along, agreement up; names and intervals of the front, of the arm advised and of few arms, the rest as dots.
 
     Args:
@@ -25,58 +24,46 @@ def pareto(arms: pd.DataFrame, *, recommended: str, unit: str, measure: str) -> 
         unit: What `cost` counts, and `measure` what `score` is, in words.
     """
     table = arms.dropna(subset=["score", "cost"])
-    named = table[table["front"] | (table["arm"] == recommended) | _few(table)]
-    costs = table["cost"].tolist()
-    log = min(costs) > 0 and max(costs) / min(costs) > FAR
-    place: Callable[[float], float] = math.log10 if log else float
-    least, most = place(min(costs)), place(max(costs))
-    room = (most - least) * 0.08 or 1.0
-    x = Axis(least - room if log or least > room else 0.0, most + room, 64, 600)
-    bounds = [*table["score"], *(v for name in ("low", "high") for v in named[name].dropna())]
-    pad = max((max(bounds) - min(bounds)) * 0.08, 0.02)
-    y = Axis(max(0.0, min(bounds) - pad), min(1.0, max(bounds) + pad), 330, 24)
-    parts = []
-    for tick in y.ticks(6):
-        parts.append(line(x.start, y.at(tick), x.end, y.at(tick), faint=True))
-        parts.append(text(x.start - 8, y.at(tick) + 4, short(round(tick, 4)), anchor="end", soft=True))
-    for tick in range(math.ceil(x.low), math.floor(x.high) + 1) if log else x.ticks(6):
-        parts.append(text(x.at(tick), 348, short(10.0**tick if log else tick), anchor="middle", soft=True))
+    few = table["kind"].map(table["kind"].value_counts()) <= FEW
+    named = table[table["front"] | (table["arm"] == recommended) | few]
+    low, high = padded([*table["score"], *named["low"], *named["high"]])
+    y = number_axis(max(0.0, low), min(1.0, high), about=6, title=measure, lines=True)
+    least, most, log = _ends(table["cost"].tolist())
+    panel = Panel(number_axis(least, most, about=6, title=unit, log=log), y, 536, 306)
     front = named[named["front"]].sort_values("cost")
-    points = [
-        (x.at(place(cost)), y.at(score)) for cost, score in zip(front["cost"], front["score"], strict=True)
-    ]
-    for (left, low), (right, high) in pairwise(points):
-        parts += [line(left, low, right, low, dashed=True), line(right, low, right, high, dashed=True)]
-    for row in table.to_dict("records"):
-        at, colour = x.at(place(row["cost"])), KINDS.get(str(row["kind"]), COLOURS[2])
-        if row["arm"] not in set(named["arm"]):
-            parts.append(circle(at, y.at(row["score"]), 3, colour))
-            continue
-        if not math.isnan(row["low"]):
-            parts.append(line(at, y.at(row["low"]), at, y.at(row["high"]), colour=colour, width=2))
-        parts.append(circle(at, y.at(row["score"]), 5, colour))
-    parts += _names(named, x, y, place)
-    for number, (kind, colour) in enumerate(KINDS.items()):
-        parts += [circle(80 + number * 110, 392, 5, colour), text(92 + number * 110, 396, kind, soft=True)]
-    parts.append(text((x.start + x.end) / 2, 370, unit, anchor="middle", soft=True))
-    parts.append(text(16, 177, measure, anchor="middle", soft=True, turned=-90))
-    return svg(x.end + wide(map(clipped, named["arm"])), 406, "Cost against agreement", parts)
+    for (left, before), (right, after) in pairwise(zip(front["cost"], front["score"], strict=True)):
+        panel.line([(left, before), (right, before), (right, after)], INK, width=1, dashes=DASHED)
+    for row in table.drop(named.index).to_dict("records"):
+        panel.point(row["cost"], row["score"], KINDS.get(str(row["kind"]), COLOURS[2]), radius=3)
+    for row in named.to_dict("records"):
+        colour = KINDS.get(str(row["kind"]), COLOURS[2])
+        panel.upright(row["cost"], row["score"], row["low"], row["high"], colour, radius=5)
+    _name_arms(panel, named)
+    return Figure(
+        "Cost against agreement", [below([panel.picture(), legend(list(KINDS), list(KINDS.values()))])]
+    )
 
 
-def _few(table: pd.DataFrame) -> pd.Series:
-    """The arms that can all be named: of a kind that has no more than a few."""
-    return table["kind"].map(table["kind"].value_counts()) <= FEW
+def _ends(costs: list[float]) -> tuple[float, float, bool]:
+    """From where to where the axis of costs goes, and whether it is logarithmic."""
+    least, most = min(costs), max(costs)
+    if least > 0 and most / least > FAR:
+        room = (most / least) ** 0.08
+        return least / room, most * room, True
+    room = (most - least) * 0.08 or 1.0
+    return least - room if least > room else 0.0, most + room, False
 
 
-def _names(named: pd.DataFrame, x: Axis, y: Axis, place: Callable[[float], float]) -> list[str]:
-    """The names above their points, moved down where they would stand on each other."""
-    parts, taken = [], list[tuple[float, float, float]]()
+def _name_arms(panel: Panel, named: pd.DataFrame) -> None:
+    """Names above their points, moved down where they would stand on each other."""
+    taken = list[tuple[float, float, float]]()
     for row in named.sort_values("score", ascending=False).to_dict("records"):
-        words = clipped(str(row["arm"]))
-        left, level = x.at(place(row["cost"])) + 7, y.at(row["score"]) - 7
-        right = left + wide([words])
-        while any(left < end and start < right and abs(level - height) < 14 for start, end, height in taken):
-            level += 14
-        taken.append((left, right, level))
-        parts.append(text(left, level, words))
-    return parts
+        words, drop = clip(str(row["arm"])), -7
+        left, level = panel.at(row["cost"], row["score"])
+        right = left + text_width(words) + 7
+        while any(
+            left < end and start < right and abs(level + drop - height) < 14 for start, end, height in taken
+        ):
+            drop += 14
+        taken.append((left, right, level + drop))
+        panel.words(row["cost"], row["score"], words, shift=(7, drop))

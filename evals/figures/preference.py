@@ -3,42 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
+from typing import Any
 
 import pandas as pd
 
-from .drawing import COLOURS, Axis, clipped, line, short, svg, text, whisker, wide
+from .drawing import Figure, clip, series_colour
+from .panel import Panel, Tick, name_axis, number_axis
 
 ROW = 22
 
 
-def preference_figure(effects: pd.DataFrame) -> str:
+def preference_figure(effects: pd.DataFrame) -> Figure:
     """Right of zero, own outputs are favoured."""
-    rows = effects.to_dict("records")
     jurors = list(dict.fromkeys(effects["juror"]))
-    names = [clipped(str(row["juror"]), 34) for row in rows]
-    attributes = list(dict.fromkeys(effects["attribute"]))
-    left = wide([*names, *attributes]) + 20
-    ends = [abs(row[end]) for row in rows for end in ("low", "high") if not math.isnan(row[end])]
+    ends = [abs(end) for end in (*effects["low"], *effects["high"]) if not math.isnan(end)]
     reach = max([0.1, *ends]) * 1.05
-    axis = Axis(-reach, reach, left, left + 440)
-    bottom = 34 + len(rows) * ROW + len(attributes) * 26
-    parts = [text(axis.start, 18, "Points in favour of one's own provider", bold=True)]
-    for tick in axis.ticks(6):
-        parts.append(line(axis.at(tick), 28, axis.at(tick), bottom, faint=abs(tick) > 1e-9))
-        parts.append(text(axis.at(tick), bottom + 16, short(round(tick, 4)), anchor="middle", soft=True))
-    y, last = 30.0, ""
-    for row, name in zip(rows, names, strict=True):
-        if row["attribute"] != last:
-            y, last = y + 26, row["attribute"]
-            parts.append(text(8, y - 6, last, bold=True))
-        y += ROW
-        known = not math.isnan(row["value"])
-        parts.append(text(left - 12, y - 4, name, anchor="end", soft=not known))
-        if known:
-            colour = COLOURS[jurors.index(row["juror"]) % len(COLOURS)]
-            parts += whisker(axis, y - 8, row["value"], row["low"], row["high"], colour)
-            told = f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
-        else:
-            told = "undefined"
-        parts.append(text(axis.end + 14, y - 4, told, soft=True))
-    return svg(axis.end + 160, bottom + 28, "Self-preference", parts)
+    names, rows = list[Tick](), list[tuple[int, dict[Hashable, Any]]]()
+    for attribute, mine in effects.groupby("attribute", sort=False):
+        names.append(Tick(0, str(attribute), "heading"))
+        for row in mine.to_dict("records"):
+            rows.append((len(names), row))
+            names.append(
+                Tick(0, clip(str(row["juror"]), 34), "soft" if math.isnan(row["value"]) else "plain")
+            )
+    x = number_axis(-reach, reach, about=6, lines=True)
+    panel = Panel(x, name_axis(names), 440, len(names) * ROW, title="Points in favour of one's own provider")
+    for place, row in rows:
+        value, low, high = row["value"], row["low"], row["high"]
+        if math.isnan(value):
+            panel.note(place, "undefined")
+            continue
+        panel.across(place, value, low, high, series_colour(jurors.index(row["juror"])))
+        panel.note(place, f"{value:+.2f} [{low:+.2f}, {high:+.2f}]")
+    return Figure("Self-preference", [panel.picture()])

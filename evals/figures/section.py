@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from .drawing import Figure
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -18,8 +20,8 @@ class Section:
     sentences: tuple[str, ...]
     """What it means, for somebody who reads nothing else. Never empty: what could not be told is said too."""
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    figures: Mapping[str, str] = field(default_factory=dict)
-    """SVG by caption."""
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    """By caption."""
     methods: tuple[str, ...] = ()
     """The choices made, for the methods paragraph."""
     notes: tuple[str, ...] = ()

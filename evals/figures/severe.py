@@ -6,39 +6,24 @@ import math
 
 import pandas as pd
 
-from .drawing import COLOURS, Axis, circle, clipped, line, short, svg, text, whisker, wide
+from .drawing import COLOURS, Figure, below, clip, legend
+from .panel import Panel, Tick, name_axis, number_axis
 
 ROW = 22
 SHADES = dict(zip(("jury", "single judge", "juror", "person", "second panel"), COLOURS, strict=False))
 
 
-def severe_rates_figure(rates: pd.DataFrame) -> str:
+def severe_rates_figure(rates: pd.DataFrame) -> Figure:
     """Colour tells juries, single judges, jurors and people apart."""
     rows = rates.to_dict("records")
-    names = [clipped(str(row["evaluator"]), 34) for row in rows]
-    left = wide(names) + 12
     highs = [row["high"] for row in rows if not math.isnan(row["high"])]
-    axis = Axis(0.0, min(1.0, math.ceil(max([0.2, *highs]) * 10) / 10), left, left + 440)
-    bottom = 34 + len(rows) * ROW
-    parts = [text(axis.start, 18, "Severe error rate", bold=True)]
-    for tick in axis.ticks(6):
-        parts.append(line(axis.at(tick), 28, axis.at(tick), bottom, faint=tick != 0))
-        parts.append(text(axis.at(tick), bottom + 16, short(round(tick, 4)), anchor="middle", soft=True))
+    x = number_axis(0.0, min(1.0, math.ceil(max([0.2, *highs]) * 10) / 10), lines=True)
+    names = [Tick(0, clip(str(row["evaluator"]), 34), "plain" if row["harmful"] else "soft") for row in rows]
+    panel = Panel(x, name_axis(names), 440, len(rows) * ROW, title="Severe error rate")
     for number, row in enumerate(rows):
-        y, known = 44 + number * ROW, row["harmful"] > 0
-        parts.append(text(left - 12, y + 4, names[number], anchor="end", soft=not known))
-        if known:
-            parts += whisker(axis, y, row["rate"], row["low"], row["high"], SHADES[row["kind"]])
-        told = f"{row['severe']} of {row['harmful']}" if known else "none judged"
-        parts.append(text(axis.end + 14, y + 4, told, soft=True))
-    parts += legend(axis.start, bottom + 40, [kind for kind in SHADES if kind in set(rates["kind"])])
-    return svg(axis.end + 110, bottom + 52, "Severe error rates", parts)
-
-
-def legend(x: float, y: float, kinds: list[str]) -> list[str]:
-    """The colours of kinds of evaluators, in a row."""
-    parts = []
-    for kind in kinds:
-        parts += [circle(x + 4, y - 4, 4, SHADES[kind]), text(x + 14, y, kind, soft=True)]
-        x += wide([kind]) + 22
-    return parts
+        if row["harmful"] > 0:
+            panel.across(number, row["rate"], row["low"], row["high"], SHADES[row["kind"]])
+        panel.note(number, f"{row['severe']} of {row['harmful']}" if row["harmful"] else "none judged")
+    kinds = [kind for kind in SHADES if kind in set(rates["kind"])]
+    key = legend(kinds, [SHADES[kind] for kind in kinds])
+    return Figure("Severe error rates", [below([panel.picture(), key])])

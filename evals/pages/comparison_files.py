@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..comparison.comparison import Comparison
-from ..figures.confusion import confusion
-from ..figures.cost import cost
-from ..figures.forest import forest
-from ..figures.gaps import gaps
-from ..figures.heatmap import heatmap
+from ..figures.confusion import confusion_figure
+from ..figures.cost import cost_figure
+from ..figures.drawing import Figure
+from ..figures.forest import forest_figure
+from ..figures.gaps import gaps_figure
+from ..figures.heatmap import heatmap_figure
 from ..ratings.sheet import CONSTANT, OVERALL
 from .comparison_page import comparison_page
 from .folder import write_folder
@@ -18,8 +19,8 @@ from .section_markup import section_figures
 from .tables import comparison_json
 
 
-def figures(comparison: Comparison) -> dict[str, str]:
-    """Every figure that the comparison has something to draw for, as SVG."""
+def comparison_figures(comparison: Comparison) -> dict[str, Figure]:
+    """Every figure that the comparison has something to draw for, by name."""
     found = {
         arm: {attribute: each["icc3k"] for attribute, each in attributes.items()}
         for arm, attributes in comparison.agreement.items()
@@ -27,16 +28,16 @@ def figures(comparison: Comparison) -> dict[str, str]:
     }
     counts, apart = comparison.confusion, comparison.gaps
     drawn = {
-        "forest": forest(found, "ICC(3,k) with people"),
-        "gaps": gaps(apart[apart["arm"] != CONSTANT]),
-        "confusion": confusion(counts[(counts["attribute"] == OVERALL) & (counts["arm"] != CONSTANT)]),
+        "forest": forest_figure(found, "ICC(3,k) with people"),
+        "gaps": gaps_figure(apart[apart["arm"] != CONSTANT]),
+        "confusion": confusion_figure(counts[(counts["attribute"] == OVERALL) & (counts["arm"] != CONSTANT)]),
     }
     if len(comparison.pairs):
-        drawn["heatmap"] = heatmap(comparison.pairs)
+        drawn["heatmap"] = heatmap_figure(comparison.pairs)
     if len(comparison.costs):
         overall = {arm: attributes[OVERALL] for arm, attributes in found.items()}
         people = [each.value for arm, each in overall.items() if comparison.kinds[arm] == "person"]
-        drawn["cost"] = cost(comparison.costs, overall, people)
+        drawn["cost"] = cost_figure(comparison.costs, overall, people)
     return drawn | section_figures(comparison.sections)
 
 
@@ -47,7 +48,7 @@ def write_report(comparison: Comparison, folder: Path, *, pictures: bool = False
     """
     if pictures:
         check()
-    drawn = figures(comparison)
+    drawn = comparison_figures(comparison)
     return write_folder(
         folder,
         comparison_page(comparison, drawn),

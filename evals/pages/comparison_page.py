@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ..agreement.against_people import MEASURES
 from ..comparison.comparison import Comparison
 from ..comparison.contrasts import WORDS
+from ..figures.drawing import Figure
 from ..ratings.sheet import OVERALL
 from .markup import Child, Html, element, fragment
 from .parts import bounds, breakable, figure, grid, items, page, paragraph, section, subheading, table
@@ -35,8 +36,8 @@ CAPTIONS = {
 }
 
 
-def comparison_page(comparison: Comparison, figures: Mapping[str, str]) -> str:
-    """The whole page; `figures` are drawn SVG by name."""
+def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> str:
+    """The whole page, with its figures by name."""
     drawn = {name: figure(figures[name], words) for name, words in CAPTIONS.items() if name in figures}
     arms = [arm for arm, kind in comparison.kinds.items() if kind in ("jury", "single judge")]
     attributes = list(comparison.agreement[arms[0]]) if arms else []

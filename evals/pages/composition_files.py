@@ -5,19 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..figures.contributions import contributions
-from ..figures.growth import growth
-from ..figures.pareto import pareto
+from ..figures.contributions import contributions_figure
+from ..figures.drawing import Figure
+from ..figures.growth import growth_figure
+from ..figures.pareto import pareto_figure
 from ..selection import Composition
 from .composition_page import composition_page
 from .folder import write_folder
 from .tables import records
 
 
-def composition_figures(composition: Composition) -> dict[str, str]:
-    """Every figure that there is something to draw for, as SVG."""
+def composition_figures(composition: Composition) -> dict[str, Figure]:
+    """Every figure that there is something to draw for, by name."""
     drawn = {
-        "frontier": pareto(
+        "frontier": pareto_figure(
             composition.frontier,
             recommended=composition.recommended,
             unit=composition.unit,
@@ -25,9 +26,9 @@ def composition_figures(composition: Composition) -> dict[str, str]:
         )
     }
     if len(composition.jurors):
-        drawn["contributions"] = contributions(composition.jurors)
+        drawn["contributions"] = contributions_figure(composition.jurors)
     if len(composition.growth):
-        drawn["growth"] = growth(composition.growth, composition.measure)
+        drawn["growth"] = growth_figure(composition.growth, composition.measure)
     return drawn
 
 

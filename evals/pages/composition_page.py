@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from ..figures.drawing import Figure
 from ..selection import Composition
 from .composition_tables import study_table
 from .markup import Html
@@ -34,8 +35,8 @@ MOST_CORRELATED = 12
 """Pairs of jurors that are listed, those whose errors correlate most."""
 
 
-def composition_page(composition: Composition, figures: Mapping[str, str]) -> str:
-    """The whole page; `figures` are drawn SVG by name."""
+def composition_page(composition: Composition, figures: Mapping[str, Figure]) -> str:
+    """The whole page, with its figures by name."""
     tables = {**composition.tables, **_most_correlated(composition.correlations)}
     body = [section("What to do", items(composition.sentences(), "said"))]
     body += [
@@ -50,7 +51,9 @@ def composition_page(composition: Composition, figures: Mapping[str, str]) -> st
     return page("Which jury to use", under, body)
 
 
-def _section(names: tuple[str, ...], tables: Mapping[str, pd.DataFrame], figures: Mapping[str, str]) -> Html:
+def _section(
+    names: tuple[str, ...], tables: Mapping[str, pd.DataFrame], figures: Mapping[str, Figure]
+) -> Html:
     first, drawn = names[0], FIGURES.get(names[0], "")
     parts = [figure(figures[drawn], CAPTIONS[drawn])] if drawn in figures else []
     for name, frame in tables.items():

@@ -10,7 +10,9 @@ from typing import Any
 import pandas as pd
 
 from ...orchestration.record.atomic_write import write_atomically
+from ..figures.drawing import Figure
 from .png import png
+from .svg import svg
 
 
 def write_folder(
@@ -18,7 +20,7 @@ def write_folder(
     page: str,
     document: Mapping[str, Any],
     tables: Mapping[str, pd.DataFrame],
-    figures: Mapping[str, str],
+    figures: Mapping[str, Figure],
     *,
     name: str = "report",
     pictures: bool = False,
@@ -32,10 +34,10 @@ def write_folder(
         part.mkdir(parents=True, exist_ok=True)
     for title, table in tables.items():
         table.to_csv(listed / f"{title}.csv", index=False)
-    for title, svg in figures.items():
-        write_atomically(drawn / f"{title}.svg", svg)
+    for title, figure in figures.items():
+        write_atomically(drawn / f"{title}.svg", svg(figure))
         if pictures:
-            (drawn / f"{title}.png").write_bytes(png(svg))
+            (drawn / f"{title}.png").write_bytes(png(figure))
     write_atomically(folder / f"{name}.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
     written = folder / "report.html"
     write_atomically(written, page)

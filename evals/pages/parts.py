@@ -10,8 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from ..figures.drawing import apart, decimal
+from ..figures.drawing import Figure
+from ..figures.numbers import decimal
 from .markup import Child, Html, document, element, fragment, inline_style
+from .svg import svg_blocks
 
 CHANCES = ("p", "p_holm")
 """The columns that hold p-values."""
@@ -66,11 +68,9 @@ def breakable(words: str) -> Html:
     return fragment(first, ((element("wbr"), piece) for piece in rest))
 
 
-def figure(drawn: str, caption: str) -> Html:
+def figure(drawn: Figure, caption: str) -> Html:
     """A drawing over its caption; between the blocks of a tall one a printed page may end."""
-    return element(
-        "figure", None, [Html(block) for block in apart(drawn)], element("figcaption", None, caption)
-    )
+    return element("figure", None, svg_blocks(drawn), element("figcaption", None, caption))
 
 
 def number(value: Any, places: int = 3) -> Html:

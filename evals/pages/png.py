@@ -5,10 +5,11 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from ...rubrics.errors import MissingExtra, VenireError
+from ..figures.drawing import Figure, Picture, text
+from .svg import svg
 
 ZOOM = 2
 PAPER = "#ffffff"
-PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" font-family="sans-serif">{}</svg>'
 
 
 def check() -> None:
@@ -20,15 +21,16 @@ def check() -> None:
     """
     if find_spec("resvg_py") is None:
         raise MissingExtra("PNG figures need resvg", remedy="pip install 'venire[png]'")
-    if png(PROBE.format('<text y="16">x</text>')) == png(PROBE.format("")):
+    blank, word = (Figure("", [Picture(20, 20, shapes)]) for shapes in ([], [text(0, 16, "x")]))
+    if png(word) == png(blank):
         raise VenireError(
             "no font was found to write the figures' words with",
             remedy="install one (Debian: apt install fonts-dejavu-core), or use the SVG figures",
         )
 
 
-def png(svg: str) -> bytes:
+def png(figure: Figure) -> bytes:
     """The figure as a picture; what takes the page's colour is black."""
     import resvg_py
 
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, background=PAPER, zoom=ZOOM))
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg(figure), background=PAPER, zoom=ZOOM))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..figures.drawing import Figure
 from ..figures.section import Section
 from .markup import Html, fragment
 from .parts import figure, items, paragraph, section, subheading, table
@@ -21,7 +22,7 @@ def section_part(part: Section) -> Html:
     )
 
 
-def section_figures(parts: tuple[Section, ...]) -> dict[str, str]:
+def section_figures(parts: tuple[Section, ...]) -> dict[str, Figure]:
     """Their figures by file name: the section's, with a number from the second on."""
     return {
         part.name if number == 1 else f"{part.name}-{number}": drawn

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..figures.drawing import decimal
+from ..figures.drawing import Figure
+from ..figures.numbers import decimal
 from .composition_tables import study_table
 from .markup import Html
 from .parts import figure, items, page, paragraph, section
@@ -27,10 +28,10 @@ CAPTIONS = {
 }
 
 
-def study_page(found: RunFindings, drawn: Mapping[str, str]) -> str:
-    """The whole page; `drawn` are figures as SVG by name."""
+def study_page(found: RunFindings, drawn: Mapping[str, Figure]) -> str:
+    """The whole page, with its figures by name."""
     study = found.study
-    figures = {name: figure(svg, CAPTIONS.get(name, name)) for name, svg in drawn.items()}
+    figures = {name: figure(each, CAPTIONS.get(name, name)) for name, each in drawn.items()}
     held_out = f"{len(study.test)} test cases" if study.test else "every case, held out in turn"
     body = [
         section("What to use", items(found.sentences(), "said")),

@@ -11,6 +11,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from ..figures.drawing import Figure
 from ..selection import Composition
 from ..studies.credit_table import UNITS
 from ..studies.findings import Findings, RecordedFindings, RunFindings
@@ -74,17 +75,17 @@ def _write_recorded(found: RecordedFindings, output: Path | None) -> StudyReport
     return StudyReport(page, document, found.jurors.frontier, found.jurors.unit)
 
 
-def _figures(found: RunFindings) -> dict[str, str]:
+def _figures(found: RunFindings) -> dict[str, Figure]:
     """The frontier of the arms, and what there is to draw of the seats."""
-    drawn = {name: svg for name, svg in composition_figures(found.arms).items() if name == "frontier"}
+    drawn = {name: each for name, each in composition_figures(found.arms).items() if name == "frontier"}
     if found.jurors is not None:
         seats = composition_figures(found.jurors)
-        drawn |= {name: svg for name, svg in seats.items() if name != "frontier"}
+        drawn |= {name: each for name, each in seats.items() if name != "frontier"}
     return drawn
 
 
 def _document(
-    found: RunFindings, tables: Mapping[str, pd.DataFrame], figures: Mapping[str, str]
+    found: RunFindings, tables: Mapping[str, pd.DataFrame], figures: Mapping[str, Figure]
 ) -> dict[str, Any]:
     study, paid = found.study, found.paid
     return {

@@ -13,7 +13,6 @@ from inspector_server import InspectorServer
 from planted_run import SCRIPTS, planted_case, planted_run
 
 from venire import Store
-from venire.evals.pages.markup import element, fragment
 from venire.web.index import FILE, Index
 from venire.web.passages import Citation, locate, marked
 from venire.web.search import Search
@@ -252,33 +251,7 @@ def test_an_address_carries_its_search_and_nothing_that_is_default() -> None:
     assert Search().address("case", id="x/y&z") == "./case?id=x%2Fy%26z"
 
 
-# Markup and passages
-
-
-def test_words_are_escaped_wherever_they_stand() -> None:
-    made = element("p", {"title": '"><script>'}, "<b>", ["&", None, False], fragment("'"))
-
-    assert made == '<p title="&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;&#x27;</p>'
-
-
-@pytest.mark.parametrize(
-    "attributes",
-    [
-        {"onclick": "x"},
-        {"style": "x"},
-        {"href": "javascript:alert(1)"},
-        {"href": "//evil"},
-        {"src": "https://x"},
-        {"a b": 1},
-    ],
-)
-def test_what_could_act_cannot_be_written(attributes: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"not an attribute|leaves the page"):
-        element("a", attributes)
-
-
-def test_characters_that_steer_are_shown_instead() -> None:
-    assert fragment("a\x1b[2J\u202eb\x00") == "a\ufffd[2J\ufffdb\ufffd"
+# Passages
 
 
 def test_a_quote_is_found_whatever_its_case_and_spacing() -> None:

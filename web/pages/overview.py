@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...evals.figures.bar import bar_figure
+from ...evals.figures.flows import flows_figure
+from ...evals.figures.leanings import leanings_figure
+from ...evals.figures.spread import spread_figure
 from ...evals.pages.markup import Child, Html, element, fragment, shorten
+from ...evals.pages.svg import svg
 from ...orchestration.reading.analysis import Census
 from ...orchestration.reading.analysis.census import Share
 from ...orchestration.record import Arm
-from ..plots import bar, curve, flows, leanings
 from ..search import Row, Search
 from .frame import KINDS, Reach, badge, heading, quiet
 
@@ -154,7 +158,12 @@ def _arm(arm: Arm, census: Census) -> Html:
         if len(points) > 1:
             label = f"Mean spread of {attribute}"
             curves.append(
-                element("figure", None, curve(points, label), element("figcaption", None, attribute))
+                element(
+                    "figure",
+                    None,
+                    svg(spread_figure(points, label), {"class": "plot"}),
+                    element("figcaption", None, attribute),
+                )
             )
     found = census.flows()
     return fragment(
@@ -163,9 +172,9 @@ def _arm(arm: Arm, census: Census) -> Html:
             "div",
             {"class": "panels"},
             _panel("What splits the jury", "first votes apart, share of the scale", _bars(census.splits())) if census.splits() else None,
-            _panel("Harsh or lenient", "first votes against the other jurors", leanings(census.leanings("juror"), "Leanings"),
+            _panel("Harsh or lenient", "first votes against the other jurors", svg(leanings_figure(census.leanings("juror"), "Leanings"), {"class": "plot"}),
                    _leaning_table(census)) if len(jurors) > 1 else None,
-            _panel("Who moved towards whom", "arrows point at the persuader", flows(jurors, found, "Influence"),
+            _panel("Who moved towards whom", "arrows point at the persuader", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
                    _persuaders(census)) if found else None,
             _panel("Who conforms", "went to a majority with nothing new, of the times outnumbered", _bars(census.conformers()))
             if census.conformers() else None,
@@ -191,15 +200,18 @@ def _bars(shares: Sequence[Share]) -> Html:
             "tr",
             None,
             element("th", {"scope": "row"}, share.name),
-            element(
-                "td", {"class": "drawn"}, bar(share.value or 0.0, f"{share.name}: {share.value or 0:.2f}")
-            ),
+            element("td", {"class": "drawn"}, _bar(share)),
             element("td", {"class": "number"}, "–" if share.value is None else f"{share.value:.2f}"),
             element("td", {"class": "number quiet"}, f"n {share.n:,}"),
         )
         for share in shares
     ]
     return element("table", {"class": "bars"}, element("tbody", None, rows))
+
+
+def _bar(share: Share) -> Html:
+    drawn = bar_figure(share.value or 0.0, f"{share.name}: {share.value or 0:.2f}")
+    return svg(drawn, {"class": "bar", "preserveAspectRatio": "none"})
 
 
 def _leaning_table(census: Census) -> Html:

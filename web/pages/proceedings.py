@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from ...evals.figures.flows import flows_figure
+from ...evals.figures.spread import spread_figure
 from ...evals.pages.markup import Html, element, fragment, shorten
+from ...evals.pages.svg import svg
 from ...orchestration.reading.analysis import convergence, influence, turning_points
 from ...orchestration.reading.analysis.census import Flow
 from ...orchestration.transcript import Abstained, Cast, Decided, Entry, Ledger, Said
 from ...orchestration.verdict import Verdict
 from ...rubrics.rubric import Rubric
-from ..plots import curve, flows
 from ..scales import Axis, shown
 from .frame import quiet
 from .votes import REASON
@@ -43,7 +45,7 @@ def movement(verdict: Verdict, rubric: Rubric) -> Html:
                 element(
                     "figure",
                     None,
-                    curve(apart, f"Spread of {attribute}"),
+                    svg(spread_figure(apart, f"Spread of {attribute}"), {"class": "plot"}),
                     element("figcaption", None, attribute),
                 )
             )
@@ -55,7 +57,7 @@ def movement(verdict: Verdict, rubric: Rubric) -> Html:
     if not found and not curves and not turns:
         return element("p", {"class": "quiet"}, "Nobody moved.")
     return fragment(
-        element("div", {"class": "plots"}, flows(transcript.seats, found, "Who moved towards whom") if found else None,
+        element("div", {"class": "plots"}, svg(flows_figure(transcript.seats, found, "Who moved towards whom"), {"class": "plot flows"}) if found else None,
                 element("div", {"class": "curves"}, curves)),
         element("h3", None, "Turning points") if turns else None,
         element("ul", {"class": "turns"}, turns) if turns else None,

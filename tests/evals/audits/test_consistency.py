@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 
 from venire.evals.audits.consistency import PEOPLE, correlations, halo
 from venire.evals.audits.consistency_section import consistency_section
+from venire.evals.pages.svg import svg
 from venire.evals.ratings.marks import Marks, lay_marks
 from venire.evals.ratings.question import Question
 
@@ -81,7 +82,7 @@ def test_each_juror_has_its_matrix_and_the_section_draws_them() -> None:
 
     section = consistency_section(marks, seed=0, resamples=200)
     assert "as under a halo" in section.sentences[0]
-    assert next(iter(section.figures.values())).count("people&#x27;s median") == 1
+    assert svg(*section.figures.values()).count("people&#x27;s median") == 1
 
 
 def test_an_attribute_that_people_never_rated_and_a_juror_with_one_score() -> None:

@@ -11,6 +11,7 @@ from scipy.stats import kendalltau, rankdata, spearmanr
 from venire import VenireError
 from venire.evals.comparison.analyses import calibrated_sections as sections
 from venire.evals.figures.section import Section
+from venire.evals.pages.svg import svg
 from venire.evals.ratings.evidence import two_panels
 from venire.evals.ratings.question import Question
 from venire.evals.statistics.concordance import concordance_statistic
@@ -106,8 +107,8 @@ def test_systems_are_ranked_by_composite_before_and_after_with_small_samples_sho
     assert rare["note"].str.contains("too few").all()
     assert any("rare" in note for note in found.notes)
     assert "calibrated" in found.sentences[0] and "So few systems" in found.sentences[0]
-    (svg,) = found.figures.values()
-    assert "rare  n = 3" in svg
+    (drawn,) = found.figures.values()
+    assert "rare  n = 3" in svg(drawn)
 
 
 def test_without_composites_the_mean_of_attributes_counts_and_a_risk_is_turned() -> None:

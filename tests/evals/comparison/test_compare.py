@@ -22,7 +22,7 @@ from report_numbers import PageNumbers
 from venire import VenireError
 from venire.evals.agreement.against_people import MEASURES
 from venire.evals.comparison.comparison import Comparison, compare, compare_evidence
-from venire.evals.figures.drawing import rect, svg
+from venire.evals.figures.drawing import Figure, Picture, rect
 from venire.evals.metrics import embeddings
 from venire.evals.pages.comparison_files import write_report
 from venire.evals.pages.png import check, png
@@ -402,7 +402,7 @@ def test_pictures_are_the_figures_in_black_on_white(tmp_path: Path) -> None:
     write_report(world({"jury": truth}, {"Ana": truth, "Ben": truth}), tmp_path, pictures=True)
     drawn = sorted((tmp_path / "figures").glob("*.svg"))
     ink, black, white, bare = (
-        png(svg(10, 10, "", [rect(2, 2, 5, 5, colour) for colour in colours]))
+        png(Figure("", [Picture(10, 10, [rect(2, 2, 5, 5, colour) for colour in colours])]))
         for colours in (["currentColor"], ["#000000"], ["#ffffff"], [])
     )
 
