@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..personas.jury import ModelSettings
-from .clients.client_factory import prefix_of
 
-DEFAULT = 128_000
-"""The window of a model whose seat states none: what the hosted models in common use read, and more."""
-_WINDOWS = {"local": 8_192}
-_READ_NO_PROMPT = ("lens", "recorded")
 _REPAIR = 2_000
 """What an answer that has to be sent back takes up."""
 
@@ -48,11 +43,10 @@ class Window:
 
 
 @lru_cache(maxsize=256)
-def window(settings: ModelSettings) -> Window:
-    """The window of a seat: as the jury file states it, else by the kind of model, else `DEFAULT`."""
-    kind = prefix_of(settings.model or "local")
-    if settings.context is None and kind in _READ_NO_PROMPT:
+def window(settings: ModelSettings, context_window: int | None) -> Window:
+    """The window of a seat: as the jury file states it, else its client's `context_window`."""
+    size = settings.context or context_window
+    if size is None:
         return Window(None)
-    size = settings.context or _WINDOWS.get(kind, DEFAULT)
     asked = settings.max_tokens
     return Window(size, min(size // 4, 3 * _REPAIR) if asked is None else min(size, asked + _REPAIR))

@@ -112,7 +112,9 @@ class ModelGateway:
         self._client = client
         self._settings = settings
         self._sampling = sampling(settings)
-        self.window = window(settings)
+        self.window = window(settings, client.client.context_window)
+        self.answers_for = client.client.answers_for
+        """Those of the attributes asked about that the model has an opinion on."""
         self._calls = calls
         self._meter = meter
         self._rng = rng

@@ -15,7 +15,6 @@ from ..rubrics.shapes import ballot_shape, has_words, votes_from
 from .brief import Brief
 from .budget import LimitReached
 from .gateway import Cost, FillFailed, ModelGateway, Prompt
-from .model import Subject
 from .prompting import form_of, same_words, words
 from .statements import Statement, fit_statements, votes_text
 
@@ -39,19 +38,10 @@ class Question:
 class Juror:
     """A persona on a model, for one deliberation."""
 
-    def __init__(
-        self,
-        name: str,
-        persona: Persona | None,
-        gateway: ModelGateway,
-        *,
-        answers_for: Callable[[Subject], tuple[str, ...]] | None = None,
-    ) -> None:
+    def __init__(self, name: str, persona: Persona | None, gateway: ModelGateway) -> None:
         self.name = name
         self._gateway = gateway
         self._stance = _stance(persona)
-        self._answers_for = answers_for
-        """Which of the attributes it is asked about it has an opinion on; language models have one on all."""
 
     async def cast(
         self,
@@ -185,9 +175,7 @@ class Juror:
         name: str | None = None,
     ) -> Turn:
         name, asked = name or self.name, tuple(asked)
-        able = asked
-        if self._answers_for is not None:
-            able = self._answers_for(brief.subject(self.name, asked, round=round))
+        able = self._gateway.answers_for(brief.subject(self.name, asked, round=round))
         if not able:
             return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Cost())
         shape = ballot_shape(brief.rubric, able, revision=held is not None, confidence=confidence)

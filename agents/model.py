@@ -1,4 +1,4 @@
-"""Model calls: the request, the reply, the client that sends one for the other, and the ways that can fail."""
+"""Model calls: the request, the reply, and the ways it can fail."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from ..rubrics.ballot import AbstentionReason
 from ..rubrics.quotes import Exhibit
@@ -148,16 +148,6 @@ class Reply:
     """None where the price is not known."""
     seconds: float = 0.0
     finish: Literal["stop", "length", "refusal"] = "stop"
-
-
-class ModelClient(Protocol):
-    """Sends requests to one kind of model. Raises `ModelFailure` and nothing else for what a provider does wrong."""
-
-    async def complete(self, request: Request) -> Reply:
-        """The answer to one request, or a `ModelFailure`. Never retries: the gateway does."""
-        ...
-
-    async def close(self) -> None: ...
 
 
 class ModelFailure(Exception):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 from ..rubrics.files import load_yaml
 from .model import Usage
 
-_MILLION = 1_000_000
+MILLION = 1_000_000
 
 
 class Price(BaseModel):
@@ -29,7 +29,10 @@ class Price(BaseModel):
             return None
         cached = self.prompt if self.cached is None else self.cached
         fresh = usage.prompt - usage.cached
-        return (fresh * self.prompt + usage.cached * cached + usage.completion * self.completion) / _MILLION
+        return (fresh * self.prompt + usage.cached * cached + usage.completion * self.completion) / MILLION
+
+
+FREE = Price(prompt=0, completion=0)
 
 
 class _PriceList(RootModel[dict[str, Price]]):

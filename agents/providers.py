@@ -14,7 +14,8 @@ from ..personas.jury import ModelSettings
 from .admission_queue import AdmissionQueue, Slots
 from .budget import LimitReached, Meter
 from .clients.client_factory import factory_for
-from .model import ModelClient, ModelFailure, Reply, Request, TransientFailure
+from .model import ModelFailure, Reply, Request, TransientFailure
+from .model_client import ModelClient
 from .prices import Price
 from .rate_limiter import RateLimiter
 from .tracing import Tracing, current_tracing
@@ -40,7 +41,7 @@ class RateLimitedClient:
         slots: Slots | None = None,
     ) -> None:
         self.client = client
-        most = min(in_flight, getattr(client, "at_once", in_flight))
+        most = in_flight if client.max_concurrency is None else min(in_flight, client.max_concurrency)
         self.slots = slots or AdmissionQueue(RateLimiter(most, name=name, rpm=rpm, tpm=tpm, say=say))
         self.in_progress: dict[str, asyncio.Future[Reply | None]] = {}
         """The requests that are being answered, by their keys."""
@@ -136,8 +137,7 @@ class Providers:
         )
         if key not in self._open:
             client = factory.connect(settings)
-            # A client with a limit of its own has its model in this process: others have theirs.
-            shared = None if hasattr(client, "at_once") else self._slots
+            shared = None if client.in_process else self._slots
             self._open[key] = RateLimitedClient(
                 client,
                 self._in_flight,

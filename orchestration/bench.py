@@ -50,12 +50,12 @@ class Court:
         """Connect every model that `jury` names, so that a wrong setting is an error before any call."""
         asked = [*jury.seats, *([jury.orchestrator] if orchestrated else [])]
         for settings in asked:
-            self.providers.get(settings)
+            client = self.providers.get(settings).client
             model = settings.model or ""
             limited = jury.limits.max_usd is not None or self.budget.max_usd is not None
-            if limited and model.startswith("server/") and model not in self.providers.prices:
+            if limited and not client.reports_cost and model not in self.providers.prices:
                 raise unknown_price(model)
-        if orchestrated and hasattr(self.providers.get(jury.orchestrator).client, "answers_for"):
+        if orchestrated and self.providers.get(jury.orchestrator).client.votes_only:
             raise VenireError(
                 f"{jury.orchestrator.model!r} can vote, but not preside over a jury",
                 remedy="give the orchestrator a language model, or choose protocol: panel",
@@ -77,12 +77,7 @@ class Court:
             )
 
         jurors = [
-            Juror(
-                seat.name,
-                seat.persona,
-                gateway(seat, before + first_repeat),
-                answers_for=getattr(self.providers.get(seat).client, "answers_for", None),
-            )
+            Juror(seat.name, seat.persona, gateway(seat, before + first_repeat))
             for seat, first_repeat in zip(jury.seats, jury.first_repeats, strict=True)
         ]
         orchestrator = Orchestrator(gateway(jury.orchestrator, before), jury.seats) if orchestrated else None

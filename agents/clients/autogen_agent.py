@@ -11,6 +11,7 @@ from typing import Any
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ..model import ModelFailure, Reply, Request, Usage
+from ..model_client import ModelClient
 from .client_factory import ClientFactory
 
 
@@ -45,8 +46,10 @@ def _module(name: str) -> Any:
         ) from None
 
 
-class AgentClient:
+class AgentClient(ModelClient):
     """What `make` returns, asked once and let go. Its model, prompts and tools are its own."""
+
+    reports_cost = False
 
     def __init__(self, where: str, make: Callable[[], Any]) -> None:
         self._where = where
@@ -84,9 +87,6 @@ class AgentClient:
         finally:
             if close := getattr(agent, "close", None):
                 await close()
-
-    async def close(self) -> None:
-        """Every agent was let go when it had answered."""
 
 
 def _usage(messages: list[Any]) -> Usage:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...personas.jury import ModelSettings
 from ...rubrics.plugins import registered
-from ..model import ModelClient
+from ..model_client import ModelClient
 
 GROUP = "venire.clients"
 _DEFAULT = "litellm"
@@ -29,5 +29,6 @@ def prefix_of(model: str) -> str:
 
 
 def factory_for(model: str) -> ClientFactory:
-    """The factory of a model string's client."""
-    return registered(GROUP)[prefix_of(model)].load()
+    """The factory of a model string's client; an entry point that names only a `connect` has a client per model."""
+    loaded = registered(GROUP)[prefix_of(model)].load()
+    return loaded if isinstance(loaded, ClientFactory) else ClientFactory(connect=loaded)

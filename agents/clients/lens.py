@@ -11,6 +11,8 @@ from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ..lenses import LENSES, SINGLE, Reading, place, reading_for
 from ..model import ModelFailure, Reply, Request, Subject
+from ..model_client import ModelClient
+from ..prices import FREE, Price
 from .client_factory import ClientFactory
 
 
@@ -22,8 +24,11 @@ def connect(settings: ModelSettings) -> LensClient:
     return LensClient(name)
 
 
-class LensClient:
+class LensClient(ModelClient):
     """One lens. Its answer depends on the exhibits alone, never on the prompt or on the other jurors."""
+
+    context_window = None
+    votes_only = True
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -59,8 +64,8 @@ class LensClient:
         output = next(e.text for e in subject.exhibits if e.name == "output")
         return reading_for(self.name, attribute, source, output)
 
-    async def close(self) -> None:
-        return None
+    def list_price(self, model: str) -> Price:
+        return FREE
 
 
 def _score(merit: float, subject: Subject, attribute: str) -> Any:

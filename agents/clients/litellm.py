@@ -12,14 +12,16 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from ...personas.jury import ModelSettings
-from ...rubrics.errors import MissingExtra
+from ...rubrics.errors import MissingExtra, VenireError
 from ..model import ModelFailure, Reply, Request, TransientFailure, Usage
+from ..model_client import ModelClient
+from ..prices import MILLION, Price
 from .client_factory import ClientFactory
-from .server import key_from, retry_after, says_busy
+from .keys import key_from, redact_keys
+from .server import BUSY, retry_after, says_busy
 
 _Format = Literal["json_schema", "json_object", "text"]
 _WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}
-_BUSY = {408, 409, 425, 429}
 _NOT_STRICT = {
     *("minLength", "maxLength", "pattern", "format", "default", "title"),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
@@ -34,7 +36,7 @@ def connect(settings: ModelSettings) -> LiteLLMClient:
     return LiteLLMClient(settings.base_url, key_from(settings))
 
 
-class LiteLLMClient:
+class LiteLLMClient(ModelClient):
     """LiteLLM with one address and one key, or with those it finds for itself."""
 
     _open = 0
@@ -77,6 +79,40 @@ class LiteLLMClient:
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()
 
+    def check_model(self, model: str) -> None:
+        if self._endpoint["api_base"] is not None:
+            return
+        litellm = _litellm()
+        try:
+            litellm.get_llm_provider(model)
+        except litellm.exceptions.BadRequestError:
+            raise VenireError(
+                f"the model {model!r} is of no provider that LiteLLM knows",
+                remedy="write it as PROVIDER/NAME, for example openai/gpt-4o-mini; or server/NAME with base_url",
+            ) from None
+
+    def missing_keys(self, model: str) -> tuple[str, ...]:
+        if self._endpoint["api_base"] is not None or self._key is not None:
+            return ()
+        return tuple(_litellm().validate_environment(model).get("missing_keys", ()))
+
+    def list_price(self, model: str) -> Price | None:
+        """LiteLLM's own entry. Unknown and free look alike there, so zero is unknown."""
+        try:
+            entry = _litellm().get_model_info(model)
+        except Exception:
+            # For a model it has no entry for, LiteLLM raises whatever its version raises, a bare Exception included.
+            return None
+        prompt, completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+        if not prompt or not completion:
+            return None
+        cached = entry.get("cache_read_input_token_cost")
+        return Price(
+            prompt=prompt * MILLION,
+            completion=completion * MILLION,
+            cached=None if cached is None else cached * MILLION,
+        )
+
     def _price(self, litellm: Any, model: str, answer: Any) -> float | None:
         """What LiteLLM's price map makes of the tokens. Nothing and free look alike there, so zero is not known."""
         asked = (model, getattr(answer, "model", None))
@@ -91,24 +127,16 @@ class LiteLLMClient:
             return None
 
     def _failure(self, litellm: Any, error: Any) -> ModelFailure:
-        detail = self._redact_key(" ".join(str(error).split()))[:300]
+        detail = redact_keys(" ".join(str(error).split()), self._key)[:300]
         status = int(getattr(error, "status_code", None) or 0)
         if isinstance(error, litellm.exceptions.Timeout):
             return TransientFailure(detail, reason="timeout")
         if isinstance(error, litellm.exceptions.ContentPolicyViolationError) or _filtered(error):
             return ModelFailure("refused", detail)
-        if status in _BUSY or status >= 500 or isinstance(error, litellm.exceptions.APIConnectionError):
+        if status in BUSY or status >= 500 or isinstance(error, litellm.exceptions.APIConnectionError):
             wait = _asked_to_wait(error)
             return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
         return ModelFailure("unavailable", detail)
-
-    def _redact_key(self, text: str) -> str:
-        """The text without any key: neither the seat's nor one that LiteLLM may have found in the environment."""
-        named = (value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET")))
-        for secret in (self._key, *named):
-            if secret and len(secret) >= 6:
-                text = text.replace(secret, "[key]")
-        return text
 
 
 @cache

@@ -24,6 +24,8 @@ from urllib.parse import urlsplit
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ..model import Message, ModelFailure, Reply, Request, Usage
+from ..model_client import ModelClient
+from ..prices import FREE, Price
 from .client_factory import ClientFactory
 from .weights import INSTALL, SIZE, weights_path
 
@@ -50,10 +52,12 @@ def connect(settings: ModelSettings) -> LocalClient:
     return LocalClient(path, context=settings.context or CONTEXT)
 
 
-class LocalClient:
+class LocalClient(ModelClient):
     """One weights file. It is loaded at the first request, once in a process, and serves one request at a time."""
 
-    at_once = 1
+    context_window = CONTEXT
+    max_concurrency = 1
+    in_process = True
 
     def __init__(self, path: Path, *, context: int = CONTEXT) -> None:
         self._engine: Engine | None = _borrow(path, context)
@@ -73,6 +77,9 @@ class LocalClient:
         if self._engine is not None:
             engine, self._engine = self._engine, None
             await asyncio.wrap_future(_give_back(engine))
+
+    def list_price(self, model: str) -> Price:
+        return FREE
 
 
 class Engine:

@@ -10,6 +10,8 @@ from ...personas.jury import ModelSettings
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import nearest, read_rows
 from ..model import ModelFailure, Reply, Request, Subject
+from ..model_client import ModelClient
+from ..prices import FREE, Price
 from .client_factory import ClientFactory
 
 _Cell = dict[str, Any]
@@ -29,8 +31,11 @@ def connect(settings: ModelSettings) -> RecordedClient:
     return RecordedClient(juror, table[juror])
 
 
-class RecordedClient:
+class RecordedClient(ModelClient):
     """One juror of the table. A case that it never judged is an abstention."""
+
+    context_window = None
+    votes_only = True
 
     def __init__(self, juror: str, judgements: dict[_Key, _Cell]) -> None:
         self.juror = juror
@@ -67,8 +72,8 @@ class RecordedClient:
             usd += cell["cost"]
         return Reply(text=json.dumps(answer), usd=usd)
 
-    async def close(self) -> None:
-        return None
+    def list_price(self, model: str) -> Price:
+        return FREE
 
 
 def _value(text: Any, numeric: bool) -> Any:

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from ...personas.jury import ModelSettings
 from ...rubrics.files import load_yaml
 from ..model import ModelFailure, Reply, Request, Subject, TransientFailure, Usage
+from ..model_client import ModelClient
+from ..prices import FREE, Price
 from .client_factory import ClientFactory
 
 Fault = Literal["garbage", "refuse", "timeout", "down"]
@@ -53,7 +55,7 @@ def connect(settings: ModelSettings) -> ScriptedClient:
     return ScriptedClient(load_yaml(Path(file), Script) if file else None)
 
 
-class ScriptedClient:
+class ScriptedClient(ModelClient):
     """Plays a script; a seat that has no lines, or no script at all, picks a score by the hash of the question."""
 
     def __init__(self, script: Script | None) -> None:
@@ -74,8 +76,8 @@ class ScriptedClient:
         prompt = sum(len(message.content) for message in request.messages) // 4
         return Reply(text=text, usage=Usage(prompt=prompt, completion=len(text) // 4), usd=0.0)
 
-    async def close(self) -> None:
-        return None
+    def list_price(self, model: str) -> Price:
+        return FREE
 
     def _script_for(self, subject: Subject) -> Any:
         if subject.kind != "ballot":

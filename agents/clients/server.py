@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,10 +15,13 @@ from pydantic_core import from_json
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..model import ModelFailure, Reply, Request, TransientFailure, Usage, json_text
+from ..model_client import ModelClient
 from .client_factory import ClientFactory
 from .endpoint import Endpoint
+from .keys import key_from
 
-_BUSY = {408, 409, 425, 429}
+BUSY = frozenset({408, 409, 425, 429})
+"""Statuses below 500 after which the same request may succeed later."""
 _Format = Literal["json_schema", "json_object", "text"]
 _WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}
 
@@ -40,21 +42,10 @@ def connect(settings: ModelSettings) -> ServerClient:
         ) from None
 
 
-def key_from(settings: ModelSettings) -> str | None:
-    """The key in the variable the seat names; a variable that is not set is an error, never an empty key."""
-    if settings.api_key_env is None:
-        return None
-    key = os.environ.get(settings.api_key_env)
-    if not key:
-        raise VenireError(
-            f"the variable {settings.api_key_env} is not set",
-            remedy=f"export {settings.api_key_env}=... and run again",
-        )
-    return key
-
-
-class ServerClient:
+class ServerClient(ModelClient):
     """One endpoint, over connections that are kept alive."""
+
+    reports_cost = False
 
     def __init__(self, base_url: str, key: str | None) -> None:
         self._key = key
@@ -124,7 +115,7 @@ def _failure(status: int, headers: Mapping[str, str], text: str) -> ModelFailure
         detail = (
             f"HTTP {status}: the server says to ask {headers['location'].partition('?')[0][:300]} instead"
         )
-    if status in _BUSY or status >= 500:
+    if status in BUSY or status >= 500:
         wait = retry_after(headers.get("retry-after"))
         return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
     if "content_filter" in text or "content_policy" in text:

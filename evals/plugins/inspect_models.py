@@ -10,6 +10,7 @@ from typing import Literal
 from ...agents.clients.client_factory import ClientFactory
 from ...agents.clients.litellm import strict
 from ...agents.model import ModelFailure, Reply, Request, Usage
+from ...agents.model_client import ModelClient
 from ...personas.jury import ModelSettings
 from . import host
 
@@ -35,7 +36,7 @@ _FINISH: dict[str, Literal["refusal", "length"]] = {
 }
 
 
-class InspectClient:
+class InspectClient(ModelClient):
     """A model of Inspect's, under its limits and in its log."""
 
     def __init__(self, settings: ModelSettings) -> None:
@@ -67,9 +68,6 @@ class InspectClient:
         messages = [_ROLES[message.role](content=message.content) for message in request.messages]
         model = get_model(self._name, base_url=self._base_url)
         return await model.generate(messages, config=GenerateConfig(**settings))
-
-    async def close(self) -> None:
-        """Inspect closes its own models."""
 
 
 def _reply(output: ModelOutput, seconds: float) -> Reply:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ...agents.clients.client_factory import prefix_of
-from ...agents.model import ModelClient, ModelFailure, Reply, Request
+from ...agents.model import ModelFailure, Reply, Request, Subject
+from ...agents.model_client import ModelClient
 from ...agents.providers import Providers, RateLimitedClient
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import hear
@@ -25,9 +25,6 @@ BYTES_PER_TOKEN = 4
 """About what English takes."""
 ANSWER_TOKENS = 120
 """Tokens that an answer is taken to have for each attribute asked about, unless the seat's max_tokens is less."""
-_READ_NO_PROMPT = ("lens", "recorded")
-
-Note = Callable[[Request], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +34,10 @@ class PlannedCall:
     model: str
     prompt: int
     completion: int
+
+
+Note = Callable[[str, PlannedCall], None]
+"""Takes a call by its key in the record."""
 
 
 class DryRun:
@@ -64,8 +65,8 @@ class DryRun:
             calls.append(self._calls)
         return calls
 
-    def _note(self, request: Request) -> None:
-        self._calls[request.key] = _planned_call(request)
+    def _note(self, key: str, call: PlannedCall) -> None:
+        self._calls[key] = call
 
     @staticmethod
     def _over(case: str, entry: Entry) -> None:
@@ -93,24 +94,26 @@ class _SilentProviders(Providers):
         return self._clients[settings]
 
 
-class _SilentClient:
+class _SilentClient(ModelClient):
     """Notes what it is asked and gives no answer; whoever has no opinion on an attribute still has none."""
 
     def __init__(self, client: ModelClient, note: Note) -> None:
+        self._client = client
         self._note = note
-        if hasattr(client, "answers_for"):
-            self.answers_for = client.answers_for
+        self.context_window = client.context_window
+        self.votes_only = client.votes_only
+        self.reports_cost = client.reports_cost
+
+    def answers_for(self, subject: Subject) -> tuple[str, ...]:
+        return self._client.answers_for(subject)
 
     async def complete(self, request: Request) -> Reply:
-        self._note(request)
+        self._note(request.key, _planned_call(request, reads_prompt=self.context_window is not None))
         raise ModelFailure("unavailable", "a dry run")
 
-    async def close(self) -> None:
-        return None
 
-
-def _planned_call(request: Request) -> PlannedCall:
-    if prefix_of(request.model) in _READ_NO_PROMPT:
+def _planned_call(request: Request, *, reads_prompt: bool) -> PlannedCall:
+    if not reads_prompt:
         return PlannedCall(request.model, 0, 0)
     written = sum(len(message.content.encode()) for message in request.messages)
     schema = len(request.schema.text) if request.schema is not None else 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ...agents.clients.litellm_catalog import check_provider_known, missing_keys, price_of
+from ...agents.model_client import ModelClient
 from ...agents.prices import Price
 from ...agents.providers import Providers
 from ...orchestration.bench import Court
@@ -117,11 +117,15 @@ class _Estimator:
         Raises:
             VenireError: Something keeps it from being run.
         """
-        rubric = self._scope.rubric
+        rubric, providers = self._scope.rubric, self._court.providers
+        clients: dict[str, ModelClient] = {}
         ready(arm.jury, self._court)
         for settings in _settings_asked(arm.jury):
-            check_provider_known(settings)
-            self._missing_keys[settings.model or "local"] = missing_keys(settings)
+            model = settings.model or "local"
+            client = providers.get(settings).client
+            client.check_model(model)
+            self._missing_keys[model] = client.missing_keys(model)
+            clients[model] = client
         worked_examples(arm.jury.shots, rubric, self._scored)
         refuse_unreadable(cases, rubric, arm.jury, self._court)
         key = (arm.asks, len(cases))
@@ -129,7 +133,7 @@ class _Estimator:
             self._first_steps[key] = self._dry_run.first_step(arm.jury, cases, rubric)
         first = self._first_steps[key]
         for model in {each.model for case in first for each in case.values()} - self._prices.keys():
-            self._prices[model] = price_of(model, self._court.providers.prices)
+            self._prices[model] = providers.prices.get(model) or clients[model].list_price(model)
         return arm_cost(first, arm.jury, len(rubric.names), self._prices)
 
     def _with_trials(self, total: CostEstimate, axes: Axes) -> CostEstimate:

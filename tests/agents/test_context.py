@@ -14,7 +14,10 @@ from rich.console import Console
 from server_juries import jury_at
 
 from venire import Case, Jury, Limits, Rubric, VenireError, deliberate_sync
-from venire.agents.context import DEFAULT, tokens, window
+from venire.agents.clients.local import LocalClient
+from venire.agents.context import Window, tokens, window
+from venire.agents.model_client import DEFAULT_CONTEXT
+from venire.agents.providers import Providers
 from venire.agents.statements import Statement, fit_statements
 from venire.orchestration.reading.terminal import show_case
 from venire.orchestration.run_session import RunSession, run_session
@@ -52,12 +55,17 @@ def test_where_not_even_the_counts_fit_nothing_is_cut() -> None:
     assert "1 gave 4; 1 of their reasons left out." in told
 
 
+def window_of(**settings: Any) -> Window:
+    seat = ModelSettings(base_url="http://127.0.0.1:9/v1", **settings)
+    return window(seat, Providers().get(seat).client.context_window)
+
+
 def test_windows_are_stated_or_known_or_assumed() -> None:
-    assert window(ModelSettings(model="server/x", context=1000)).tokens == 1000
-    assert window(ModelSettings(model="server/x")).tokens == DEFAULT
-    assert window(ModelSettings(model="local")).tokens == 8192
-    assert window(ModelSettings(model="lens/coverage")).room("any length") is None
-    assert window(ModelSettings(model="server/x", context=9000, max_tokens=500)).answer == 2500
+    assert window_of(model="server/x", context=1000).tokens == 1000
+    assert window_of(model="server/x").tokens == DEFAULT_CONTEXT
+    assert window_of(model="lens/coverage").room("any length") is None
+    assert LocalClient.context_window == 8192
+    assert window_of(model="server/x", context=9000, max_tokens=500).answer == 2500
 
 
 @pytest.mark.parametrize("name", ["orchestrated", "moderated", "delphi"])

@@ -22,6 +22,7 @@ from venire.agents import rate_limiter, retry
 from venire.agents.admission_queue import AdmissionQueue
 from venire.agents.budget import Budget, BudgetSpent, Meter
 from venire.agents.model import Reply, Request, Sampling, TransientFailure
+from venire.agents.model_client import ModelClient
 from venire.agents.providers import Providers, RateLimitedClient
 from venire.agents.rate_limiter import RateLimiter
 from venire.agents.retry import SENDS, RetrySchedule
@@ -235,7 +236,7 @@ def test_whoever_is_cancelled_in_line_takes_no_place_with_them() -> None:
     asyncio.run(main())
 
 
-class Dead:
+class Dead(ModelClient):
     """A provider that is not there, until it is."""
 
     def __init__(self) -> None:

@@ -15,6 +15,7 @@ from openai_server import filled
 
 from venire import Case, Court, Jury, Rubric, Transcript, recount
 from venire.agents.model import ModelFailure, Reply, Request, TransientFailure, Usage
+from venire.agents.model_client import ModelClient
 from venire.agents.providers import RateLimitedClient
 from venire.orchestration import hear
 from venire.orchestration.transcript import Ledger, Said
@@ -42,7 +43,7 @@ RUBRIC = Rubric.model_validate(
 CASE = Case(id="c", source=("One. Two.",), output="Three.")
 
 
-class Whim:
+class Whim(ModelClient):
     """A provider that answers by the hash of what it is asked: any legal answer, or any way to fail."""
 
     def __init__(self, seed: int, faults: float, scores: int) -> None:

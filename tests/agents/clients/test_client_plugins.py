@@ -1,0 +1,132 @@
+"""A third party's client: the documented ten lines on the base class, what it declares about itself, and those written before it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from doc_blocks import blocks
+from installed_packages import on_the_path, put_package
+from openai_server import ProviderServer, jury_of
+from server_juries import jury_at
+
+from venire import Case, Jury, Rubric, VenireError, deliberate_sync
+from venire.agents.juror import Juror
+from venire.agents.providers import Providers
+from venire.personas import ModelSettings
+
+CLIENT = next(text for kind, text in blocks("docs/clients.md") if kind == "python")
+DECLARED = """
+from optimist import Optimist
+
+
+class Voter(Optimist):
+    context_window = None
+    max_concurrency = 2
+    in_process = True
+    votes_only = True
+    reports_cost = False
+
+    def answers_for(self, subject):
+        return subject.asked[:1]
+"""
+FORMER = """
+from venire.agents.clients.roads import Road
+from optimist import Optimist
+
+
+class Former:
+    at_once = 2
+
+    def __init__(self, settings):
+        self.inner = Optimist(settings)
+
+    def answers_for(self, subject):
+        return subject.asked[:1]
+
+    async def complete(self, request):
+        return await self.inner.complete(request)
+
+    async def close(self):
+        pass
+
+
+road = Road(connect=Former, per_model=True)
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Iterator[None]:
+    clients = {"optimist": "optimist:Optimist", "voter": "voter:Voter", "former": "former:road"}
+    put_package(
+        tmp_path, "clients", {"venire.clients": clients}, optimist=CLIENT, voter=DECLARED, former=FORMER
+    )
+    with on_the_path(tmp_path, "optimist", "voter", "former"):
+        yield
+
+
+def panel(*models: str, **fields: object) -> Jury:
+    seats = [{"name": f"seat{number}", "model": model} for number, model in enumerate(models)]
+    return Jury.model_validate({"name": "plug-ins", "protocol": "panel", "seats": seats, **fields})
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_client_needs_only_to_complete(rubric: Rubric, case: Case) -> None:
+    verdict = deliberate_sync(case, rubric, panel("optimist/a", "optimist/b"))
+
+    assert {outcome.value for outcome in verdict.outcomes.values()} == {5}
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("prefix", ["voter", "former"])
+def test_what_a_client_declares_is_kept_to(rubric: Rubric, case: Case, prefix: str) -> None:
+    client = Providers().get(ModelSettings(model=f"{prefix}/a")).client
+    assert (client.max_concurrency, client.in_process, client.votes_only) == (2, True, True)
+
+    (ballot,) = deliberate_sync(case, rubric, panel(f"{prefix}/a")).transcript.ballots
+    assert [vote.attribute for vote in ballot.ballot.votes] == [rubric.names[0]]
+
+    with pytest.raises(VenireError, match="can vote, but not preside"):
+        deliberate_sync(
+            case, rubric, panel("optimist/a", protocol="orchestrated", orchestrator={"model": f"{prefix}/a"})
+        )
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_limit_in_dollars_needs_a_client_that_reports_its_cost(rubric: Rubric, case: Case) -> None:
+    limits = {"max_usd": 1.0}
+    with pytest.raises(VenireError, match="the price of voter/a is not known"):
+        deliberate_sync(case, rubric, panel("voter/a", limits=limits))
+
+
+def test_from_a_juror_to_the_socket_every_step_has_a_name(
+    rubric: Rubric, case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from venire.agents.clients import endpoint
+
+    steps: list[str] = []
+    ask = endpoint._Connection.ask
+
+    def noting(connection: endpoint._Connection, request: bytes) -> object:
+        frame = sys._getframe(1)
+        while frame.f_code is not Juror.cast.__code__:
+            steps.insert(0, frame.f_code.co_qualname)
+            assert frame.f_back is not None
+            frame = frame.f_back
+        return ask(connection, request)
+
+    monkeypatch.setattr(endpoint._Connection, "ask", noting)
+    with ProviderServer(jury_of({"a": 4})) as server:
+        deliberate_sync(case, rubric, jury_at(server.url, "a", protocol="panel"))
+
+    assert steps == [
+        "Juror._answer",
+        "ModelGateway.fill",
+        "ModelGateway.complete",
+        "ModelGateway._send_with_retries",
+        "RateLimitedClient.complete",
+        "ServerClient.complete",
+        "Endpoint.post",
+    ]
