@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..evals.comparison.comparison import Comparison, compare
-from ..evals.pages.tables import comparison_table, interval
+from ..evals.pages.terminal_tables import comparison_table, estimate_words
 from ..evals.ratings.sheet import OVERALL, OVERLAP
 from ..orchestration.reading.export import verdicts
 from ..orchestration.reading.show import EntryRenderer, outcome_table, show
@@ -110,5 +110,5 @@ def _overlap_line(comparison: Comparison) -> str:
     found = comparison.agreement[OVERLAP][OVERALL]["spearman"]
     return (
         f"{OVERLAP} with a good summary gives no scores, only an order: Spearman with the mean label "
-        f"{interval(found)}, n = {found.n}"
+        f"{estimate_words(found)}, n = {found.n}"
     )

@@ -14,17 +14,17 @@ def _library(noun: str, plural: str) -> click.Group:
     @click.pass_context
     def group(context: click.Context) -> None:
         if context.invoked_subcommand is None:
-            context.invoke(listed)
+            context.invoke(list_all)
 
     @group.command(name="list", help=f"The library's {plural}.")
-    def listed() -> None:
+    def list_all() -> None:
         from ..orchestration.reading.catalogue import catalogue
 
         console().print(catalogue(plural))
 
     @group.command(name="show", help=f"One {noun}, whole.")
     @click.argument("name")
-    def shown(name: str) -> None:
+    def show_one(name: str) -> None:
         from ..orchestration.reading.catalogue import description
 
         click.echo(description(plural, name))

@@ -48,16 +48,17 @@ def compare(
     from ..evals import compare as compared
     from ..evals.audits import Severity
     from ..evals.audits.families import load_families
-    from ..evals.pages.tables import comparison_json, comparison_table
+    from ..evals.pages.json_documents import comparison_json
+    from ..evals.pages.terminal_tables import comparison_table
     from ..orchestration.progress import CountedProgress
     from ..rubrics.errors import VenireError
 
     if pictures:
-        from ..evals.pages.png import check
+        from ..evals.pages.png import check_png
 
         if output is None:
             raise VenireError("--png draws into a report's folder", remedy="name one with -o DIR")
-        check()
+        check_png()
     with CountedProgress("tokens read by MiniLM", console(stderr=True), quiet=quiet) as progress:
         found = compared(
             run,
@@ -106,7 +107,7 @@ def agreement(
     """How far the raters of any ratings table agree: every coefficient that fits, with intervals."""
     from ..evals import load_ratings
     from ..evals.agreement.coefficients import agreement as agreed
-    from ..evals.pages.tables import agreement_table, raters_table
+    from ..evals.pages.terminal_tables import agreement_table, raters_table
     from ..rubrics import load_rubric
 
     asked = load_rubric(rubric) if rubric else None

@@ -11,7 +11,7 @@ from ..orchestration.reading.analysis import conformity, influence, instant_agre
 from ..orchestration.reading.analysis.movement import UNDER_ORDERS, Step, paths
 from ..orchestration.verdict import Verdict
 from ..rubrics.rubric import Rubric
-from .scales import Axis, shown
+from .scales import ScalePositions, score_words
 
 _GUTTER = 96
 _COLUMN = 84
@@ -62,11 +62,15 @@ class Lanes:
         height = _TOP + max(1, len(by_juror)) * _LANE + 8
         places = self._places(attribute, by_juror)
         outcome = self._verdict.outcomes.get(attribute)
-        told = "no verdict" if outcome is None or outcome.value is None else f"verdict {shown(outcome.value)}"
+        told = (
+            "no verdict"
+            if outcome is None or outcome.value is None
+            else f"verdict {score_words(outcome.value)}"
+        )
         parts: list[Html] = [
             self._grid(attribute, by_juror, rounds, width),
             *self._at_once(attribute, len(by_juror)),
-            *self._seen(attribute, places),
+            *self._sight_lines(attribute, places),
             *self._changes(attribute, places),
             *(self._dot(attribute, place) for place in places.values()),
             self._final(attribute, by_juror, rounds),
@@ -85,7 +89,7 @@ class Lanes:
         )
 
     def _places(self, attribute: str, by_juror: Mapping[str, tuple[Step, ...]]) -> dict[str, Place]:
-        axis = Axis.of(self._rubric, attribute)
+        axis = ScalePositions.of(self._rubric, attribute)
         found: dict[str, Place] = {}
         for lane, (juror, steps) in enumerate(by_juror.items()):
             for step in steps:
@@ -98,7 +102,7 @@ class Lanes:
     def _grid(
         self, attribute: str, by_juror: Mapping[str, tuple[Step, ...]], rounds: int, width: int
     ) -> Html:
-        axis = Axis.of(self._rubric, attribute)
+        axis = ScalePositions.of(self._rubric, attribute)
         end = _GUTTER + rounds * _COLUMN
         parts: list[Html] = [
             _text(_GUTTER + (number - 0.5) * _COLUMN, 16, f"round {number}", "column")
@@ -118,7 +122,7 @@ class Lanes:
                 y = _height(lane, place)
                 parts.append(_line("tick", _GUTTER - 4, y, end - 6, y))
                 if place in (0.0, 1.0):
-                    parts.append(_text(_GUTTER - 12, y + 3.5, shown(value)[:3], "scale"))
+                    parts.append(_text(_GUTTER - 12, y + 3.5, score_words(value)[:3], "scale"))
         parts.append(_line("edge", end + 4, _TOP, end + 4, _TOP + len(by_juror) * _LANE))
         return element("g", {"aria-hidden": "true"}, parts)
 
@@ -135,10 +139,10 @@ class Lanes:
             "height": lanes * _LANE + 4,
             "rx": 18,
         }
-        told = f"All gave {shown(agreement.value)} at once: {agreement.test}"
+        told = f"All gave {score_words(agreement.value)} at once: {agreement.test}"
         return [element("rect", band, element("title", None, told))]
 
-    def _seen(self, attribute: str, places: Mapping[str, Place]) -> list[Html]:
+    def _sight_lines(self, attribute: str, places: Mapping[str, Place]) -> list[Html]:
         lines: list[Html] = []
         for place in places.values():
             for entry in place.step.saw:
@@ -182,11 +186,11 @@ class Lanes:
         kind = "dot" + (" bare" if not found else "") + (" false" if missing else "")
         kind += " against" if place.step.purpose in UNDER_ORDERS else ""
         quotes = f", {found} quotes found" + (f", {missing} not in the case" if missing else "")
-        name = f"{place.juror}, round {place.step.round}, {attribute} {shown(vote.value)}{quotes}"
+        name = f"{place.juror}, round {place.step.round}, {attribute} {score_words(vote.value)}{quotes}"
         shape = (
             element("circle", {"class": "halo", "cx": place.x, "cy": place.y, "r": _DOT + 4}),
             element("circle", {"class": "body", "cx": place.x, "cy": place.y, "r": _DOT}),
-            _text(place.x, place.y + 3.5, shown(vote.value)[:3], "value"),
+            _text(place.x, place.y + 3.5, score_words(vote.value)[:3], "value"),
         )
         target = vote_id(place.step.entry, attribute, self._prefix)
         return element(
@@ -201,7 +205,7 @@ class Lanes:
             return element("g")
         reached = outcome.value is not None
         word = (
-            shown(outcome.value)
+            score_words(outcome.value)
             if reached
             else {"hung": "hung", "not_applicable": "n/a"}.get(outcome.status, "–")
         )

@@ -56,7 +56,7 @@ class Recounter:
         return count
 
 
-class Reader:
+class DeliberationReader:
     """Deliberations by case and arm, straight from the record, flags included."""
 
     def __init__(self, store: Store) -> None:

@@ -32,7 +32,7 @@ class Span(NamedTuple):
     vote: str
 
 
-def marked(text: str, citations: Sequence[Citation]) -> Html:
+def mark_quotes(text: str, citations: Sequence[Citation]) -> Html:
     """The text with each quoted passage in a `mark` that names the votes quoting it."""
     spans = [
         Span(*found, citation.vote)

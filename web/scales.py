@@ -8,7 +8,7 @@ from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Value
 
 
-def shown(value: Value | None) -> str:
+def score_words(value: Value | None) -> str:
     """A score as it is read."""
     if value is None:
         return "–"
@@ -18,7 +18,7 @@ def shown(value: Value | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ScalePositions:
     """An attribute's scale as a line from 0, its lowest answer, to 1, its highest. `not_applicable` lies below it."""
 
     ticks: tuple[tuple[Value, float], ...]
@@ -26,7 +26,7 @@ class Axis:
     high: float
 
     @classmethod
-    def of(cls, rubric: Rubric, attribute: str) -> Axis:
+    def of(cls, rubric: Rubric, attribute: str) -> ScalePositions:
         scale = rubric.scale_of(attribute)
         if scale.ordered:
             low, high = (float(end) for end in scale.ends)

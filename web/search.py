@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class CaseSearch:
     """What is looked for. Empty fields do not restrict."""
 
     q: str = ""
@@ -58,7 +58,7 @@ class Search:
     page: int = 1
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> Search:
+    def of(cls, query: Mapping[str, str]) -> CaseSearch:
         """The search in an address; what makes no sense there is left out."""
         page = query.get("page", "1")
         return cls(
@@ -77,7 +77,7 @@ class Search:
         fields = {name: changes.pop(name) for name in list(changes) if name in self.__slots__}
         changed = replace(self, **fields)
         query = {name: getattr(changed, name) for name in self.__slots__}
-        default = Search()
+        default = CaseSearch()
         kept = {name: value for name, value in query.items() if value != getattr(default, name)}
         return f"./{path}?{urlencode({**kept, **changes})}"
 
@@ -89,7 +89,7 @@ class Finder:
         self._connection = connection
         self._arms = list(arms)
 
-    def found(self, search: Search) -> tuple[list[Row], int]:
+    def find(self, search: CaseSearch) -> tuple[list[Row], int]:
         """One page of what the search finds, and how many it finds in all."""
         where, values = self._where(search)
         total = self.count(search)
@@ -101,7 +101,7 @@ class Finder:
         ).fetchall()
         return [self._row(row) for row in rows], total
 
-    def neighbours(self, search: Search, case: str, arm: str) -> tuple[tuple[str, str] | None, ...]:
+    def neighbours(self, search: CaseSearch, case: str, arm: str) -> tuple[tuple[str, str] | None, ...]:
         """The (case, arm) before and after a deliberation in what the search finds."""
         where, values = self._where(search)
         order = SORTS[search.sort][1]
@@ -116,7 +116,7 @@ class Finder:
             return (None, None)
         return tuple((c, a) if c is not None else None for c, a in (found[:2], found[2:]))
 
-    def count(self, search: Search) -> int:
+    def count(self, search: CaseSearch) -> int:
         """How many deliberations the search finds."""
         where, values = self._where(search)
         (total,) = self._connection.execute(
@@ -124,7 +124,7 @@ class Finder:
         ).fetchone()
         return total
 
-    def _where(self, search: Search) -> tuple[str, list[Any]]:
+    def _where(self, search: CaseSearch) -> tuple[str, list[Any]]:
         parts, values = [f"d.arm IN ({', '.join('?' * len(self._arms))})"], list[Any](self._arms)
         if search.q:
             parts.append(

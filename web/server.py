@@ -14,14 +14,14 @@ from aiohttp import web
 from ..evals.pages.markup import Html, document, element, fragment
 from ..orchestration.record import Location, Store
 from .index import Index
-from .library import NotThere, Reader, run_name
-from .pages.cases import cases
-from .pages.comparison import comparison
-from .pages.deliberation import arm_choice, deliberation, neighbours
-from .pages.frame import Reach, framed
+from .library import DeliberationReader, NotThere, run_name
+from .pages.cases import cases_view
+from .pages.comparison import comparison_view
+from .pages.deliberation import arm_choice, deliberation_view, neighbours
+from .pages.frame import Reach, inspector_page
 from .pages.overview import overview
 from .pages.study import study
-from .search import Finder, Search
+from .search import CaseSearch, Finder
 from .study_report import ReportReader
 
 HOST = "127.0.0.1"
@@ -51,7 +51,7 @@ class Inspector:
         self._store = Store.read(run)
         self.index = Index(run)
         self.run = self._store.name
-        self._reader = Reader(self._store)
+        self._reader = DeliberationReader(self._store)
         self._name = run_name(run, self._store)
         self._study_report = ReportReader(run)
         # Read once, served by name: no request ever names a path on the disk.
@@ -79,47 +79,49 @@ class Inspector:
         """Refuse what does not come from this machine's own browser; put the headers on what goes out."""
         host, _, port = request.host.rpartition(":")
         if host not in (HOST, "localhost", "[::1]") or port != str(_port(request)):
-            return _refused(403, "This inspector answers only at the address it printed.")
+            return _refusal(403, "This inspector answers only at the address it printed.")
         if request.method not in ("GET", "HEAD"):
-            return _refused(405, "The inspector only shows; it changes nothing.", {"Allow": "GET, HEAD"})
+            return _refusal(405, "The inspector only shows; it changes nothing.", {"Allow": "GET, HEAD"})
         given = request.path.partition("/")[2].partition("/")[0]
         if not hmac.compare_digest(given.encode(), self.token.encode()):
-            return _refused(403, "Open the whole address that venire inspect printed: it holds a token.")
+            return _refusal(403, "Open the whole address that venire inspect printed: it holds a token.")
         try:
             response = await handler(request)
         except web.HTTPException as refusal:
-            return _refused(refusal.status, refusal.reason)
+            return _refusal(refusal.status, refusal.reason)
         except NotThere as gone:
-            return _refused(404, str(gone))
+            return _refusal(404, str(gone))
         response.headers.update(_HEADERS)
         return response
 
     async def _overview(self, request: web.Request) -> web.Response:
         arms, finder = self._reader.arms(), self._finder()
-        looks, _ = finder.found(Search(flag="any"))
+        looks, _ = finder.find(CaseSearch(flag="any"))
         main = overview(self._name, arms, self.index.censuses(arms), looks[:12], self._reach())
-        return self._page("Overview", "overview", Search(), main)
+        return self._page("Overview", "overview", CaseSearch(), main)
 
     async def _cases(self, request: web.Request) -> web.Response:
-        search = Search.of(request.query)
-        rows, total = self._finder().found(search)
-        return self._page("Cases", "list", search, cases(search, self._reader.arms(), rows, total))
+        search = CaseSearch.of(request.query)
+        rows, total = self._finder().find(search)
+        return self._page("Cases", "list", search, cases_view(search, self._reader.arms(), rows, total))
 
     async def _case(self, request: web.Request) -> web.Response:
-        search, case = Search.of(request.query), request.query.get("id", "")
+        search, case = CaseSearch.of(request.query), request.query.get("id", "")
         finder = self._finder()
         arms = self._reader.arms_of(case)
         arm = request.query.get("in_arm") or arms[0]
         read = self._reader.read(case, arm)
         before, after = finder.neighbours(search, case, arm)
         way = fragment(
-            neighbours(search, before, after), arm_choice(search, case, arm, arms), withheld(self._store)
+            neighbours(search, before, after),
+            arm_choice(search, case, arm, arms),
+            redaction_note(self._store),
         )
-        main = deliberation(read.verdict, read.rubric, self._store.case(case), read.flags, way=way)
+        main = deliberation_view(read.verdict, read.rubric, self._store.case(case), read.flags, way=way)
         return self._page(case, "case", search, main)
 
     async def _compare(self, request: web.Request) -> web.Response:
-        search, case = Search.of(request.query), request.query.get("id", "")
+        search, case = CaseSearch.of(request.query), request.query.get("id", "")
         arms = self._reader.arms_of(case)
         one = request.query.get("a") or arms[0]
         two = request.query.get("b") or next((name for name in arms if name != one), one)
@@ -130,13 +132,13 @@ class Inspector:
             f"{case}: {one} and {two}",
             "compare",
             search,
-            comparison(search, arms, self._store.case(case), sides),
+            comparison_view(search, arms, self._store.case(case), sides),
         )
 
     async def _study(self, request: web.Request) -> web.Response:
         if not self._study_report.there:
             raise NotThere("This run is no study's.")
-        return self._page("Study", "study", Search(), study(self._study_report.document()))
+        return self._page("Study", "study", CaseSearch(), study(self._study_report.document()))
 
     async def _figure(self, request: web.Request) -> web.Response:
         drawn = self._study_report.figure(request.query.get("name", ""))
@@ -160,12 +162,14 @@ class Inspector:
     def _reach(self) -> Reach:
         return Reach(self.index.read_to, self._store.last_finished(), self._store.writing())
 
-    def _page(self, title: str, here: str, search: Search, *main: object) -> web.Response:
-        text = framed(title, self._name, here, search, self._reach(), *main, studied=self._study_report.there)
+    def _page(self, title: str, here: str, search: CaseSearch, *main: object) -> web.Response:
+        text = inspector_page(
+            title, self._name, here, search, self._reach(), *main, studied=self._study_report.there
+        )
         return web.Response(text=text, content_type="text/html")
 
 
-def withheld(store: Store) -> Html | None:
+def redaction_note(store: Store) -> Html | None:
     """What a reader of a redacted run must know."""
     told = "This run was made with --redact: words were not kept, only marks of them."
     return element("p", {"class": "quiet"}, told) if store.redacted else None
@@ -176,7 +180,7 @@ def _port(request: web.Request) -> int | None:
     return address[1] if address else None
 
 
-def _refused(status: int, words: str, headers: dict[str, str] | None = None) -> web.Response:
+def _refusal(status: int, words: str, headers: dict[str, str] | None = None) -> web.Response:
     page = fragment(element("h1", None, str(status)), element("p", None, words))
     return web.Response(
         status=status,
@@ -186,7 +190,7 @@ def _refused(status: int, words: str, headers: dict[str, str] | None = None) -> 
     )
 
 
-async def serve(inspector: Inspector, port: int, ready: Callable[[str], None]) -> None:
+async def serve_inspector(inspector: Inspector, port: int, ready: Callable[[str], None]) -> None:
     """Serve on loopback until cancelled; `ready` is told the address, token included."""
     runner = web.AppRunner(inspector.app(), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
@@ -211,7 +215,7 @@ def inspect(run: Location, *, port: int, opened: bool, say: Callable[[str], None
             webbrowser.open(address)
 
     try:
-        asyncio.run(serve(inspector, port, ready))
+        asyncio.run(serve_inspector(inspector, port, ready))
     except KeyboardInterrupt:
         say("stopped")
     finally:

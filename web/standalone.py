@@ -11,9 +11,9 @@ from ..evals.pages.markup import Html, document, element, inline_script, inline_
 from ..orchestration.record import Location, Store
 from ..rubrics.errors import VenireError
 from ..rubrics.files import nearest
-from .library import Reader, run_name
-from .pages.deliberation import deliberation
-from .server import STATIC, withheld
+from .library import DeliberationReader, run_name
+from .pages.deliberation import deliberation_view
+from .server import STATIC, redaction_note
 
 _MOST = 200
 """More deliberations than this make a page that no browser shows with ease."""
@@ -23,7 +23,7 @@ def export_page(run: Location, output: Path | None, out: TextIO, *, case: str | 
     """Write the run's deliberations, or one case's or arm's, as one page; how many they were."""
     store = Store.read(run)
     try:
-        reader = Reader(store)
+        reader = DeliberationReader(store)
         arms = [found.name for found in reader.arms()]
         if arm is not None and arm not in arms:
             raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, arms))
@@ -72,13 +72,13 @@ def standalone(title: str, articles: list[Html]) -> str:
     return document(head, body, theme="auto")
 
 
-def _article(store: Store, reader: Reader, case: str, arm: str, prefix: str) -> Html:
+def _article(store: Store, reader: DeliberationReader, case: str, arm: str, prefix: str) -> Html:
     read = reader.read(case, arm)
     return element(
         "article",
         None,
-        deliberation(
-            read.verdict, read.rubric, store.case(case), read.flags, way=withheld(store), prefix=prefix
+        deliberation_view(
+            read.verdict, read.rubric, store.case(case), read.flags, way=redaction_note(store), prefix=prefix
         ),
     )
 

@@ -6,8 +6,9 @@ import math
 
 import pandas as pd
 
+from .axes import Axis, Tick, number_axis, padded_range
 from .drawing import INK, Figure, Picture, below, beside, caption, clip, in_rows, legend, series_colour
-from .panel import DASHED, Axis, Panel, Tick, level, number_axis, padded
+from .panel import DASHED, Panel, level
 
 SIDE, ACROSS = 170, 4
 ALL = "all"
@@ -48,7 +49,7 @@ def _square(attribute: str, held: pd.DataFrame, jurors: list[str]) -> Panel:
 def learning_figure(curves: pd.DataFrame) -> Figure:
     """Labelled cases across, each step as wide as its ratio; the error up, from the lowest that was met."""
     arms = list(dict.fromkeys(curves["arm"]))
-    low, high = padded([*curves["rmse"], *curves["low"], *curves["high"]], least=0.01)
+    low, high = padded_range([*curves["rmse"], *curves["low"], *curves["high"]], least=0.01)
     y = number_axis(max(low, 0.0), high, title="RMSE out of fold", lines=True)
     panel = Panel(_sizes(sorted(set(curves["cases"]))), y, 490, 266)
     for number, arm in enumerate(arms):
@@ -56,7 +57,9 @@ def learning_figure(curves: pd.DataFrame) -> Figure:
         shift = (number - (len(arms) - 1) / 2) * 5
         panel.line(zip(rows["cases"], rows["rmse"], strict=True), colour, shift=shift)
         for row in rows.to_dict("records"):
-            panel.upright(row["cases"], row["rmse"], row["low"], row["high"], colour, radius=3.5, shift=shift)
+            panel.whisker_upright(
+                row["cases"], row["rmse"], row["low"], row["high"], colour, radius=3.5, shift=shift
+            )
         panel.words(rows["cases"].iloc[-1], rows["rmse"].iloc[-1], clip(arm), shift=(shift + 12, 4))
     return Figure("How many labelled cases are enough", [panel.picture()])
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from .axes import name_axis
 from .drawing import COLOURS, Figure, clip, in_rows
 from .numbers import tick_label
-from .panel import Panel, level, name_axis
+from .panel import Panel, level
 
 CELL, ACROSS = 44, 3
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from .axes import Tick, name_axis
 from .drawing import Figure, Picture, beside, clip, in_rows, text, text_width
 from .heatmap import add_correlation
-from .panel import Panel, Tick, level, name_axis
+from .panel import Panel, level
 
 CELL = 36
 WIDE = 940
@@ -28,7 +29,7 @@ def correlation_figure(correlations: pd.DataFrame, attributes: list[str]) -> Fig
             column, row = sorted((attributes.index(first), attributes.index(second)))
             add_correlation(panel, column, row - 1, rho, size=11)
         panels.append(panel)
-    names = _numbered(attributes)
+    names = _numbered_names(attributes)
     pictures = level(panels)
     rows = in_rows(pictures, max(1, int((WIDE - names.width) // (pictures[0].width + 24))))
     margin = Picture(names.width, 0, [])
@@ -36,7 +37,7 @@ def correlation_figure(correlations: pd.DataFrame, attributes: list[str]) -> Fig
     return Figure("Correlations among attributes", blocks)
 
 
-def _numbered(attributes: list[str]) -> Picture:
+def _numbered_names(attributes: list[str]) -> Picture:
     listed = [f"{number} {clip(name)}" for number, name in enumerate(attributes, 1)]
     words = [text(8, 44 + place * 18, each, soft=True) for place, each in enumerate(listed)]
     return Picture(max(map(text_width, listed)) + 16, 44 + len(words) * 18, words)

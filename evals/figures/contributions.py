@@ -6,8 +6,9 @@ import math
 
 import pandas as pd
 
+from .axes import Look, Tick, name_axis, number_axis, padded_range
 from .drawing import COLOURS, INK, Figure, below, caption, clip
-from .panel import Look, Panel, Tick, name_axis, number_axis, padded
+from .panel import Panel
 
 MOST = 30
 """Of more jurors, those who add most and least are drawn."""
@@ -27,7 +28,7 @@ def contributions_figure(table: pd.DataFrame) -> Figure:
     rows = list(_most_and_least(table)[columns].itertuples(index=False, name=None))
     if len(rows) < len(table):
         rows.insert(MOST // 2, (f"{len(table) - len(rows)} more", None, *[math.nan] * 4))
-    low, high = padded([0.0, *(value for row in rows for value in row[2:])], share=0.05, least=0.01)
+    low, high = padded_range([0.0, *(value for row in rows for value in row[2:])], share=0.05, least=0.01)
     looks: dict[bool | None, Look] = {True: "bold", False: "plain", None: "soft"}
     names = name_axis(Tick(0, clip(str(juror)), looks[seated]) for juror, seated, *_ in rows)
     panel = Panel(number_axis(low, high, about=6, lines=True), names, 460, len(rows) * ROW, title="What each juror adds to agreement")  # fmt: skip

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from ..statistics.estimate import Estimate
+from .axes import number_axis
 from .drawing import COLOURS, Figure, clip, series_colour
-from .panel import Panel, number_axis
+from .panel import Panel
 
 UNITS = {"usd": "US dollars a case", "tokens": "tokens a case", "calls": "model calls a case"}
 
@@ -33,6 +34,6 @@ def cost_figure(costs: pd.DataFrame, agreement: Mapping[str, Estimate], people: 
     for value in (value for value in people if not math.isnan(value)):
         panel.rule(y=value, colour=COLOURS[-1])
     for number, (arm, each) in enumerate(shown.items()):
-        panel.upright(spent[arm], each.value, each.low, each.high, series_colour(number), radius=5)
+        panel.whisker_upright(spent[arm], each.value, each.low, each.high, series_colour(number), radius=5)
         panel.words(spent[arm], each.value, clip(arm))
     return Figure("Cost against agreement", [panel.picture()])

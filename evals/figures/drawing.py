@@ -134,7 +134,7 @@ def circle(x: float, y: float, radius: float, colour: str, *, hollow: bool = Fal
     return Shape("circle", {**place, **look}, (Shape("title", {}, (tip,)),) if tip else ())
 
 
-def moved(shapes: Sequence[Shape], x: float, y: float) -> Shape:
+def translate(shapes: Sequence[Shape], x: float, y: float) -> Shape:
     """Shapes drawn as a group whose corner stands at (x, y)."""
     return Shape("g", {"transform": f"translate({_pixel(x)} {_pixel(y)})"}, tuple(shapes))
 
@@ -146,7 +146,7 @@ def beside(pictures: Sequence[Picture], gap: float = 24) -> Picture:
     """Pictures in a row, their upper edges level."""
     shapes, x = [], 0.0
     for picture in pictures:
-        shapes.append(moved(picture.shapes, x, 0))
+        shapes.append(translate(picture.shapes, x, 0))
         x += picture.width + gap
     return Picture(max(x - gap, 0.0), max((each.height for each in pictures), default=0.0), shapes)
 
@@ -155,7 +155,7 @@ def below(pictures: Sequence[Picture], gap: float = 8) -> Picture:
     """Pictures in a column, their left edges level."""
     shapes, y = [], 0.0
     for picture in pictures:
-        shapes.append(moved(picture.shapes, 0, y))
+        shapes.append(translate(picture.shapes, 0, y))
         y += picture.height + gap
     return Picture(max((each.width for each in pictures), default=0.0), max(y - gap, 0.0), shapes)
 

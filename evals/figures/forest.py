@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 
 from ..statistics.estimate import Estimate
+from .axes import Tick, name_axis, number_axis
 from .drawing import Figure, clip, series_colour
 from .numbers import decimal
-from .panel import Panel, Tick, level, name_axis, number_axis
+from .panel import Panel, level
 
 ROW = 20
 
@@ -37,7 +38,7 @@ def forest_figure(found: Mapping[str, Mapping[str, Estimate]], title: str) -> Fi
         for number, each in enumerate(mine.values()):
             panel.note(number + 1, _interval(each))
             if each.defined:
-                panel.across(number + 1, each.value, each.low, each.high, series_colour(number))
+                panel.whisker_across(number + 1, each.value, each.low, each.high, series_colour(number))
         panels.append(panel)
     return Figure(title, level(panels))
 

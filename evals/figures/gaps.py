@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from .axes import Axis, Tick, name_axis, number_axis
 from .drawing import Figure, Shape, beside, clip, line, polygon, rect, series_colour
-from .panel import Axis, Panel, Tick, name_axis, number_axis
+from .panel import Panel
 
 FEW = 17
 """Up to so many distinct differences, each has its bar."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from .axes import Tick, name_axis, number_axis, padded_range
 from .drawing import COLOURS, Figure, below, legend
-from .panel import DASHED, Panel, Tick, name_axis, number_axis, padded
+from .panel import DASHED, Panel
 
 WAYS = {"chosen": "chosen on other cases", "random": "drawn at random (dashed: 5th and 95th percentile)"}
 
@@ -19,7 +20,7 @@ def growth_figure(table: pd.DataFrame, measure: str) -> Figure:
     """
     sizes = sorted(set(table["size"]))
     edges = ["score", "low", "high", "weakest", "strongest"]
-    low, high = padded(table[edges].to_numpy(float).ravel(), share=0.06)
+    low, high = padded_range(table[edges].to_numpy(float).ravel(), share=0.06)
     y = number_axis(max(0.0, low), min(1.0, high), about=6, title=measure, lines=True)
     panel = Panel(name_axis([Tick(0, str(size)) for size in sizes], title="jurors"), y, 536, 306)
     for way, colour in zip(WAYS, COLOURS, strict=False):

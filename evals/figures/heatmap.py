@@ -6,8 +6,9 @@ import math
 
 import pandas as pd
 
+from .axes import name_axis
 from .drawing import COLOURS, Figure
-from .panel import Panel, name_axis
+from .panel import Panel
 
 CELL = 52
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...orchestration.reading.analysis.census import Share
+from .axes import Axis, Tick, name_axis
 from .drawing import COLOURS, Figure, clip
-from .panel import Axis, Panel, Tick, name_axis
+from .panel import Panel
 
 ROW = 26
 LEAST = 0.25

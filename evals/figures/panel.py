@@ -1,12 +1,11 @@
-"""A plot: two axes, and marks that are placed in the units of the data."""
+"""The panel: two axes and the marks between them, placed in the units of the data."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
 
+from .axes import Axis, Tick
 from .drawing import (
     DASHES,
     INK,
@@ -14,88 +13,18 @@ from .drawing import (
     Picture,
     Shape,
     circle,
-    clip,
     line,
-    moved,
     polygon,
     rect,
     series_colour,
     text,
     text_width,
+    translate,
 )
-from .numbers import tick_label, tick_labels
 
 EDGE = 8.0
 """Room kept free along the edges of a picture."""
 DASHED = "4 3"
-Look = Literal["soft", "plain", "bold", "heading"]
-
-
-class Tick(NamedTuple):
-    """A place on an axis and the words that stand there."""
-
-    at: float
-    words: str
-    look: Look = "soft"
-    """A heading stands at the picture's edge, above the rows it is about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """Numbers from `low` to `high`, and where they are marked."""
-
-    low: float
-    high: float
-    ticks: tuple[Tick, ...] = ()
-    title: str = ""
-    lines: bool = False
-    """Whether a line crosses the plot at every tick; the one at zero is in full ink."""
-    log: bool = False
-    names: bool = False
-    """Whether it has a name for every step of one, counted from 0; upright, such an axis runs downwards."""
-    turned: int = 0
-    """By how many degrees its words are turned."""
-
-    def share(self, value: float) -> float:
-        """Where a value lies: 0 at `low`, 1 at `high`, and never beyond."""
-        value = value + 0.5 if self.names else value
-        low, high, at = (math.log10(each) if self.log else each for each in (self.low, self.high, value))
-        return min(max((at - low) / (high - low), 0.0), 1.0)
-
-
-def number_axis(
-    low: float, high: float, *, about: int = 5, title: str = "", lines: bool = False, log: bool = False
-) -> Axis:
-    """An axis with round numbers on it, `about` so many; powers of ten on a logarithmic one."""
-    places = _powers(low, high) if log else round_numbers(low, high, about)
-    words = map(tick_label, places) if log else tick_labels(places)
-    return Axis(low, high, tuple(map(Tick, places, words)), title, lines, log)
-
-
-def name_axis(names: Iterable[str | Tick], *, title: str = "", turned: int = 0) -> Axis:
-    """An axis with a step for each name, which stands in its middle."""
-    listed = list(names)
-    ticks = [
-        each._replace(at=step) if isinstance(each, Tick) else Tick(step, clip(each), "plain")
-        for step, each in enumerate(listed)
-    ]
-    return Axis(0.0, float(max(len(listed), 1)), tuple(ticks), title, names=True, turned=turned)
-
-
-def round_numbers(low: float, high: float, about: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten between two numbers."""
-    raw = (high - low) / about
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(power * times for times in (1, 2, 5, 10) if power * times >= raw * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    return [step * number for number in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def padded(values: Iterable[float], *, share: float = 0.08, least: float = 0.02) -> tuple[float, float]:
-    """The ends of the values that are known, with some room beyond both."""
-    known = [value for value in values if not math.isnan(value)]
-    room = max((max(known) - min(known)) * share, least)
-    return min(known) - room, max(known) + room
 
 
 class Panel:
@@ -129,12 +58,12 @@ class Panel:
             ends = [self.at(*start), self.at(*end)]
             self.add(line([(x + shift[0], y + shift[1]) for x, y in ends], colour=colour, width=width))
 
-    def across(self, row: float, value: float, low: float, high: float, colour: str, *, radius: float = 4, shift: float = 0) -> None:  # fmt: skip
+    def whisker_across(self, row: float, value: float, low: float, high: float, colour: str, *, radius: float = 4, shift: float = 0) -> None:  # fmt: skip
         """A point with its interval along the horizontal axis."""
         self.interval((low, row), (high, row), colour, shift=(0, shift))
         self.point(value, row, colour, radius=radius, shift=(0, shift))
 
-    def upright(self, x: float, value: float, low: float, high: float, colour: str, *, radius: float = 4, shift: float = 0) -> None:  # fmt: skip
+    def whisker_upright(self, x: float, value: float, low: float, high: float, colour: str, *, radius: float = 4, shift: float = 0) -> None:  # fmt: skip
         """A point with its interval along the vertical axis."""
         self.interval((x, low), (x, high), colour, shift=(shift, 0))
         self.point(x, value, colour, radius=radius, shift=(shift, 0))
@@ -214,7 +143,7 @@ class Panel:
         """The plot with its words; `left` and `right` are its margins, where it must be level with others."""
         left, right = left or self.left, right or self.right
         top = (26 if self.title else 0 if self.y.names else EDGE) + (20 if self._above else 0)
-        shapes = [moved([*self._grid(), *self._marks, *self._sideways(left)], left, top)]
+        shapes = [translate([*self._grid(), *self._marks, *self._sideways(left)], left, top)]
         if self.title:
             shapes.append(text(left, 16, self.title, bold=True))
         if self._above:
@@ -268,10 +197,6 @@ def level(panels: Sequence[Panel]) -> list[Picture]:
     """The panels with the same margins left and right, so that they stand level in rows and columns."""
     left, right = max(each.left for each in panels), max(each.right for each in panels)
     return [each.picture(left, right) for each in panels]
-
-
-def _powers(low: float, high: float) -> list[float]:
-    return [10.0**power for power in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
 
 
 def _tick(tick: Tick, x: float, y: float, turned: int) -> Shape:

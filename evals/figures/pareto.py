@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import pandas as pd
 
+from .axes import number_axis, padded_range
 from .drawing import COLOURS, INK, Figure, below, clip, legend, text_width
-from .panel import DASHED, Panel, number_axis, padded
+from .panel import DASHED, Panel
 
 KINDS = {"single judge": COLOURS[1], "jury": COLOURS[0]}
 FEW = 8
@@ -26,7 +27,7 @@ def pareto_figure(arms: pd.DataFrame, *, recommended: str, unit: str, measure: s
     table = arms.dropna(subset=["score", "cost"])
     few = table["kind"].map(table["kind"].value_counts()) <= FEW
     named = table[table["front"] | (table["arm"] == recommended) | few]
-    low, high = padded([*table["score"], *named["low"], *named["high"]])
+    low, high = padded_range([*table["score"], *named["low"], *named["high"]])
     y = number_axis(max(0.0, low), min(1.0, high), about=6, title=measure, lines=True)
     least, most, log = _ends(table["cost"].tolist())
     panel = Panel(number_axis(least, most, about=6, title=unit, log=log), y, 536, 306)
@@ -37,7 +38,7 @@ def pareto_figure(arms: pd.DataFrame, *, recommended: str, unit: str, measure: s
         panel.point(row["cost"], row["score"], KINDS.get(str(row["kind"]), COLOURS[2]), radius=3)
     for row in named.to_dict("records"):
         colour = KINDS.get(str(row["kind"]), COLOURS[2])
-        panel.upright(row["cost"], row["score"], row["low"], row["high"], colour, radius=5)
+        panel.whisker_upright(row["cost"], row["score"], row["low"], row["high"], colour, radius=5)
     _name_arms(panel, named)
     return Figure(
         "Cost against agreement", [below([panel.picture(), legend(list(KINDS), list(KINDS.values()))])]

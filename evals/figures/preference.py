@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from .axes import Tick, name_axis, number_axis
 from .drawing import Figure, clip, series_colour
-from .panel import Panel, Tick, name_axis, number_axis
+from .panel import Panel
 
 ROW = 22
 
@@ -34,6 +35,6 @@ def preference_figure(effects: pd.DataFrame) -> Figure:
         if math.isnan(value):
             panel.note(place, "undefined")
             continue
-        panel.across(place, value, low, high, series_colour(jurors.index(row["juror"])))
+        panel.whisker_across(place, value, low, high, series_colour(jurors.index(row["juror"])))
         panel.note(place, f"{value:+.2f} [{low:+.2f}, {high:+.2f}]")
     return Figure("Self-preference", [panel.picture()])

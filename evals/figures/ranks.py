@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from .axes import Axis, Tick, name_axis
 from .drawing import COLOURS, Figure, below, caption, clip, legend
-from .panel import Axis, Panel, Tick, level, name_axis
+from .panel import Panel, level
 
 ROW = 34
 SIDES = {"people": "people", "before": "arm", "after": "arm, calibrated"}
@@ -45,4 +46,4 @@ def _add_rank(panel: Panel, place: int, row: dict[Hashable, Any], colour: str, s
     if math.isnan(low):
         panel.point(rank, place, colour, radius=3.5, hollow=True, shift=(0, shift))
     else:
-        panel.across(place, rank, low, high, colour, shift=shift)
+        panel.whisker_across(place, rank, low, high, colour, shift=shift)

@@ -6,8 +6,9 @@ import math
 
 import pandas as pd
 
+from .axes import Tick, name_axis, number_axis
 from .drawing import COLOURS, Figure, below, clip, legend
-from .panel import Panel, Tick, name_axis, number_axis
+from .panel import Panel
 
 ROW = 22
 SHADES = dict(zip(("jury", "single judge", "juror", "person", "second panel"), COLOURS, strict=False))
@@ -22,7 +23,7 @@ def severe_rates_figure(rates: pd.DataFrame) -> Figure:
     panel = Panel(x, name_axis(names), 440, len(rows) * ROW, title="Severe error rate")
     for number, row in enumerate(rows):
         if row["harmful"] > 0:
-            panel.across(number, row["rate"], row["low"], row["high"], SHADES[row["kind"]])
+            panel.whisker_across(number, row["rate"], row["low"], row["high"], SHADES[row["kind"]])
         panel.note(number, f"{row['severe']} of {row['harmful']}" if row["harmful"] else "none judged")
     kinds = [kind for kind in SHADES if kind in set(rates["kind"])]
     key = legend(kinds, [SHADES[kind] for kind in kinds])

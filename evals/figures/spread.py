@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .axes import Axis
 from .drawing import COLOURS, Figure
-from .panel import Axis, Panel
+from .panel import Panel
 
 
 def spread_figure(points: Sequence[tuple[int, float]], label: str) -> Figure:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from .axes import Axis, Tick, number_axis
 from .drawing import Figure, below, clip, in_rows, legend, series_colour
-from .panel import Axis, Panel, Tick, level, number_axis
+from .panel import Panel, level
 
 ACROSS = 3
 MOST = 6

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from .axes import Axis, number_axis
 from .drawing import INK, Figure, below, beside, clip, legend, series_colour
-from .panel import DASHED, Axis, Panel, number_axis
+from .panel import DASHED, Panel
 
 SIDE = 260
 
@@ -27,6 +28,8 @@ def triage_figure(found: pd.DataFrame, levels: pd.DataFrame) -> Figure:
         shift = (number - (len(arms) - 1) / 2) * 4
         chance.curve(zip(mine["score"], mine["probability"], strict=True), number, width=1, shift=shift)
         for row in mine.to_dict("records"):
-            chance.upright(row["score"], row["probability"], row["low"], row["high"], colour, shift=shift)
+            chance.whisker_upright(
+                row["score"], row["probability"], row["low"], row["high"], colour, shift=shift
+            )
     both = beside([order.picture(), chance.picture()])
     return Figure("Triage", [below([both, legend([clip(arm) for arm in arms], lines=True)])])

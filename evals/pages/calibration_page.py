@@ -10,9 +10,9 @@ from rich.text import Text
 from ..calibration.applying import Applied
 from ..calibration.calibrating import Calibration
 from ..ratings.sheet import OVERALL
+from .json_documents import records
 from .parts import items, page, paragraph, section, table
 from .section_markup import section_part
-from .tables import records
 
 MOST = 20
 """Calibrated scores shown in the terminal; a file holds all."""
@@ -25,7 +25,9 @@ def calibration_table(found: Calibration) -> Table:
     whole = found.changes[found.changes["attribute"] == OVERALL]
     for (arm, who), rows in whole.groupby(["arm", "evaluator"], sort=False):
         by = {str(row["measure"]): row for row in rows.to_dict("records")}
-        cells = [f"{_told(by[name]['before'])} -> {_told(by[name]['after'])}" for name in WORDS]
+        cells = [
+            f"{_two_decimals(by[name]['before'])} -> {_two_decimals(by[name]['after'])}" for name in WORDS
+        ]
         shown.add_row(Text(str(who) if who == arm else f"  {who}"), str(by["rmse"]["n"]), *cells)
     return shown
 
@@ -36,7 +38,9 @@ def applied_table(applied: Applied) -> Table:
     for row in applied.scores.head(MOST).to_dict("records"):
         jurors = str(row["jurors"]) if row["jurors"] else "derived"
         shown.add_row(
-            *(Text(str(row[name])) for name in ("arm", "case", "attribute")), _told(row["value"]), jurors
+            *(Text(str(row[name])) for name in ("arm", "case", "attribute")),
+            _two_decimals(row["value"]),
+            jurors,
         )
     return shown
 
@@ -74,7 +78,7 @@ def calibration_page(found: Calibration) -> str:
     return page("Calibration to people", under, body)
 
 
-def _told(value: float) -> str:
+def _two_decimals(value: float) -> str:
     return "-" if value != value else f"{round(value, 2) + 0.0:.2f}"
 
 

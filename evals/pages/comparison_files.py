@@ -14,9 +14,9 @@ from ..figures.heatmap import heatmap_figure
 from ..ratings.sheet import CONSTANT, OVERALL
 from .comparison_page import comparison_page
 from .folder import write_folder
-from .png import check
+from .json_documents import comparison_json
+from .png import check_png
 from .section_markup import section_figures
-from .tables import comparison_json
 
 
 def comparison_figures(comparison: Comparison) -> dict[str, Figure]:
@@ -47,7 +47,7 @@ def write_report(comparison: Comparison, folder: Path, *, pictures: bool = False
     With `pictures`, also `figures/*.png`, which needs an extra.
     """
     if pictures:
-        check()
+        check_png()
     drawn = comparison_figures(comparison)
     return write_folder(
         folder,

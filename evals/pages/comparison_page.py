@@ -11,7 +11,7 @@ from ..comparison.contrasts import WORDS
 from ..figures.drawing import Figure
 from ..ratings.sheet import OVERALL
 from .markup import Child, Html, element, fragment
-from .parts import bounds, breakable, figure, grid, items, page, paragraph, section, subheading, table
+from .parts import bounds, breakable, figure, items, page, paragraph, scroll_table, section, subheading, table
 from .section_markup import section_part
 
 HEADS = {
@@ -90,7 +90,7 @@ def _attribute(comparison: Comparison, attribute: str) -> Html:
         rows.append(element("tr", None, element("th", {"scope": "row"}, breakable(arm), under), cells))
     notes = [f"{note}: {_some(where)}" for note, where in why.items()]
     heads = ["arm", *(HEADS[name] for name in MEASURES)]
-    return fragment(subheading(attribute), grid(heads, rows), items(notes, "notes"))
+    return fragment(subheading(attribute), scroll_table(heads, rows), items(notes, "notes"))
 
 
 def _some(where: list[str], most: int = 4) -> str:

@@ -12,7 +12,7 @@ from ..figures.pareto import pareto_figure
 from ..selection import Composition
 from .composition_page import composition_page
 from .folder import write_folder
-from .tables import records
+from .json_documents import records
 
 
 def composition_figures(composition: Composition) -> dict[str, Figure]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from .json_documents import records
 from .markup import Html, fragment
-from .parts import folded, paragraph, table
+from .parts import collapsible, paragraph, table
 from .study_tables import TABLES, used_heads
-from .tables import records
 
 LONG = 20
 """From so many rows on, a table is folded."""
@@ -20,5 +20,5 @@ def study_table(name: str, frame: pd.DataFrame) -> Html:
         shown[column] = shown[column].map({True: "yes", False: ""})
     whole = table(name, shown, used_heads(TABLES[name], records(shown)))
     if len(frame) > LONG:
-        whole = folded(f"All {len(frame)} rows", whole)
+        whole = collapsible(f"All {len(frame)} rows", whole)
     return fragment(paragraph(TABLES[name].caption, "soft"), whole)

@@ -57,7 +57,7 @@ def items(sentences: Iterable[str], kind: str) -> Html:
     return element("ul", {"class": kind}, listed) if listed else fragment()
 
 
-def folded(summary: str, *parts: Child) -> Html:
+def collapsible(summary: str, *parts: Child) -> Html:
     """Parts that are unfolded by a click on the summary."""
     return element("details", None, element("summary", None, summary), *parts)
 
@@ -94,10 +94,12 @@ def table(name: str, frame: pd.DataFrame, heads: Mapping[str, str]) -> Html:
         element("tr", None, [_cell(column, record[column]) for column in heads])
         for record in frame.to_dict("records")
     ]
-    return grid(list(heads.values()), rows, {"class": "found", "data-table": name})
+    return scroll_table(list(heads.values()), rows, {"class": "found", "data-table": name})
 
 
-def grid(heads: Iterable[str], rows: Iterable[Child], attributes: Mapping[str, object] | None = None) -> Html:
+def scroll_table(
+    heads: Iterable[str], rows: Iterable[Child], attributes: Mapping[str, object] | None = None
+) -> Html:
     """A table that scrolls sideways where it is wider than the page."""
     top = element("tr", None, [element("th", {"scope": "col"}, words) for words in heads])
     whole = element("table", attributes, element("thead", None, top), element("tbody", None, rows))

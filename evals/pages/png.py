@@ -12,7 +12,7 @@ ZOOM = 2
 PAPER = "#ffffff"
 
 
-def check() -> None:
+def check_png() -> None:
     """Make sure that figures, their words among them, can be drawn here.
 
     Raises:

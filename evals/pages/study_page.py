@@ -11,10 +11,10 @@ import pandas as pd
 from ..figures.drawing import Figure
 from ..figures.numbers import decimal
 from .composition_tables import study_table
+from .json_documents import records
 from .markup import Html
 from .parts import figure, items, page, paragraph, section
 from .study_tables import TABLES, trial_rows
-from .tables import records
 
 if TYPE_CHECKING:
     from ..selection import Composition

@@ -18,8 +18,9 @@ from ..studies.findings import Findings, RecordedFindings, RunFindings
 from ..studies.study_files import REPORT
 from .composition_files import composition_figures, composition_json, write_composition
 from .folder import write_folder
+from .json_documents import records
 from .study_page import CAPTIONS, study_page
-from .tables import bounded, records
+from .terminal_tables import interval_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class StudyReport:
         for column in ("kind", "agreement", self.unit, "seconds"):
             table.add_column(column)
         for row in front.to_dict("records"):
-            agreement = bounded(row["score"], row["low"], row["high"])
+            agreement = interval_words(row["score"], row["low"], row["high"])
             seconds = "" if pd.isna(row["seconds"]) else f"{row['seconds']:.2g}"
             table.add_row(str(row["arm"]), str(row["kind"]), agreement, f"{row['cost']:.4g}", seconds)
         console.print(table)

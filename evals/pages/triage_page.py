@@ -10,9 +10,9 @@ from rich.text import Text
 from ...orchestration.reading.show import safe
 from ..audits.triage import RULE, SIGNALS, Docket
 from ..figures.section import Section
+from .json_documents import records, section_json
 from .parts import items, page, paragraph, section, table
 from .section_markup import section_part
-from .tables import records, section_json
 
 
 def docket_table(docket: Docket, most: int) -> Table:

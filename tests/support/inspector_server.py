@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
-from venire.web.server import HOST, Inspector, serve
+from venire.web.server import HOST, Inspector, serve_inspector
 
 
 class Answer:
@@ -48,7 +48,7 @@ class InspectorServer:
             self._ready.set()
 
         async def held() -> None:
-            self._task = asyncio.create_task(serve(self.inspector, 0, ready))
+            self._task = asyncio.create_task(serve_inspector(self.inspector, 0, ready))
             await asyncio.gather(self._task, return_exceptions=True)
 
         self._loop.run_until_complete(held())

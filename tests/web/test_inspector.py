@@ -14,8 +14,8 @@ from planted_run import SCRIPTS, planted_case, planted_run
 
 from venire import Store
 from venire.web.index import FILE, Index
-from venire.web.passages import Citation, locate, marked
-from venire.web.search import Search
+from venire.web.passages import Citation, locate, mark_quotes
+from venire.web.search import CaseSearch
 
 
 @pytest.fixture(scope="module")
@@ -247,8 +247,8 @@ def test_a_run_that_cannot_be_written_beside_is_indexed_elsewhere(tmp_path: Path
 
 
 def test_an_address_carries_its_search_and_nothing_that_is_default() -> None:
-    assert Search(q="a b", flag="hung").address("cases", page=2) == "./cases?q=a+b&flag=hung&page=2"
-    assert Search().address("case", id="x/y&z") == "./case?id=x%2Fy%26z"
+    assert CaseSearch(q="a b", flag="hung").address("cases", page=2) == "./cases?q=a+b&flag=hung&page=2"
+    assert CaseSearch().address("case", id="x/y&z") == "./case?id=x%2Fy%26z"
 
 
 # Passages
@@ -262,7 +262,7 @@ def test_a_quote_is_found_whatever_its_case_and_spacing() -> None:
 
 
 def test_overlapping_quotes_keep_both_their_votes() -> None:
-    made = marked("one two three", [Citation("a", "one two"), Citation("b", "two three")])
+    made = mark_quotes("one two three", [Citation("a", "one two"), Citation("b", "two three")])
 
     assert made == (
         '<mark data-votes="a">one </mark><mark data-votes="a b">two</mark><mark data-votes="b"> three</mark>'
@@ -271,7 +271,7 @@ def test_overlapping_quotes_keep_both_their_votes() -> None:
 
 def test_a_long_text_is_shown_where_it_is_quoted() -> None:
     text = "x" * 500_000 + " the quoted words " + "y" * 500_000
-    made = marked(text, [Citation("v", "the quoted words")])
+    made = mark_quotes(text, [Citation("v", "the quoted words")])
 
     assert '<mark data-votes="v">the quoted words</mark>' in made
     assert len(made) < 12_000

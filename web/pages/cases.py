@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from ...evals.pages.markup import Child, Html, element, fragment, shorten
 from ...orchestration.record import Arm
-from ..scales import shown
-from ..search import PAGE, SORTS, Row, Search
+from ..scales import score_words
+from ..search import PAGE, SORTS, CaseSearch, Row
 from .frame import KINDS, badge, quiet
 
 
-def cases(search: Search, arms: Sequence[Arm], rows: Sequence[Row], total: int) -> Html:
+def cases_view(search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], total: int) -> Html:
     """The page's content: the filter, one page of rows, and the way to the others."""
     first = (search.page - 1) * PAGE + 1
     counted = (
@@ -28,11 +28,14 @@ def cases(search: Search, arms: Sequence[Arm], rows: Sequence[Row], total: int) 
     )  # fmt: skip
 
 
-def _filter(search: Search, arms: Sequence[Arm]) -> Html:
+def _filter(search: CaseSearch, arms: Sequence[Arm]) -> Html:
     attributes = list(dict.fromkeys(name for arm in arms for name in arm.rubric.names))
     values = list(
         dict.fromkeys(
-            shown(v) for arm in arms for name in arm.rubric.names for v in arm.rubric.scale_of(name).values
+            score_words(v)
+            for arm in arms
+            for name in arm.rubric.names
+            for v in arm.rubric.scale_of(name).values
         )
     )
     stops = ("consensus", "complete", "stall", "turns", "rounds", "replans", "budget", "time", "orchestrator")
@@ -61,7 +64,7 @@ def _choice(name: str, chosen: str, options: dict[str, str], none: str | None) -
     return element("label", None, name, element("select", {"name": name}, listed))
 
 
-def _table(search: Search, rows: Sequence[Row]) -> Html:
+def _table(search: CaseSearch, rows: Sequence[Row]) -> Html:
     if not rows:
         return element(
             "p", {"class": "calm"}, "Nothing fits. Clear the filter, or wait for the run to go on."
@@ -76,7 +79,7 @@ def _table(search: Search, rows: Sequence[Row]) -> Html:
     )
 
 
-def _cells(search: Search, row: Row, columns: Sequence[str]) -> list[Html]:
+def _cells(search: CaseSearch, row: Row, columns: Sequence[str]) -> list[Html]:
     address = search.address("case", id=row.case, in_arm=row.arm)
     link = element("a", {"href": address, "class": "open"}, shorten(row.case, 60))
     reasons: list[Child] = [badge(kind, weight) for kind, weight, _, _ in row.flags]
@@ -95,10 +98,12 @@ def _cells(search: Search, row: Row, columns: Sequence[str]) -> list[Html]:
             "span",
             {
                 "class": f"cell {status}",
-                "title": f"{name}: {shown(value) if value is not None else status}, {method}",
+                "title": f"{name}: {score_words(value) if value is not None else status}, {method}",
             },
             element("span", {"class": "unseen"}, f"{name} "),
-            shown(value) if value is not None else {"hung": "?", "not_applicable": "·"}.get(status, "–"),
+            score_words(value)
+            if value is not None
+            else {"hung": "?", "not_applicable": "·"}.get(status, "–"),
         )
         for name, (status, value, method) in row.outcomes.items()
     ]
@@ -123,7 +128,7 @@ def _cells(search: Search, row: Row, columns: Sequence[str]) -> list[Html]:
     ]
 
 
-def _pager(search: Search, total: int) -> Html:
+def _pager(search: CaseSearch, total: int) -> Html:
     last = max(1, -(-total // PAGE))
     here = min(search.page, last)
 

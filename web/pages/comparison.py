@@ -10,15 +10,15 @@ from ...orchestration.verdict import Outcome, Verdict
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..lanes import Lanes
-from ..scales import shown
-from ..search import Search
+from ..scales import score_words
+from ..search import CaseSearch
 from .frame import heading, quiet
 from .texts import texts
 from .votes import how, verdict_words, votes
 
 
-def comparison(
-    search: Search, arms: Sequence[str], case: Case | None, sides: Sequence[tuple[Verdict, Rubric]]
+def comparison_view(
+    search: CaseSearch, arms: Sequence[str], case: Case | None, sides: Sequence[tuple[Verdict, Rubric]]
 ) -> Html:
     """The page's content. Attributes that only one of the arms was asked about stand last."""
     (one, _), (two, _) = sides
@@ -35,7 +35,7 @@ def comparison(
             element("div", {"class": "side"}, _side(verdict, rubric, lane, name, prefix))
             for (verdict, rubric), lane, prefix in zip(sides, lanes, "ab", strict=True)
         ]
-        told = _told(one.outcomes.get(name), two.outcomes.get(name))
+        told = _difference_words(one.outcomes.get(name), two.outcomes.get(name))
         rows.append(
             element("details", {"class": "pair differs" if apart[name] > 0 else "pair", "open": apart[name] > 0},
                     element("summary", None, element("h2", None, name), element("span", {"class": "outcome"}, told)),
@@ -70,7 +70,7 @@ def _side(verdict: Verdict, rubric: Rubric, lanes: Lanes, attribute: str, prefix
     )
 
 
-def _choices(search: Search, arms: Sequence[str], one: Verdict, two: Verdict) -> Html:
+def _choices(search: CaseSearch, arms: Sequence[str], one: Verdict, two: Verdict) -> Html:
     back = [
         element("a", {"href": search.address("case", id=one.case, in_arm=side.arm)}, f"read {side.arm}")
         for side in (one, two)
@@ -91,13 +91,13 @@ def _apart(one: Outcome | None, two: Outcome | None) -> float:
     return distance(one.value, two.value)
 
 
-def _told(one: Outcome | None, two: Outcome | None) -> str:
+def _difference_words(one: Outcome | None, two: Outcome | None) -> str:
     if one is None or two is None:
         return "asked of one arm only"
     words = f"{verdict_words(one)} and {verdict_words(two)}"
     apart = _apart(one, two)
     return (
-        f"{words}, {shown(apart)} apart"
+        f"{words}, {score_words(apart)} apart"
         if apart > 0 and one.value is not None and two.value is not None
         else words
     )

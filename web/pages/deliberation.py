@@ -10,7 +10,7 @@ from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..lanes import Lanes, vote_id
-from ..search import Search
+from ..search import CaseSearch
 from .frame import badge, heading, quiet
 from .proceedings import movement, proceedings
 from .texts import texts
@@ -20,7 +20,7 @@ _OPEN = 3
 """With no more attributes than this all are open from the start."""
 
 
-def deliberation(
+def deliberation_view(
     verdict: Verdict,
     rubric: Rubric,
     case: Case | None,
@@ -67,7 +67,7 @@ def deliberation(
     )
 
 
-def neighbours(search: Search, before: tuple[str, str] | None, after: tuple[str, str] | None) -> Html:
+def neighbours(search: CaseSearch, before: tuple[str, str] | None, after: tuple[str, str] | None) -> Html:
     """The way to the case before and the case after, as the list orders them."""
 
     def link(place: tuple[str, str] | None, words: str, key: str) -> Html:
@@ -84,7 +84,7 @@ def neighbours(search: Search, before: tuple[str, str] | None, after: tuple[str,
     )
 
 
-def arm_choice(search: Search, case: str, arm: str, arms: Sequence[str]) -> Html:
+def arm_choice(search: CaseSearch, case: str, arm: str, arms: Sequence[str]) -> Html:
     """The arms that judged the case, and the way to set two of them side by side."""
     links = [
         element(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...evals.pages.markup import Child, Html, document, element, fragment
-from ..search import Search
+from ..search import CaseSearch
 
 KEYS = (
     ("/", "search"),
@@ -48,8 +48,8 @@ class Reach:
         return going if self.read >= self.last else f"reading the record: {self.read:,} of {self.last:,}"
 
 
-def framed(
-    title: str, run: str, here: str, search: Search, reach: Reach, *main: Child, studied: bool = False
+def inspector_page(
+    title: str, run: str, here: str, search: CaseSearch, reach: Reach, *main: Child, studied: bool = False
 ) -> str:
     """A page of the inspector. `here` names the part of it that the reader is in."""
     head = element(
@@ -83,7 +83,7 @@ def quiet(*words: Child) -> Html:
     return element("span", {"class": "quiet"}, *words)
 
 
-def _banner(run: str, here: str, search: Search, reach: Reach, studied: bool) -> Html:
+def _banner(run: str, here: str, search: CaseSearch, reach: Reach, studied: bool) -> Html:
     def way(path: str, name: str, words: str) -> Html:
         current = "page" if here == name else None
         return element("a", {"href": f"./{path}", "aria-current": current, "data-key": name[0]}, words)

@@ -13,7 +13,7 @@ from ...evals.pages.svg import svg
 from ...orchestration.reading.analysis import Census
 from ...orchestration.reading.analysis.census import Share
 from ...orchestration.record import Arm
-from ..search import Row, Search
+from ..search import CaseSearch, Row
 from .frame import KINDS, Reach, badge, heading, quiet
 
 
@@ -44,7 +44,7 @@ def _looks(looks: Sequence[Row], reach: Reach) -> Html:
         return element("p", {"class": "calm"}, told)
     items = []
     for row in flagged:
-        address = Search().address("case", id=row.case, in_arm=row.arm)
+        address = CaseSearch().address("case", id=row.case, in_arm=row.arm)
         top = row.flags[0]
         value = _value(row, top[2])
         items.append(
@@ -73,7 +73,9 @@ def _kinds(censuses: Mapping[str, Census]) -> Html:
             counts[kind] = counts.get(kind, 0) + number
     links = [
         element(
-            "a", {"class": "chip", "href": Search(flag=kind).address("cases")}, f"{words} {counts[kind]:,}"
+            "a",
+            {"class": "chip", "href": CaseSearch(flag=kind).address("cases")},
+            f"{words} {counts[kind]:,}",
         )
         for kind, words in KINDS.items()
         if kind in counts
@@ -117,7 +119,7 @@ def _arms(arms: Sequence[Arm], censuses: Mapping[str, Census]) -> Html:
             f"{census.total('spent', 'tokens'):,.0f}",
             cost,
         ]
-        name = element("a", {"href": Search(arm=arm.name).address("cases")}, arm.name)
+        name = element("a", {"href": CaseSearch(arm=arm.name).address("cases")}, arm.name)
         rows.append(
             element("tr", None, element("th", {"scope": "row"}, name),
                     [element("td", {"data-label": label}, cell) for label, cell in zip(columns[1:], cells, strict=True)])

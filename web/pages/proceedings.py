@@ -11,7 +11,7 @@ from ...orchestration.reading.analysis.census import Flow
 from ...orchestration.transcript import Abstained, Cast, Decided, Entry, Ledger, Said
 from ...orchestration.verdict import Verdict
 from ...rubrics.rubric import Rubric
-from ..scales import Axis, shown
+from ..scales import ScalePositions, score_words
 from .frame import quiet
 from .votes import REASON
 
@@ -35,7 +35,7 @@ def movement(verdict: Verdict, rubric: Rubric) -> Html:
     for attribute, points in convergence(transcript).items():
         if attribute not in rubric.by_name:
             continue
-        axis = Axis.of(rubric, attribute)
+        axis = ScalePositions.of(rubric, attribute)
         places = [[axis.at(value) for value in point.values.values()] for point in points]
         apart = [
             (point.round, max(at) - min(at)) for point, at in zip(points, places, strict=True) if len(at) > 1
@@ -50,8 +50,8 @@ def movement(verdict: Verdict, rubric: Rubric) -> Html:
                 )
             )
     turns = [
-        element("li", None, element("b", None, t.attribute), f" in round {t.round}: {_turned(t.before, t.after, t.settled)}, by "
-                + ", ".join(f"{m.juror} ({shown(m.before)} → {shown(m.after)})" for m in t.moves))
+        element("li", None, element("b", None, t.attribute), f" in round {t.round}: {_turning_words(t.before, t.after, t.settled)}, by "
+                + ", ".join(f"{m.juror} ({score_words(m.before)} → {score_words(m.after)})" for m in t.moves))
         for t in turning_points(transcript)
     ]  # fmt: skip
     if not found and not curves and not turns:
@@ -64,7 +64,7 @@ def movement(verdict: Verdict, rubric: Rubric) -> Html:
     )  # fmt: skip
 
 
-def _turned(before: object, after: object, settled: bool) -> str:
+def _turning_words(before: object, after: object, settled: bool) -> str:
     if before == after:
         return "the jury settled"
     middle = (
@@ -80,7 +80,7 @@ def _line(entry: Entry) -> Html:
     when = quiet(f"round {entry.round}")
     match entry:
         case Cast():
-            scores = ", ".join(f"{vote.attribute} {shown(vote.value)}" for vote in entry.ballot.votes)
+            scores = ", ".join(f"{vote.attribute} {score_words(vote.value)}" for vote in entry.ballot.votes)
             verb = {"challenge": "argues against the agreement:", "revision": "answers:"}.get(
                 entry.purpose, "votes:"
             )
@@ -101,7 +101,7 @@ def _line(entry: Entry) -> Html:
             )
         case Decided():
             found = [
-                element("dd", {"dir": "auto"}, element("b", None, f.attribute, " ", shown(f.value)), " ",
+                element("dd", {"dir": "auto"}, element("b", None, f.attribute, " ", score_words(f.value)), " ",
                         shorten(f.rationale, REASON), quiet(" weighed ", ", ".join(f.weighed)))
                 for f in entry.findings
             ]  # fmt: skip

@@ -9,7 +9,7 @@ from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..lanes import vote_id
-from ..passages import Citation, marked
+from ..passages import Citation, mark_quotes
 
 _NAMES = {
     "output": "Under judgement",
@@ -39,7 +39,9 @@ def texts(
             {"class": "text", "aria-label": _NAMES.get(exhibit.name, exhibit.name)},
             element("h3", None, _NAMES.get(exhibit.name, exhibit.name)),
             element(
-                "div", {"class": "words", "dir": "auto"}, marked(exhibit.text, cited.get(exhibit.name, []))
+                "div",
+                {"class": "words", "dir": "auto"},
+                mark_quotes(exhibit.text, cited.get(exhibit.name, [])),
             ),
         )
         for exhibit in sides[0][1].exhibits(case)

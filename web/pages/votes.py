@@ -11,7 +11,7 @@ from ...orchestration.verdict import Outcome, Verdict
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Value
 from ..lanes import Lanes, vote_id
-from ..scales import shown
+from ..scales import score_words
 from .frame import badge, quiet
 
 REASON = 6_000
@@ -59,13 +59,13 @@ def votes(
     return fragment(
         element("div", {"class": "figure"}, lanes.drawing(attribute)),
         element("div", {"class": "votes"}, _votes(verdict, attribute, prefix, unfolded)),
-        _decided(verdict.outcomes[attribute]),
+        _decision(verdict.outcomes[attribute]),
     )
 
 
 def verdict_words(outcome: Outcome) -> str:
     if outcome.status == "reached":
-        return shown(outcome.value)
+        return score_words(outcome.value)
     return {"hung": "hung", "not_applicable": "n/a"}[outcome.status]
 
 
@@ -106,7 +106,7 @@ def _vote(
 ) -> Html:
     vote = step.vote
     moved = before is not None and before != vote.value
-    score = f"{shown(before)} → {shown(vote.value)}" if moved else shown(vote.value)
+    score = f"{score_words(before)} → {score_words(vote.value)}" if moved else score_words(vote.value)
     missing = sum(not quote.found for quote in vote.evidence)
     purpose = {"challenge": "told to argue against it", "argument": "argues a side", "repeat": "repeat"}.get(
         step.purpose, ""
@@ -140,14 +140,14 @@ def _quote(text: str, exhibit: str | None) -> Html:
     )
 
 
-def _decided(outcome: Outcome) -> Html:
+def _decision(outcome: Outcome) -> Html:
     if outcome.method != "decision" or not outcome.why:
         return fragment()
-    against = [f"{dissent.juror} ({shown(dissent.value)})" for dissent in outcome.dissent]
+    against = [f"{dissent.juror} ({score_words(dissent.value)})" for dissent in outcome.dissent]
     return element(
         "div",
         {"class": "decision"},
-        element("h4", None, "The orchestrator decides ", shown(outcome.value)),
+        element("h4", None, "The orchestrator decides ", score_words(outcome.value)),
         element("p", {"class": "reason", "dir": "auto"}, shorten(outcome.why, REASON)),
         quiet("against ", ", ".join(against)) if against else None,
     )

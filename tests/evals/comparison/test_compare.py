@@ -25,8 +25,8 @@ from venire.evals.comparison.comparison import Comparison, compare, compare_evid
 from venire.evals.figures.drawing import Figure, Picture, rect
 from venire.evals.metrics import embeddings
 from venire.evals.pages.comparison_files import write_report
-from venire.evals.pages.png import check, png
-from venire.evals.pages.tables import comparison_json
+from venire.evals.pages.json_documents import comparison_json
+from venire.evals.pages.png import check_png, png
 from venire.evals.ratings.evidence import Evidence, checked, gather
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.sheet import CONSTANT, OVERALL
@@ -393,7 +393,7 @@ def test_pictures_without_a_folder_or_their_package_are_mistakes(
 
     monkeypatch.setattr("venire.evals.pages.png.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"venire\[png\]"):
-        check()
+        check_png()
 
 
 @pytest.mark.skipif(find_spec("resvg_py") is None, reason="the extra png is not installed")

@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from venire.evals.figures.axes import name_axis, number_axis, round_numbers
 from venire.evals.figures.drawing import COLOURS, Figure, Picture, below, beside, circle, legend, text
-from venire.evals.figures.panel import Panel, level, name_axis, number_axis, round_numbers
+from venire.evals.figures.panel import Panel, level
 from venire.evals.pages.svg import svg, svg_blocks
 
 
@@ -45,9 +46,9 @@ def test_the_numbers_of_an_axis_have_the_same_decimals() -> None:
 
 def test_an_unknown_interval_leaves_its_point() -> None:
     panel = Panel(number_axis(0, 1), name_axis(["a", "b"]), 100, 40)
-    panel.across(0, 0.5, 0.4, 0.6, COLOURS[0])
+    panel.whisker_across(0, 0.5, 0.4, 0.6, COLOURS[0])
     known = svg(Figure("", [panel.picture()])).count("<polyline")
-    panel.across(1, 0.5, math.nan, math.nan, COLOURS[0])
+    panel.whisker_across(1, 0.5, math.nan, math.nan, COLOURS[0])
     drawn = Figure("", [panel.picture()])
 
     assert len(dots(drawn)) == 2 and svg(drawn).count("<polyline") == known
