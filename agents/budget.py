@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ..personas.jury import Limits
 from ..rubrics.errors import VenireError
-from .model import Reply, Usage
+from .cost import Cost
+from .model import Reply
 
 
 class LimitReached(Exception):
@@ -27,20 +28,6 @@ class BudgetSpent(Exception):
 
 
 @dataclass(slots=True)
-class Spending:
-    """Calls, tokens and dollars so far. Dollars are unknown once one call's price is."""
-
-    calls: int = 0
-    usage: Usage = field(default_factory=Usage)
-    usd: float | None = 0.0
-
-    def add(self, reply: Reply) -> None:
-        self.calls += 1
-        self.usage += reply.usage
-        self.usd = None if self.usd is None or reply.usd is None else self.usd + reply.usd
-
-
-@dataclass(slots=True)
 class Budget:
     """What one invocation of a run may spend; calls replayed from the record cost it nothing."""
 
@@ -48,7 +35,7 @@ class Budget:
     max_usd: float | None = None
     max_seconds: float | None = None
     max_calls: int | None = None
-    spent: Spending = field(default_factory=Spending)
+    spent: Cost = field(default_factory=Cost)
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
 
@@ -56,7 +43,7 @@ class Budget:
         """Raise `BudgetSpent` if nothing more may be spent."""
         if self.interrupted:
             raise BudgetSpent("interrupt")
-        if self.max_tokens is not None and self.spent.usage.total >= self.max_tokens:
+        if self.max_tokens is not None and self.spent.tokens >= self.max_tokens:
             raise BudgetSpent("max_tokens")
         if self.max_usd is not None and _usd_spent(self.spent) >= self.max_usd:
             raise BudgetSpent("max_usd")
@@ -66,7 +53,7 @@ class Budget:
             raise BudgetSpent("max_calls")
 
     def add(self, reply: Reply) -> None:
-        self.spent.add(reply)
+        self.spent += Cost.of(reply)
 
 
 class Meter:
@@ -75,7 +62,7 @@ class Meter:
     def __init__(self, limits: Limits, budget: Budget) -> None:
         self.limits = limits
         self.budget = budget
-        self.spent = Spending()
+        self.spent = Cost()
         self._started = time.monotonic()
 
     def admit(self) -> None:
@@ -88,7 +75,7 @@ class Meter:
     def reached(self) -> str | None:
         """The hard limit that is spent, if one is."""
         limits = self.limits
-        if limits.max_tokens is not None and self.spent.usage.total >= limits.max_tokens:
+        if limits.max_tokens is not None and self.spent.tokens >= limits.max_tokens:
             return "max_tokens"
         if limits.max_usd is not None and _usd_spent(self.spent) >= limits.max_usd:
             return "max_usd"
@@ -103,7 +90,7 @@ class Meter:
         return self.limits.max_seconds - (time.monotonic() - self._started)
 
     def add(self, reply: Reply, *, replayed: bool) -> None:
-        self.spent.add(reply)
+        self.spent += Cost.of(reply)
         if not replayed:
             self.budget.add(reply)
 
@@ -116,7 +103,7 @@ def unknown_price(what: str) -> VenireError:
     )
 
 
-def _usd_spent(spent: Spending) -> float:
+def _usd_spent(spent: Cost) -> float:
     if spent.usd is None:
         raise unknown_price("a call that was made")
     return spent.usd

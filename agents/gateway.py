@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 
@@ -16,7 +16,8 @@ from ..rubrics.shapes import Schema, inline
 from .answers import UnusableAnswer, read_answer, refuses
 from .budget import Meter
 from .context import window
-from .model import Message, ModelFailure, Reply, Request, Sampling, Subject, TransientFailure, Usage
+from .cost import Receipt
+from .model import Message, ModelFailure, Reply, Request, Sampling, Subject, TransientFailure
 from .prompting import repair_request
 from .providers import RateLimitedClient
 from .retry import RetrySchedule
@@ -67,33 +68,18 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """What it took to get one answer: every call made for it, failures and repairs included."""
-
-    calls: tuple[str, ...] = ()
-    """The keys of the calls in the record."""
-    usage: Usage = field(default_factory=Usage)
-    usd: float | None = 0.0
-    seconds: float = 0.0
-
-    def plus(self, key: str, reply: Reply) -> Cost:
-        usd = None if self.usd is None or reply.usd is None else self.usd + reply.usd
-        return Cost((*self.calls, key), self.usage + reply.usage, usd, self.seconds + reply.seconds)
-
-
-@dataclass(frozen=True, slots=True)
 class Filled(Generic[Shape]):
     value: Shape
-    cost: Cost
+    spent: Receipt
 
 
 class FillFailed(Exception):
     """No usable answer after one repair; says why, and what was spent on trying."""
 
-    def __init__(self, failure: ModelFailure, cost: Cost) -> None:
+    def __init__(self, failure: ModelFailure, spent: Receipt) -> None:
         super().__init__(str(failure))
         self.failure = failure
-        self.cost = cost
+        self.spent = spent
 
 
 class ModelGateway:
@@ -136,19 +122,19 @@ class ModelGateway:
         `LimitReached` when no call may be made.
         """
         schema = inline(shape)
-        messages, cost = prompt.messages, Cost()
+        messages, spent = prompt.messages, Receipt()
         for last_try in (False, True):
             request = self._request(messages, schema, repeat, prompt.subject)
             try:
                 reply = await self.complete(request)
             except ModelFailure as failure:
-                raise FillFailed(failure, cost) from None
-            cost = cost.plus(request.key, reply)
+                raise FillFailed(failure, spent) from None
+            spent = spent.plus(request.key, reply)
             try:
-                return Filled(self._read(reply, shape, check), cost)
+                return Filled(self._read(reply, shape, check), spent)
             except UnusableAnswer as misread:
                 if last_try or misread.failure.reason == "refused":
-                    raise FillFailed(misread.failure, cost) from None
+                    raise FillFailed(misread.failure, spent) from None
                 messages = (*prompt.messages, *repair_request(reply.text, misread.failure.detail))
         raise AssertionError("unreachable")
 

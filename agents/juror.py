@@ -14,7 +14,8 @@ from ..rubrics.scale import Value
 from ..rubrics.shapes import ballot_shape, has_words, votes_from
 from .brief import Brief
 from .budget import LimitReached
-from .gateway import Cost, FillFailed, ModelGateway, Prompt
+from .cost import Receipt
+from .gateway import FillFailed, ModelGateway, Prompt
 from .prompting import form_of, same_words, words
 from .statements import Statement, fit_statements, votes_text
 
@@ -24,7 +25,7 @@ class Turn:
     """What came out of a seat when it was asked, and what that cost."""
 
     answer: Ballot | Abstention
-    cost: Cost
+    spent: Receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,7 @@ class Juror:
         name, asked = name or self.name, tuple(asked)
         able = self._gateway.answers_for(brief.subject(self.name, asked, round=round))
         if not able:
-            return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Cost())
+            return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Receipt())
         shape = ballot_shape(brief.rubric, able, revision=held is not None, confidence=confidence)
         system, window = same_words("juror"), self._gateway.window
         tail = ask(form_of(shape), ", ".join(able), window.room(system, brief.text))
@@ -185,7 +186,7 @@ class Juror:
             answer: Ballot | Abstention = Abstention(
                 juror=name, round=round, reason="too_long", detail=too_long, asked=asked, saw=saw
             )
-            return Turn(answer, Cost())
+            return Turn(answer, Receipt())
         prompt = Prompt(system, brief.text, tail, brief.subject(self.name, able, round=round))
         try:
             filled = await self._gateway.fill(prompt, shape, check=_names_what_moved(held), repeat=repeat)
@@ -194,11 +195,11 @@ class Juror:
             answer = Abstention(
                 juror=name, round=round, reason=failure.reason, detail=failure.detail, asked=asked, saw=saw
             )
-            return Turn(answer, failed.cost)
+            return Turn(answer, failed.spent)
         except LimitReached as reached:
-            return Turn(limit_abstention(name, round, asked, reached.limit), Cost())
+            return Turn(limit_abstention(name, round, asked, reached.limit), Receipt())
         votes = votes_from(filled.value, brief.exhibits)
-        return Turn(Ballot(juror=name, round=round, votes=votes, asked=asked, saw=saw), filled.cost)
+        return Turn(Ballot(juror=name, round=round, votes=votes, asked=asked, saw=saw), filled.spent)
 
 
 def limit_abstention(juror: str, round: int, asked: Sequence[str], limit: str) -> Abstention:

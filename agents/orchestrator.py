@@ -15,7 +15,8 @@ from ..rubrics.scale import Value
 from ..rubrics.shapes import STRICT, TEXT, Legal, Schema
 from .brief import Brief
 from .budget import LimitReached
-from .gateway import Cost, FillFailed, ModelGateway, Prompt
+from .cost import Receipt
+from .gateway import FillFailed, ModelGateway, Prompt
 from .model import Message, Reply, Subject
 from .prompting import form_of, words
 from .statements import Statement, fit_statements
@@ -50,7 +51,7 @@ class Finding(BaseModel):
 @dataclass(frozen=True, slots=True)
 class Disputes:
     disputes: tuple[Dispute, ...]
-    cost: Cost
+    spent: Receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +60,13 @@ class Moderation:
 
     disputes: tuple[Dispute, ...]
     declared: tuple[str, ...]
-    cost: Cost
+    spent: Receipt
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     findings: tuple[Finding, ...]
-    cost: Cost
+    spent: Receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Silence:
 
     reason: AbstentionReason
     detail: str
-    cost: Cost
+    spent: Receipt
 
 
 class Orchestrator:
@@ -109,13 +110,13 @@ class Orchestrator:
         filled = await self._fill(brief, tail, heard, shape, subject)
         if isinstance(filled, Silence):
             return filled
-        answer, cost = filled
+        answer, spent = filled
         return Disputes(
             tuple(
                 Dispute(attribute=name, dispute=part.dispute, question=part.question, to=tuple(part.to))
                 for name, part in _parts(answer)
             ),
-            cost,
+            spent,
         )
 
     async def moderate(
@@ -139,7 +140,7 @@ class Orchestrator:
         filled = await self._fill(brief, tail, heard, shape, subject)
         if isinstance(filled, Silence):
             return filled
-        answer, cost = filled
+        answer, spent = filled
         disputes = tuple(
             Dispute(
                 attribute=name,
@@ -151,7 +152,7 @@ class Orchestrator:
             for name, part in _parts(answer)
         )
         declared = tuple(name for name, part in _parts(answer) if part.finding == "consensus")
-        return Moderation(disputes, declared, cost)
+        return Moderation(disputes, declared, spent)
 
     async def decide(
         self, brief: Brief, undecided: Sequence[str], heard: Sequence[Statement], *, round: int, why: str
@@ -175,7 +176,7 @@ class Orchestrator:
         filled = await self._fill(brief, tail, heard, shape, subject)
         if isinstance(filled, Silence):
             return filled
-        answer, cost = filled
+        answer, spent = filled
         return Decision(
             tuple(
                 Finding(
@@ -186,7 +187,7 @@ class Orchestrator:
                 )
                 for name, part in _parts(answer)
             ),
-            cost,
+            spent,
         )
 
     async def say(self, messages: tuple[Message, ...], schema: Schema | None = None) -> tuple[Reply, str]:
@@ -204,19 +205,19 @@ class Orchestrator:
         heard: Sequence[Statement],
         shape: type[BaseModel],
         subject: Subject,
-    ) -> tuple[BaseModel, Cost] | Silence:
+    ) -> tuple[BaseModel, Receipt] | Silence:
         system, window = words("orchestrator"), self._gateway.window
         body = fit_statements(window.room(system, brief.text), tail, heard, subject.asked, brief.nonce)
         if too_long := window.overflow(system, brief.text, body):
-            return Silence("too_long", too_long, Cost())
+            return Silence("too_long", too_long, Receipt())
         prompt = Prompt(system, brief.text, body, subject)
         try:
             filled = await self._gateway.fill(prompt, shape)
         except FillFailed as failed:
-            return Silence(failed.failure.reason, failed.failure.detail, failed.cost)
+            return Silence(failed.failure.reason, failed.failure.detail, failed.spent)
         except LimitReached as reached:
-            return Silence("limit", f"{reached.limit} was reached", Cost())
-        return filled.value, filled.cost
+            return Silence("limit", f"{reached.limit} was reached", Receipt())
+        return filled.value, filled.spent
 
 
 def _voters(heard: Sequence[Statement], attribute: str) -> tuple[str, ...]:

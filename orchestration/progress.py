@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from ..agents.cost import Cost
 from .transcript import Transcript
 
 _EVERY = 5.0
@@ -32,8 +33,8 @@ class RunProgress:
         )
         self._started = time.monotonic()
         self._shown_at = self._started
-        self._heard = self._skipped = self._calls = self._tokens = self._abstentions = self._ballots = 0
-        self._usd: float | None = 0.0
+        self._heard = self._skipped = self._abstentions = self._ballots = 0
+        self._cost = Cost()
         self.unreached = 0
         """Deliberations for which a model could not be reached."""
 
@@ -55,10 +56,7 @@ class RunProgress:
 
     def count_finished(self, transcript: Transcript) -> None:
         self._heard += 1
-        self._calls += transcript.calls
-        self._tokens += transcript.usage.total
-        usd = transcript.usd
-        self._usd = None if self._usd is None or usd is None else self._usd + usd
+        self._cost += transcript.cost
         self._abstentions += len(transcript.abstentions)
         self._ballots += len(transcript.ballots)
         self.unreached += transcript.unreached
@@ -77,12 +75,11 @@ class RunProgress:
 
     def _line(self) -> str:
         done = self._heard + self._skipped
-        price = "price unknown" if self._usd is None else f"${self._usd:.4f}"
         parts = [
             f"{done}/{self._total} deliberations",
-            f"{self._calls} calls",
-            f"{self._tokens} tokens",
-            price,
+            f"{self._cost.calls} calls",
+            f"{self._cost.tokens} tokens",
+            self._cost.price,
         ]
         if self._skipped:
             parts.append(f"{self._skipped} done before")

@@ -13,7 +13,7 @@ from .bench import Bench, statements, together
 from .challenge import challenge_effect, challenge_questions, challenge_turns, challengers, effects_text
 from .conditions import consensus_reached, hard_limits, presided_limits
 from .stopping import disputed_attributes
-from .transcript import Decided, Entry, Ledger, Said, Spent, Stop, Transcript, entry_of
+from .transcript import Decided, Entry, Ledger, Said, Stop, Transcript, entry_of
 
 
 def open_attributes(
@@ -105,9 +105,7 @@ async def decide_open(
     )
     if isinstance(decision, Decision):
         saw = tuple(dict.fromkeys(h.entry for h in held))
-        entry: Entry = Decided(
-            round=number, findings=decision.findings, saw=saw, spent=Spent.of(decision.cost)
-        )
+        entry: Entry = Decided(round=number, findings=decision.findings, saw=saw, spent=decision.spent)
         return bench.add_entries(transcript, [entry]).with_stop(stop)
     silence = f"{decision.reason}: {decision.detail}"
     entry = Said(
@@ -115,7 +113,7 @@ async def decide_open(
         who="orchestrator",
         about="silence",
         text=silence,
-        spent=Spent.of(decision.cost),
+        spent=decision.spent,
         failed=decision.reason,
     )
     detail = f"the orchestrator could not decide ({decision.reason})"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..agents.gateway import Cost
+from ..agents.cost import Cost, Receipt
 from ..agents.juror import Turn
-from ..agents.model import Usage
 from ..agents.orchestrator import Dispute, Finding
 from ..rubrics.ballot import Abstention, AbstentionReason, Ballot, Vote
 
@@ -40,31 +39,6 @@ _REASONS: dict[str, StopReason] = {
 }
 
 
-class Spent(BaseModel):
-    """What one entry cost: every call made for it, repairs included."""
-
-    model_config = ConfigDict(frozen=True)
-
-    calls: tuple[str, ...] = ()
-    prompt: int = 0
-    completion: int = 0
-    cached: int = 0
-    usd: float | None = 0.0
-    seconds: float = 0.0
-
-    @classmethod
-    def of(cls, cost: Cost) -> Spent:
-        usage = cost.usage
-        return cls(
-            calls=cost.calls,
-            prompt=usage.prompt,
-            completion=usage.completion,
-            cached=usage.cached,
-            usd=cost.usd,
-            seconds=cost.seconds,
-        )
-
-
 class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True)
 
@@ -72,7 +46,7 @@ class _Entry(BaseModel):
     step: int = 0
     """Entries of one step were made at the same time; steps follow each other."""
     round: int
-    spent: Spent = Spent()
+    spent: Receipt = Receipt()
     failed: AbstentionReason | None = None
     """Why the orchestrator gave nothing usable here, where it did not; what jurors fail at is an abstention."""
 
@@ -263,34 +237,18 @@ class Transcript(BaseModel):
         return votes
 
     @property
-    def calls(self) -> int:
-        return sum(len(entry.spent.calls) for entry in self.entries)
-
-    @property
-    def usage(self) -> Usage:
-        spent = [entry.spent for entry in self.entries]
-        return Usage(
-            sum(s.prompt for s in spent), sum(s.completion for s in spent), sum(s.cached for s in spent)
-        )
-
-    @property
-    def usd(self) -> float | None:
-        """None when the price of any call is not known."""
-        prices = [entry.spent.usd for entry in self.entries]
-        return None if None in prices else sum(price for price in prices if price is not None)
-
-    @property
-    def seconds(self) -> float:
-        """The length of the critical path: the slowest entry of each step, one step after the other."""
+    def cost(self) -> Cost:
+        """What the deliberation took; its seconds are the slowest entry of each step, one step after the other."""
         slowest: dict[int, float] = {}
         for entry in self.entries:
             slowest[entry.step] = max(slowest.get(entry.step, 0.0), entry.spent.seconds)
-        return sum(slowest.values())
+        total = sum((entry.spent.cost for entry in self.entries), Cost())
+        return replace(total, seconds=sum(slowest.values()))
 
 
 def entry_of(turn: Turn, purpose: Purpose) -> Cast | Abstained:
     """A juror's turn as an entry of the transcript."""
-    shared: dict[str, Any] = {"round": turn.answer.round, "purpose": purpose, "spent": Spent.of(turn.cost)}
+    shared: dict[str, Any] = {"round": turn.answer.round, "purpose": purpose, "spent": turn.spent}
     if isinstance(turn.answer, Ballot):
         return Cast(ballot=turn.answer, **shared)
     return Abstained(abstention=turn.answer, **shared)

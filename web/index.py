@@ -239,7 +239,7 @@ def _add_row(
     verdict: Verdict,
     found: list[Flag],
 ) -> None:
-    transcript = finished.transcript
+    transcript, cost = finished.transcript, finished.transcript.cost
     case = store.case(finished.case)
     spreads = [o.spread for o in verdict.outcomes.values() if o.spread is not None]
     about = [case.group, case.system, case.question] if case else []
@@ -255,9 +255,9 @@ def _add_row(
             verdict.stop.reason,
             transcript.rounds,
             transcript.turns,
-            transcript.usage.total,
-            transcript.usd,
-            transcript.seconds,
+            cost.tokens,
+            cost.usd,
+            cost.seconds,
             max(spreads, default=None),
             sum(o.status == "hung" for o in verdict.outcomes.values()),
             len(found),

@@ -102,8 +102,8 @@ def _document(
         "planned": dict(study.planned),
         "paid": {
             "calls": paid.calls,
-            "tokens": paid.prompt + paid.completion,
-            "usd": paid.usd if paid.priced == paid.calls else None,
+            "tokens": paid.tokens,
+            "usd": paid.usd,
         },
         "alone": found.alone,
         "trials": records(found.trials),

@@ -68,7 +68,7 @@ class Judgement:
     @property
     def usd(self) -> float | None:
         """What it cost now: nothing, if it was found in the record; None where a price is not known."""
-        return self.verdict.transcript.usd if self.fresh else 0.0
+        return self.verdict.transcript.cost.usd if self.fresh else 0.0
 
     @property
     def document(self) -> dict[str, Any]:

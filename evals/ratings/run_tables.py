@@ -82,10 +82,11 @@ class ArmCosts:
         transcript = verdict.transcript
         row = self._rows.setdefault(arm.name, dict.fromkeys(_COSTS, 0))
         row["cases"] += 1
-        row["calls"] += transcript.calls
-        row["tokens"] += transcript.usage.total
-        row["usd"] += float("nan") if transcript.usd is None else transcript.usd
-        row["seconds"] += transcript.seconds
+        cost = transcript.cost
+        row["calls"] += cost.calls
+        row["tokens"] += cost.tokens
+        row["usd"] += cost.amount("usd")
+        row["seconds"] += cost.seconds
         row["abstentions"] += len(transcript.abstentions)
         for outcome in verdict.outcomes.values():
             if outcome.status != "reached":

@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterator, Mapping
 
 import pandas as pd
 
+from ...agents.cost import CostUnit
 from ...orchestration.record import Arm, Store
 from ...orchestration.transcript import Cast, Transcript
 from ...personas.jury import Seat
 from ...rubrics.scale import NOT_APPLICABLE
 from .axes import NOBODY
-from .schema import Unit
 
 COLUMNS = ["case", "juror", "attribute", "value", "cost", "seconds"]
 _BLIND = ("blind", "repeat")
 
 
-def blind_ballots(store: Store, names: Collection[str], unit: Unit) -> pd.DataFrame:
+def blind_ballots(store: Store, names: Collection[str], unit: CostUnit) -> pd.DataFrame:
     """One row for each attribute that a seat judged on its own: `case, juror, attribute, value, cost, seconds`.
 
     A juror is named by persona and model. Its cost stands in the first row of a ballot.
@@ -81,13 +81,8 @@ def _persona(seat: Seat) -> str:
     return seat.persona.name if seat.persona else NOBODY
 
 
-def _rows(case: str, juror: str, entry: Cast, unit: Unit) -> Iterator[tuple[object, ...]]:
-    spent = entry.spent
-    taken = {
-        "usd": float("nan") if spent.usd is None else spent.usd,
-        "tokens": float(spent.prompt + spent.completion),
-        "calls": float(len(spent.calls)),
-    }[unit]
+def _rows(case: str, juror: str, entry: Cast, unit: CostUnit) -> Iterator[tuple[object, ...]]:
+    cost = entry.spent.cost
     for number, vote in enumerate(entry.ballot.votes):
         value = None if vote.value == NOT_APPLICABLE else vote.value
         yield (
@@ -95,6 +90,6 @@ def _rows(case: str, juror: str, entry: Cast, unit: Unit) -> Iterator[tuple[obje
             juror,
             vote.attribute,
             value,
-            taken if number == 0 else 0.0,
-            spent.seconds if number == 0 else 0.0,
+            cost.amount(unit) if number == 0 else 0.0,
+            cost.seconds if number == 0 else 0.0,
         )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...agents.cost import CostUnit
 from ...rubrics.errors import VenireError
 from .cost_estimate import CostEstimate
 from .plan_cost import PlanCost
-from .schema import Unit
 from .study import Study
 
 
@@ -46,7 +46,7 @@ def near_budget(study: Study, total: CostEstimate) -> list[str]:
     ]
 
 
-def cost_unit(study: Study, cost: PlanCost) -> Unit:
+def cost_unit(study: Study, cost: PlanCost) -> CostUnit:
     """What cost is counted in: dollars where every price is known and one is paid, else tokens, else calls."""
     if study.cost is not None:
         return study.cost

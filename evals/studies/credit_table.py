@@ -6,18 +6,18 @@ from collections.abc import Collection, Mapping
 
 import pandas as pd
 
+from ...agents.cost import CostUnit
 from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Arm, Store
-from ...orchestration.transcript import Transcript
 from ..ratings.evidence import checked
 from ..ratings.question import Question
 from ..ratings.run_tables import VALUES
 from ..selection import arm_credits
 from .arm_calibration import calibrate_arms
-from .schema import Calibration, Unit
+from .schema import Calibration
 from .study_arms import JURY, SINGLE
 
-UNITS: Mapping[Unit, str] = {
+UNITS: Mapping[CostUnit, str] = {
     "usd": "US dollars a case",
     "tokens": "tokens a case",
     "calls": "model calls a case",
@@ -35,7 +35,7 @@ def questions_in(arms: Collection[Arm], attributes: Collection[str]) -> dict[str
 
 
 def arm_values(
-    store: Store, names: Collection[str], cases: Collection[str], unit: Unit
+    store: Store, names: Collection[str], cases: Collection[str], unit: CostUnit
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The arms' scores (`case, rater, attribute, value`), and what each case took (`arm, case, cost, seconds`).
 
@@ -47,8 +47,8 @@ def arm_values(
         for arm, verdict in verdicts(store, arm=name):
             if verdict.case not in wanted:
                 continue
-            cost = _cost(verdict.transcript, unit)
-            spent.append((arm.name, verdict.case, cost, verdict.transcript.seconds))
+            cost = verdict.transcript.cost
+            spent.append((arm.name, verdict.case, cost.amount(unit), cost.seconds))
             values += [
                 (verdict.case, arm.name, attribute, outcome.value)
                 for attribute, outcome in verdict.outcomes.items()
@@ -67,7 +67,7 @@ def credit_table(
     people: pd.DataFrame,
     *,
     attributes: Collection[str],
-    unit: Unit,
+    unit: CostUnit,
     seed: int,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """One row for each arm, case and attribute with the credit it earned: what `weigh` takes; and what was left out."""
@@ -106,13 +106,3 @@ def groups_of(store: Store, cases: Collection[str]) -> dict[str, str]:
     """By case, its group; a case without one is not in it."""
     stored = {name: store.case(name) for name in cases}
     return {name: case.group for name, case in stored.items() if case is not None and case.group is not None}
-
-
-def _cost(transcript: Transcript, unit: Unit) -> float:
-    match unit:
-        case "usd":
-            return float("nan") if transcript.usd is None else transcript.usd
-        case "tokens":
-            return float(transcript.usage.total)
-        case "calls":
-            return float(transcript.calls)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...orchestration.record import CallTotals, Store
+from ...agents.cost import Cost
+from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
 from ..ratings.evidence import checked
 from ..ratings.question import Question
@@ -35,7 +36,7 @@ class RunFindings:
     table: pd.DataFrame
     """One row an arm, cheapest first: how it is made, what it earned on either part of the cases, what it took."""
     trials: pd.DataFrame
-    paid: CallTotals
+    paid: Cost
     """What was really paid, for all arms together."""
     alone: int
     """The calls that all arms, those given up early among them, would have made each in a run of its own."""
@@ -51,9 +52,9 @@ class RunFindings:
 
     @property
     def paid_sentence(self) -> str:
-        dollars = f"${self.paid.usd:.4f}" if self.paid.priced == self.paid.calls else "an unknown price"
+        dollars = "an unknown price" if self.paid.usd is None else f"${self.paid.usd:.4f}"
         return (
-            f"The study made {self.paid.calls} calls ({self.paid.prompt + self.paid.completion} tokens, {dollars}); "
+            f"The study made {self.paid.calls} calls ({self.paid.tokens} tokens, {dollars}); "
             f"each arm in a run of its own would have made {self.alone} in all."
         )
 
@@ -152,8 +153,8 @@ def _findings(
         jurors=jurors,
         table=_arms_table(store, study, table, found),
         trials=pd.DataFrame(recorded_trials(folder)),
-        paid=store.call_totals(),
-        alone=sum(each.calls for arm in store.arms() for each in store.transcripts(arm)),
+        paid=store.cost(),
+        alone=sum(each.cost.calls for arm in store.arms() for each in store.transcripts(arm)),
         notes=(*notes, *found.notes, *why),
     )
 
@@ -186,7 +187,7 @@ def _arms_table(store: Store, study: StudyRecord, table: pd.DataFrame, found: Co
             "protocol": arm.jury.protocol,
             "count": arm.jury.count or "",
             "calibration": study.arms[arm.name],
-            "calls": sum(transcript.calls for transcript in store.transcripts(arm)),
+            "calls": sum(transcript.cost.calls for transcript in store.transcripts(arm)),
         }
         for arm in store.arms()
         if arm.name in study.arms

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ...agents.cost import CostUnit
 from ...agents.prices import Price, load_prices
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import InvalidFile, MissingExtra, VenireError
@@ -25,7 +26,6 @@ from .grid import grid_arms
 from .plan_cost import Scope, estimate_cost
 from .rating_checks import questions_of, rating_gaps, unknown_attributes
 from .recorded_plan import RecordedPlan, plan_recorded
-from .schema import Unit
 from .study import Study, load_study, named_rubric
 from .study_arms import StudyArm, duplicate_names, listed_arms
 
@@ -50,7 +50,7 @@ class Plan:
     prices: Mapping[str, Price]
     unpriced: tuple[str, ...]
     """Models whose price nobody knows."""
-    unit: Unit
+    unit: CostUnit
     notes: tuple[str, ...]
 
     @property

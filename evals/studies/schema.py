@@ -12,7 +12,6 @@ from ...rubrics.rubric import Name
 
 Calibration = Literal["none", "linear", "isotonic", "ordinal"]
 Objective = Literal["agreement", "cost", "latency"]
-Unit = Literal["usd", "tokens", "calls"]
 
 
 def _as_tuple(value: Any) -> Any:

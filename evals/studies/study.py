@@ -7,11 +7,12 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
+from ...agents.cost import CostUnit
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import Written, read_yaml
 from ...rubrics.rubric import Name, Rubric, load_rubric
 from .errors import one_error
-from .schema import Grid, Judgements, Search, Seeds, Spending, Split, StrictModel, Unit
+from .schema import Grid, Judgements, Search, Seeds, Spending, Split, StrictModel
 
 
 class Study(StrictModel):
@@ -33,7 +34,7 @@ class Study(StrictModel):
     grid: Grid | None = None
     search: Search | None = None
     judgements: Judgements | None = None
-    cost: Unit | None = None
+    cost: CostUnit | None = None
     """What cost is counted in; without it dollars where every price is known, else tokens, else calls."""
     prices: Path | None = None
     split: Split = Split(test=0.5)

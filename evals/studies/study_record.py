@@ -10,11 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from ...agents.cost import CostUnit
 from ...orchestration.record.atomic_write import write_atomically
 from ...rubrics.errors import InvalidFile, VenireError
 from ..ratings.people import load_ratings
 from .plan import Plan
-from .schema import Calibration, Unit
+from .schema import Calibration
 from .study_arms import StudyArm
 from .study_files import RATINGS, RECORD, TRIALS
 
@@ -29,7 +30,7 @@ class StudyRecord:
     attributes: tuple[str, ...]
     selection: tuple[str, ...]
     test: tuple[str, ...]
-    unit: Unit
+    unit: CostUnit
     seed: int
     planned: Mapping[str, Any]
     search: Mapping[str, Any] | None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from ...agents.cost import Cost
 from ...orchestration.record import Store
 from ...orchestration.run_session import RunSession, run_session
 from ...orchestration.runner import RunResult
@@ -33,7 +34,7 @@ class StudySession:
 def hear(plan: Plan, session: StudySession, juries: Sequence[Jury], cases: Sequence[Case]) -> RunResult:
     """Have `juries` deliberate on `cases`, with what is left of the study's budget."""
     budget = plan.study.budget
-    calls, tokens, usd = _paid_so_far(session.folder)
+    paid = _paid_so_far(session.folder)
     passed = time.monotonic() - session.started
     return run_session(
         RunSession(
@@ -41,10 +42,10 @@ def hear(plan: Plan, session: StudySession, juries: Sequence[Jury], cases: Seque
             rubric=plan.rubric,
             juries=juries,
             folder=session.folder,
-            max_usd=None if budget.max_usd is None else max(0.0, budget.max_usd - usd),
-            max_tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - tokens),
+            max_usd=None if budget.max_usd is None else max(0.0, budget.max_usd - paid.known_usd),
+            max_tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - paid.tokens),
             max_seconds=None if budget.max_seconds is None else max(0.0, budget.max_seconds - passed),
-            max_calls=None if budget.max_calls is None else max(0, budget.max_calls - calls),
+            max_calls=None if budget.max_calls is None else max(0, budget.max_calls - paid.calls),
             in_flight=session.in_flight,
             rpm=session.rpm,
             tpm=session.tpm,
@@ -58,13 +59,12 @@ def hear(plan: Plan, session: StudySession, juries: Sequence[Jury], cases: Seque
     )
 
 
-def _paid_so_far(folder: Path) -> tuple[int, int, float]:
-    """The calls, tokens and dollars that the record already holds."""
+def _paid_so_far(folder: Path) -> Cost:
+    """The cost of the calls that the record already holds."""
     if not (folder / "record.sqlite").exists():
-        return 0, 0, 0.0
+        return Cost()
     store = Store.read(folder)
     try:
-        totals = store.call_totals()
-        return totals.calls, totals.prompt + totals.completion, totals.usd
+        return store.cost()
     finally:
         store.release()

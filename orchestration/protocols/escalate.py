@@ -135,7 +135,7 @@ def savings(transcript: Transcript, rubric: Rubric, jury: Jury) -> Savings:
         first, rubric, tolerance=jury.tolerance, quorum=jury.quorum
     ):
         needed += 1 if jury.limits.max_rounds == 1 else 2
-    return Savings(transcript.calls, needed)
+    return Savings(transcript.cost.calls, needed)
 
 
 def _told(where: str, sent: Mapping[str, str], asked: Sequence[str]) -> str:

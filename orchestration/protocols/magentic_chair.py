@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...agents.answers import UnusableAnswer, read_answer
 from ...agents.budget import LimitReached
 from ...agents.context import tokens
-from ...agents.gateway import Cost
+from ...agents.cost import Receipt
 from ...agents.model import Message, ModelFailure, Reply
 from ...agents.prompting import repair_request, words
 from ...agents.statements import statements_text
@@ -33,7 +33,7 @@ class Final(NamedTuple):
 
     messages: tuple[Message, ...]
     text: str
-    cost: Cost
+    spent: Receipt
 
 
 class Chair:
@@ -56,22 +56,22 @@ class Chair:
         return Reply(text=await self._planned(messages))
 
     async def ask(
-        self, messages: tuple[Message, ...], schema: Schema | None = None, cost: Cost | None = None
-    ) -> tuple[str, Cost] | None:
+        self, messages: tuple[Message, ...], schema: Schema | None = None, spent: Receipt | None = None
+    ) -> tuple[str, Receipt] | None:
         """What the orchestrator says, and all it has cost; None when it cannot be asked, which ends everything."""
-        floor, cost = self._floor, cost or Cost()
+        floor, spent = self._floor, spent or Receipt()
         if floor.mute:
             return None
         try:
             reply, key = await floor.interruptible(
                 floor.bench.orchestrator.say(self._fitting(messages), schema)
             )
-            cost = cost.plus(key, reply)
+            spent = spent.plus(key, reply)
             if reply.finish != "refusal":
-                return reply.text, cost
-            self._silenced("refused", reply.text.strip()[:300], cost)
+                return reply.text, spent
+            self._silenced("refused", reply.text.strip()[:300], spent)
         except ModelFailure as failure:
-            self._silenced(failure.reason, failure.detail, cost)
+            self._silenced(failure.reason, failure.detail, spent)
         except LimitReached as reached:
             floor.end(floor.bench.stop_at(reached.limit))
         except Exception as error:
@@ -128,22 +128,22 @@ class Chair:
     async def _ledger_read(self, messages: tuple[Message, ...]) -> ProgressLedger | None:
         """The ledger, sent back with what is wrong with it until it can be followed, a few times."""
         floor, speakers = self._floor, tuple(self._floor.agents.values())
-        asked, cost, problem = messages, Cost(), ""
+        asked, spent, problem = messages, Receipt(), ""
         for _ in range(LEDGER_TRIES):
-            said = await self.ask(asked, ledger_schema(speakers), cost)
+            said = await self.ask(asked, ledger_schema(speakers), spent)
             if said is None:
                 return None
-            text, cost = said
+            text, spent = said
             try:
                 ledger = read_answer(text, ProgressLedger)
                 problem = ledger.problem(speakers)
             except UnusableAnswer as misread:
                 problem = misread.failure.detail
             if not problem:
-                floor.thread = (*floor.thread, floor.note("ledger", ledger.model_dump_json(), cost))
+                floor.thread = (*floor.thread, floor.note("ledger", ledger.model_dump_json(), spent))
                 return ledger
             asked = (*messages, *repair_request(text, problem))
-        self._silenced("unparsable", problem, cost)
+        self._silenced("unparsable", problem, spent)
         # It may still read the ballots and decide, where there are any.
         floor.mute = not floor.transcript.ballots
         return None
@@ -207,7 +207,7 @@ class Chair:
         self.final = Final(messages, *said)
         return self.final.text
 
-    def _silenced(self, reason: AbstentionReason, detail: str, cost: Cost) -> None:
-        self._floor.note("silence", f"{reason}: {detail}", cost, failed=reason)
+    def _silenced(self, reason: AbstentionReason, detail: str, spent: Receipt) -> None:
+        self._floor.note("silence", f"{reason}: {detail}", spent, failed=reason)
         told = f"the orchestrator gave no usable answer ({reason})"
         self._floor.end(Stop(reason="orchestrator", detail=told))

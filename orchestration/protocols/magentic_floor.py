@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from ...agents.brief import Brief
-from ...agents.gateway import Cost
+from ...agents.cost import Receipt
 from ...agents.juror import Turn
 from ...agents.orchestrator import NAME
 from ...agents.prompting import fence, words
 from ...agents.statements import statements_text
 from ...rubrics.ballot import AbstentionReason
 from ..bench import Bench, statements
-from ..transcript import Abstained, Cast, Entry, Said, Spent, Standing, Stop, entry_of
+from ..transcript import Abstained, Cast, Entry, Said, Standing, Stop, entry_of
 
 Made = TypeVar("Made")
 
@@ -103,7 +103,7 @@ class Floor:
         else:
             self.stop = self.stop.model_copy(update={"detail": stop.detail or f"then {stop.limit}"})
 
-    def note(self, about: str, text: str, cost: Cost, failed: AbstentionReason | None = None) -> str:
+    def note(self, about: str, text: str, spent: Receipt, failed: AbstentionReason | None = None) -> str:
         """The orchestrator's words on the record; the id of their entry."""
         said = Said(
             round=max(1, self.transcript.rounds),
@@ -111,7 +111,7 @@ class Floor:
             about=about,
             text=text,
             saw=self.thread,
-            spent=Spent.of(cost),
+            spent=spent,
             failed=failed,
         )
         return self.add(said).id

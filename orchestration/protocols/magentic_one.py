@@ -11,7 +11,7 @@ from pydantic import BaseModel, create_model
 
 from ...agents.answers import UnusableAnswer, read_answer
 from ...agents.brief import Brief
-from ...agents.gateway import Cost
+from ...agents.cost import Receipt
 from ...agents.orchestrator import NAME, Finding
 from ...agents.prompting import form_of, repair_request, words
 from ...personas.jury import Jury
@@ -20,7 +20,7 @@ from ...rubrics.errors import MissingExtra
 from ...rubrics.rubric import Rubric
 from ...rubrics.shapes import STRICT, TEXT, Legal, inline
 from ..bench import Bench
-from ..transcript import Abstained, Decided, Entry, Said, Spent, Stop, Transcript
+from ..transcript import Abstained, Decided, Entry, Said, Stop, Transcript
 from .magentic_chair import Chair, Final
 from .magentic_floor import Floor
 from .protocol import Protocol
@@ -93,10 +93,10 @@ async def _closed(floor: Floor, chair: Chair, shape: type[BaseModel]) -> None:
         about="final",
         text=final.text,
         saw=floor.thread,
-        spent=Spent.of(final.cost),
+        spent=final.spent,
     )
     try:
-        decided: list[Entry] = [_decided(floor, read_answer(final.text, shape), Cost())]
+        decided: list[Entry] = [_decided(floor, read_answer(final.text, shape), Receipt())]
         problem = ""
     except UnusableAnswer as misread:
         decided, problem = [], misread.failure.detail
@@ -113,16 +113,16 @@ async def _repaired(floor: Floor, chair: Chair, final: Final, shape: type[BaseMo
         raise floor.broken
     if said is None:
         return
-    text, cost = said
+    text, spent = said
     try:
-        floor.add(_decided(floor, read_answer(text, shape), cost))
+        floor.add(_decided(floor, read_answer(text, shape), spent))
     except UnusableAnswer as misread:
-        floor.note("silence", f"the final answer cannot be read: {misread.failure.detail}", cost)
+        floor.note("silence", f"the final answer cannot be read: {misread.failure.detail}", spent)
         assert floor.stop is not None
         floor.stop = floor.stop.model_copy(update={"detail": "the final answer could not be read"})
 
 
-def _decided(floor: Floor, answer: BaseModel, cost: Cost) -> Decided:
+def _decided(floor: Floor, answer: BaseModel, spent: Receipt) -> Decided:
     standing = floor.transcript.standing()
     findings = []
     for name in type(answer).model_fields:
@@ -130,7 +130,7 @@ def _decided(floor: Floor, answer: BaseModel, cost: Cost) -> Decided:
         weighed = tuple(standing.get(name, {}))
         findings.append(Finding(attribute=name, value=part.score, rationale=part.rationale, weighed=weighed))
     saw = dict.fromkeys(held.entry for votes in standing.values() for held in votes.values())
-    return Decided(round=_now(floor), findings=tuple(findings), saw=tuple(saw), spent=Spent.of(cost))
+    return Decided(round=_now(floor), findings=tuple(findings), saw=tuple(saw), spent=spent)
 
 
 def _unheard(floor: Floor) -> Iterable[Abstained]:

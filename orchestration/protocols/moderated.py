@@ -9,7 +9,7 @@ from ...agents.orchestrator import Silence
 from ..bench import Bench, statements
 from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
 from ..stopping import attributes_with_quorum, instant_extremes, stalls
-from ..transcript import Ledger, Spent, Stop, Transcript
+from ..transcript import Ledger, Stop, Transcript
 from .orchestrated import OrchestratedOptions
 from .protocol import Protocol
 
@@ -52,7 +52,7 @@ async def _moderated(
             author="code",
             replan=replan,
             note=f"the moderator said nothing usable ({turn.reason}: {turn.detail})",
-            spent=Spent.of(turn.cost),
+            spent=turn.spent,
             failed=turn.reason,
         )
     refused = [name for name in turn.declared if name in in_dispute]
@@ -68,7 +68,7 @@ async def _moderated(
         replan=replan,
         declared=tuple(name for name in turn.declared if name not in refused),
         note=f"declared consensus where the votes show none: {', '.join(refused)}" if refused else "",
-        spent=Spent.of(turn.cost),
+        spent=turn.spent,
     )
 
 

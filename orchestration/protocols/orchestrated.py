@@ -10,7 +10,7 @@ from ...personas.options import Options
 from ..bench import Bench, statements
 from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
 from ..stopping import instant_extremes, stalls
-from ..transcript import Ledger, Spent, Transcript
+from ..transcript import Ledger, Transcript
 from .protocol import Protocol
 
 
@@ -50,7 +50,7 @@ async def _ledger(transcript: Transcript, brief: Brief, bench: Bench, in_dispute
     named = await bench.orchestrator.name_disputes(
         brief, in_dispute, heard, round=transcript.rounds, replan=replan
     )
-    spent_on_it = Spent.of(named.cost)
+    spent_on_it = named.spent
     if isinstance(named, Silence):
         asked = everyone_asked(transcript, in_dispute)
         note = f"the orchestrator gave no ledger ({named.reason}: {named.detail})"

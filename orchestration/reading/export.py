@@ -39,7 +39,6 @@ def learned_count(store: Store, arm: Arm, count: CountingRule | None = None) -> 
 def case_json(verdict: Verdict) -> dict[str, Any]:
     """One deliberation in the shape that `run --json` and `show --json` promise."""
     transcript = verdict.transcript
-    usage = transcript.usage
     return {
         "case": verdict.case,
         "arm": verdict.arm,
@@ -48,10 +47,7 @@ def case_json(verdict: Verdict) -> dict[str, Any]:
         "rounds": transcript.rounds,
         "turns": transcript.turns,
         "steps": transcript.steps,
-        "calls": transcript.calls,
-        "tokens": {"prompt": usage.prompt, "completion": usage.completion, "cached": usage.cached},
-        "usd": transcript.usd,
-        "seconds": transcript.seconds,
+        **transcript.cost.to_json(),
         "flags": list(transcript.flags),
         "verdict": {name: _outcome_json(outcome) for name, outcome in verdict.outcomes.items()},
         "derived": dict(verdict.derived),

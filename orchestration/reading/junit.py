@@ -36,7 +36,7 @@ def write_junit(folder: Location, required: Sequence[Requirement], file: Path | 
             misses = [why for each in required if (why := each.miss(verdict))]
             silent = not misses and not any(o.status == "reached" for o in verdict.outcomes.values())
             heard, missed, skipped = heard + 1, missed + bool(misses), skipped + silent
-            seconds += verdict.transcript.seconds
+            seconds += verdict.transcript.cost.seconds
             if file is not None:
                 cases.append(_case(verdict, misses, silent))
         name = store.name
@@ -66,7 +66,7 @@ def _case(verdict: Verdict, misses: Sequence[str], silent: bool) -> str:
         end = f"<skipped message={_attribute(why)}/>"
     return (
         f"<testcase classname={_attribute(verdict.arm)} name={_attribute(verdict.case)} "
-        f'time="{verdict.transcript.seconds:.3f}"><properties>{kept}</properties>{end}</testcase>\n'
+        f'time="{verdict.transcript.cost.seconds:.3f}"><properties>{kept}</properties>{end}</testcase>\n'
     )
 
 

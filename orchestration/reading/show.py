@@ -50,12 +50,11 @@ def show(verdict: Verdict, console: Console, found: Sequence[Flag] = ()) -> None
     for name, outcome in verdict.outcomes.items():
         for part in _reasons(name, outcome):
             console.print(part)
-    usage, usd = transcript.usage, transcript.usd
-    price = "price unknown" if usd is None else f"${usd:.4f}"
+    cost = transcript.cost
     console.print(
         Text(
-            f"{transcript.rounds} rounds, {transcript.turns} turns, {transcript.calls} calls, {transcript.steps} serial "
-            f"steps, {usage.prompt}+{usage.completion} tokens, {price}, {transcript.seconds:.1f} s",
+            f"{transcript.rounds} rounds, {transcript.turns} turns, {cost.calls} calls, {transcript.steps} serial "
+            f"steps, {cost.usage.prompt}+{cost.usage.completion} tokens, {cost.price}, {cost.seconds:.1f} s",
             "dim",
         )
     )

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..record import ArmProgress, CallTotals, Location, Store
+from ...agents.cost import Cost
+from ..record import ArmProgress, Location, Store
 
 WINDOW = 60.0
 """Seconds over which the pace is taken."""
@@ -25,15 +26,17 @@ class Status:
     writing: bool
     redacted: bool
     arms: tuple[ArmProgress, ...]
-    spent: CallTotals
-    recent: CallTotals
+    spent: Cost
+    recent: Cost
     """What was spent within the window."""
+    last_call: float | None
+    """When the last call was recorded, in seconds since the epoch."""
     now: float
 
     @property
     def last_activity(self) -> float | None:
         """When the record last grew, in seconds since the epoch; None for a record that does not say."""
-        moments = [self.spent.last, *(arm.last for arm in self.arms), *(arm.started for arm in self.arms)]
+        moments = [self.last_call, *(arm.last for arm in self.arms), *(arm.started for arm in self.arms)]
         return max((moment for moment in moments if moment), default=None)
 
     def window(self, arm: ArmProgress) -> float:
@@ -50,11 +53,6 @@ class Status:
         if arm.cases is None or not pace:
             return None
         return max(0, arm.cases - arm.done) / pace
-
-    @property
-    def usd(self) -> float | None:
-        """Dollars; None when the price of any call is not known."""
-        return self.spent.usd if self.spent.priced == self.spent.calls else None
 
     @property
     def calls_per_second(self) -> float | None:
@@ -75,8 +73,9 @@ def status(run: Location) -> Status:
             writing=store.writing(),
             redacted=store.redacted,
             arms=tuple(store.arm_progress(since=since)),
-            spent=store.call_totals(),
-            recent=store.call_totals(since=since),
+            spent=store.cost(),
+            recent=store.cost(since=since),
+            last_call=store.last_call(),
             now=now,
         )
     finally:
@@ -85,7 +84,7 @@ def status(run: Location) -> Status:
 
 def status_json(found: Status) -> dict[str, Any]:
     """The status in the shape that `status --json` promises; what is not known is null."""
-    spent, last = found.spent, found.last_activity
+    cost, last = found.spent.to_json(), found.last_activity
     return {
         "run": found.run,
         "writing": found.writing,
@@ -100,10 +99,10 @@ def status_json(found: Status) -> dict[str, Any]:
             }
             for arm in found.arms
         ],
-        "calls": spent.calls,
-        "tokens": {"prompt": spent.prompt, "completion": spent.completion, "cached": spent.cached},
-        "usd": found.usd,
-        "known_usd": spent.usd,
+        "calls": cost["calls"],
+        "tokens": cost["tokens"],
+        "usd": cost["usd"],
+        "known_usd": found.spent.known_usd,
         "calls_per_second": found.calls_per_second,
         "last_activity": None if last is None else datetime.fromtimestamp(last, UTC).isoformat(),
         "seconds_since_activity": None if last is None else max(0.0, found.now - last),
@@ -130,16 +129,16 @@ def show_status(found: Status, console: Console) -> None:
     console.print(table)
     spent = found.spent
     console.print(
-        f"{spent.calls} calls, {spent.prompt + spent.completion} tokens ({spent.cached} cached), {_cost(found)}"
+        f"{spent.calls} calls, {spent.tokens} tokens ({spent.usage.cached} cached), {_price(spent)}"
     )
     if found.redacted:
         console.print("redacted: words are not kept")
 
 
-def _cost(found: Status) -> str:
-    if found.usd is not None:
-        return f"${found.usd:.4f}"
-    known = f", ${found.spent.usd:.4f} of it known" if found.spent.priced else ""
+def _price(spent: Cost) -> str:
+    if spent.usd is not None:
+        return f"${spent.usd:.4f}"
+    known = f", ${spent.known_usd:.4f} of it known" if spent.priced else ""
     return f"cost unknown{known}"
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...agents.cost import Cost
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ..counting import counting_rule
@@ -82,10 +83,7 @@ class _ArmTotals:
     outcomes: Counter[str] = field(default_factory=Counter)
     stops: Counter[str] = field(default_factory=Counter)
     abstentions: int = 0
-    calls: int = 0
-    tokens: int = 0
-    usd: float | None = 0.0
-    seconds: float = 0.0
+    cost: Cost = field(default_factory=Cost)
 
     def add(self, verdict: Verdict) -> None:
         transcript = verdict.transcript
@@ -93,10 +91,7 @@ class _ArmTotals:
         self.outcomes.update(outcome.status for outcome in verdict.outcomes.values())
         self.stops[verdict.stop.reason] += 1
         self.abstentions += len(transcript.abstentions)
-        self.calls += transcript.calls
-        self.tokens += transcript.usage.total
-        self.usd = None if self.usd is None or transcript.usd is None else self.usd + transcript.usd
-        self.seconds += transcript.seconds
+        self.cost += transcript.cost
 
 
 def report(folder: Location, console: Console | None, out: TextIO) -> None:
@@ -134,7 +129,7 @@ def _summary(totals: dict[str, _ArmTotals]) -> Table:
         table.add_column(column)
     for name, arm in totals.items():
         stops = ", ".join(f"{reason} {number}" for reason, number in arm.stops.most_common())
-        cost = "unknown" if arm.usd is None else f"${arm.usd:.4f}"
+        price = "unknown" if arm.cost.usd is None else f"${arm.cost.usd:.4f}"
         outcomes = [str(arm.outcomes[status]) for status in ("reached", "hung", "not_applicable")]
         table.add_row(
             name,
@@ -142,9 +137,9 @@ def _summary(totals: dict[str, _ArmTotals]) -> Table:
             *outcomes,
             str(arm.abstentions),
             stops,
-            str(arm.calls),
-            str(arm.tokens),
-            cost,
+            str(arm.cost.calls),
+            str(arm.cost.tokens),
+            price,
         )
     return table
 

@@ -1,13 +1,12 @@
 """The record: what a run keeps, in a directory (SQLite) or a PostgreSQL database."""
 
 from .location import Location, without_password
-from .rows import Arm, ArmProgress, CallTotals, FinishedDeliberation, Hearing
+from .rows import Arm, ArmProgress, FinishedDeliberation, Hearing
 from .store import Store
 
 __all__ = [
     "Arm",
     "ArmProgress",
-    "CallTotals",
     "FinishedDeliberation",
     "Hearing",
     "Location",

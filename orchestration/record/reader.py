@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from ...agents.cost import Cost
 from ...personas.jury import Jury
 from ...personas.options import CHECKED
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..transcript import Transcript
 from .database import Database
-from .rows import Arm, ArmProgress, CallTotals, FinishedDeliberation
-from .totals import call_totals, progress_of
+from .rows import Arm, ArmProgress, FinishedDeliberation
+from .totals import cost_since, last_call, progress_of
 
 _PAGE = 200
 
@@ -107,9 +108,13 @@ class Reader:
         """Whether a process is writing the run now."""
         return self._database.writing()
 
-    def call_totals(self, *, since: float = 0.0) -> CallTotals:
-        """Sums over the recorded calls, all of them or those made `since`."""
-        return call_totals(self._database, since)
+    def cost(self, *, since: float = 0.0) -> Cost:
+        """The cost of the recorded calls, all of them or those made `since`; without seconds, as calls overlap."""
+        return cost_since(self._database, since)
+
+    def last_call(self) -> float | None:
+        """When the last call was recorded, in seconds since the epoch."""
+        return last_call(self._database)
 
     def arm_progress(self, *, since: float) -> list[ArmProgress]:
         """Progress of each arm; `recent` counts the deliberations finished `since`."""

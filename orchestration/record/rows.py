@@ -35,19 +35,6 @@ class Hearing(NamedTuple):
     fingerprint: str
 
 
-class CallTotals(NamedTuple):
-    """Sums over recorded calls. `usd` is the sum of the known prices, of which there are `priced`."""
-
-    calls: int
-    prompt: int
-    completion: int
-    cached: int
-    usd: float
-    priced: int
-    last: float | None
-    """When the last call was recorded, in seconds since the epoch."""
-
-
 class ArmProgress(NamedTuple):
     """How many cases an arm has finished, of `cases` that its last run session was to hear (None: not known)."""
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from ...agents.cost import Cost
+from ...agents.model import Usage
 from .database import Database
-from .rows import Arm, ArmProgress, CallTotals
+from .rows import Arm, ArmProgress
 
 
-def call_totals(database: Database, since: float) -> CallTotals:
-    """Sums over the calls recorded `since` then."""
+def cost_since(database: Database, since: float) -> Cost:
+    """The cost of the calls recorded `since` then, without seconds: calls overlap."""
     (row,) = database.rows(
         "SELECT count(*), coalesce(sum(prompt), 0), coalesce(sum(completion), 0), coalesce(sum(cached), 0), "
-        "coalesce(sum(usd), 0), count(usd), max(made_at) FROM calls WHERE made_at >= ?",
+        "count(usd), coalesce(sum(usd), 0) FROM calls WHERE made_at >= ?",
         (since,),
     )
-    return CallTotals(*row)
+    calls, prompt, completion, cached, priced, usd = row
+    return Cost(calls, Usage(prompt, completion, cached), priced, usd)
+
+
+def last_call(database: Database) -> float | None:
+    """When the last call was recorded, in seconds since the epoch."""
+    ((moment,),) = database.rows("SELECT max(made_at) FROM calls")
+    return moment
 
 
 def progress_of(database: Database, arm: Arm, since: float) -> ArmProgress:

@@ -158,7 +158,7 @@ def test_it_ends_within_its_limits_with_every_seat_accounted_for(name: str, jury
     if limits.max_replans is not None:
         assert sum(isinstance(e, Ledger) and e.replan for e in entries) <= limits.max_replans
     if limits.max_tokens is not None:
-        assert transcript.usage.total <= limits.max_tokens + 120 * max(
+        assert transcript.cost.usage.total <= limits.max_tokens + 120 * max(
             len(jury.seats), jury.escalation.repeats
         )
 

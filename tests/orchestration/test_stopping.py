@@ -157,4 +157,4 @@ def test_tokens_are_passed_by_no_more_than_the_calls_in_flight(rubric: Rubric, c
 
     assert (verdict.stop.reason, verdict.stop.limit) == ("budget", "max_tokens")
     sizes = [len(call.prompt) // 4 + 200 for call in server.calls]
-    assert verdict.transcript.usage.total < 6000 + sum(sorted(sizes)[-3:])
+    assert verdict.transcript.cost.usage.total < 6000 + sum(sorted(sizes)[-3:])

@@ -108,11 +108,10 @@ def arm_choice(search: CaseSearch, case: str, arm: str, arms: Sequence[str]) -> 
 
 def _head(verdict: Verdict, way: Child) -> Html:
     transcript = verdict.transcript
-    usage, usd = transcript.usage, transcript.usd
-    price = "price unknown" if usd is None else f"${usd:.4f}"
+    cost = transcript.cost
     facts = (
-        f"{transcript.protocol} · {transcript.rounds} rounds · {transcript.turns} turns · {usage.total:,} tokens · "
-        f"{price} · stopped: {shorten(str(verdict.stop), 200)}"
+        f"{transcript.protocol} · {transcript.rounds} rounds · {transcript.turns} turns · {cost.tokens:,} tokens · "
+        f"{cost.price} · stopped: {shorten(str(verdict.stop), 200)}"
     )
     derived = ", ".join(f"{name} {value:.3g}" for name, value in verdict.derived.items())
     return element(

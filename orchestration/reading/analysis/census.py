@@ -58,7 +58,7 @@ class Census:
             self._count("flagged", kind)
         for spent, number in _cost_sums(verdict):
             self._count("spent", spent, total=number)
-        if transcript.usd is None:
+        if transcript.cost.usd is None:
             self._count("unpriced")
         self._first_votes(verdict, rubric, jury)
         for attribute, points in convergence(transcript).items():
@@ -169,10 +169,11 @@ class Census:
 
 def _cost_sums(verdict: Verdict) -> Iterator[tuple[str, float]]:
     transcript = verdict.transcript
-    yield "calls", transcript.calls
-    yield "tokens", transcript.usage.total
-    yield "usd", transcript.usd or 0.0
-    yield "seconds", transcript.seconds
+    cost = transcript.cost
+    yield "calls", cost.calls
+    yield "tokens", cost.tokens
+    yield "usd", cost.usd or 0.0
+    yield "seconds", cost.seconds
     yield "abstentions", len(transcript.abstentions)
     yield "rounds", transcript.rounds
 

@@ -35,7 +35,7 @@ def test_three_jurors_in_two_rounds_make_2rn_plus_4_calls_one_after_the_other(
         verdict = deliberate_magentic(case, rubric, server.url, "a", "b", "c", limits=Limits(max_rounds=3))
 
     transcript = verdict.transcript
-    assert len(server.calls) == transcript.calls == transcript.steps == 2 * 2 * 3 + 4
+    assert len(server.calls) == transcript.cost.calls == transcript.steps == 2 * 2 * 3 + 4
     assert server.most_in_flight == 1
     assert (verdict.stop.reason, verdict.stop.limit) == ("complete", None)
     assert speakers(verdict) == [
@@ -91,7 +91,7 @@ def test_every_call_of_the_orchestrator_is_metered(rubric: Rubric, case: Case) -
     with ProviderServer(jury_of({"a": 4, "b": 4, "boss": boss(in_turn("a", "b", rounds=1))})) as server:
         verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
 
-    usage = verdict.transcript.usage
+    usage = verdict.transcript.cost.usage
     assert usage.prompt == sum(len(call.prompt) // 4 for call in server.calls)
     assert all(entry.spent.prompt for entry in verdict.transcript.entries if entry.kind == "said")
     assert verdict.stop.reason == "consensus"

@@ -56,7 +56,7 @@ def test_disagreement_costs_what_the_protocol_says_it_does(
         verdict = deliberate_sync(case, rubric, jury)
 
     transcript = verdict.transcript
-    assert (len(server.calls), transcript.calls, transcript.steps) == (calls, calls, steps)
+    assert (len(server.calls), transcript.cost.calls, transcript.steps) == (calls, calls, steps)
     assert protocol(name).most(3, 2) == (calls, steps)  # type: ignore[misc]
     assert verdict.stop.reason == stop
     earlier: dict[str, int] = {entry.id: entry.step for entry in transcript.entries}

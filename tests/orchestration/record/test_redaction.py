@@ -234,7 +234,7 @@ def test_sealed_replies_go_when_the_run_is_complete(tmp_path: Path) -> None:
 
     store = Store.read(tmp_path / "out")
     assert store._database.rows("SELECT count(*) FROM sealed") == [(0,)]
-    assert store.call_totals().calls > 0
+    assert store.cost().calls > 0
     case = store.case("case-0")
     assert case is not None
     assert case.output.startswith("[withheld ")

@@ -75,9 +75,9 @@ def test_a_reply_comes_back_as_it_was_put_from_this_process_and_the_next(run: Pa
     async def second() -> None:
         store = Store.create(run)
         assert await asyncio.gather(*(store.get(a.key) for a in asked)) == replies
-        assert store.call_totals().calls == 150
-        assert store.call_totals().priced == 75
-        assert store.call_totals().usd == pytest.approx(75 * 0.25)
+        assert store.cost().calls == 150
+        assert store.cost().priced == 75
+        assert store.cost().known_usd == pytest.approx(75 * 0.25)
         await store.close()
 
     asyncio.run(first())
@@ -91,7 +91,7 @@ def test_a_call_that_is_put_twice_is_kept_once_as_it_was_first(run: Path | str) 
         await asyncio.gather(*(store.put(asked.key, asked, Reply(str(n))) for n in range(3)))
         await store.put(asked.key, asked, Reply("later"))
         assert await store.get(asked.key) == Reply("0")
-        assert store.call_totals().calls == 1
+        assert store.cost().calls == 1
         await store.close()
 
     asyncio.run(go())

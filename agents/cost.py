@@ -1,0 +1,109 @@
+"""Cost: calls, tokens, dollars and seconds, as one value that can be added up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from .model import Reply, Usage
+
+CostUnit = Literal["usd", "tokens", "calls"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What calls to models took: of one call, a deliberation, an arm or a run."""
+
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    priced: int = 0
+    """Calls whose price is known."""
+    known_usd: float = 0.0
+    """Dollars of the priced calls."""
+    seconds: float = 0.0
+    """Of a deliberation, the length of its critical path; added up, the sum of those."""
+
+    @classmethod
+    def of(cls, reply: Reply) -> Cost:
+        """The cost of one call."""
+        return cls(1, reply.usage, int(reply.usd is not None), reply.usd or 0.0, reply.seconds)
+
+    @property
+    def tokens(self) -> int:
+        return self.usage.total
+
+    @property
+    def usd(self) -> float | None:
+        """Dollars; None where the price of any call is unknown."""
+        return self.known_usd if self.priced == self.calls else None
+
+    @property
+    def price(self) -> str:
+        """Dollars as text."""
+        return "price unknown" if self.usd is None else f"${self.usd:.4f}"
+
+    def amount(self, unit: CostUnit) -> float:
+        """The cost as a number; NaN for unknown dollars."""
+        if unit == "usd":
+            return math.nan if self.usd is None else self.usd
+        return float(self.tokens if unit == "tokens" else self.calls)
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.calls + other.calls,
+            self.usage + other.usage,
+            self.priced + other.priced,
+            self.known_usd + other.known_usd,
+            self.seconds + other.seconds,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The cost as `run --json` and `show --json` print it."""
+        usage = self.usage
+        return {
+            "calls": self.calls,
+            "tokens": {"prompt": usage.prompt, "completion": usage.completion, "cached": usage.cached},
+            "usd": self.usd,
+            "seconds": self.seconds,
+        }
+
+
+class Receipt(BaseModel):
+    """The calls made for one answer, repairs included, and their cost; stored in this form in a transcript."""
+
+    model_config = ConfigDict(frozen=True)
+
+    calls: tuple[str, ...] = ()
+    """The keys of the calls in the record."""
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+    usd: float | None = 0.0
+    """None where the price of any call is unknown."""
+    seconds: float = 0.0
+
+    def plus(self, key: str, reply: Reply) -> Receipt:
+        """The receipt with one more call."""
+        usage = reply.usage
+        return Receipt(
+            calls=(*self.calls, key),
+            prompt=self.prompt + usage.prompt,
+            completion=self.completion + usage.completion,
+            cached=self.cached + usage.cached,
+            usd=None if self.usd is None or reply.usd is None else self.usd + reply.usd,
+            seconds=self.seconds + reply.seconds,
+        )
+
+    @property
+    def cost(self) -> Cost:
+        """The sum of its calls; with one price unknown, none counts as known."""
+        return Cost(
+            calls=len(self.calls),
+            usage=Usage(self.prompt, self.completion, self.cached),
+            priced=0 if self.usd is None else len(self.calls),
+            known_usd=self.usd or 0.0,
+            seconds=self.seconds,
+        )
