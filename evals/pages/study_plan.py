@@ -7,12 +7,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from ...agents.cost import Cost
 from ..studies.cost_estimate import CostEstimate
 from ..studies.dry_run import ANSWER_TOKENS, BYTES_PER_TOKEN
 from ..studies.plan import Plan, StudyPlan
 from ..studies.recorded_plan import RecordedPlan
 
-FREE = CostEstimate(calls=0, most_calls=0, tokens=0, most_tokens=0, usd=0.0, most_usd=0.0)
+FREE = CostEstimate(least=Cost(), further=Cost())
 
 
 def show_plan(plan: StudyPlan, console: Console) -> None:
@@ -45,8 +46,8 @@ def _arms_table(plan: Plan) -> Table:
             str(len(arm.jury.seats)),
             arm.jury.protocol,
             arm.jury.count or "",
-            _between(cost.calls, cost.most_calls),
-            _between(cost.tokens, cost.most_tokens),
+            _calls(cost),
+            _tokens(cost),
             _price(cost),
         )
     return table
@@ -55,10 +56,10 @@ def _arms_table(plan: Plan) -> Table:
 def _run_lines(plan: Plan) -> list[str]:
     total, study = plan.total, plan.study
     selection, test = len(plan.split.selection), len(plan.split.test)
-    tokens, price = _between(total.tokens, total.most_tokens), _price(total)
+    tokens, price = _tokens(total), _price(total)
     lines = [
         f"{len(plan.arms)} arms on {len(plan.cases)} cases ({selection} to choose on, {test} to score what was chosen)",
-        f"calls: {_between(total.calls, total.most_calls)}"
+        f"calls: {_calls(total)}"
         + (
             ", exactly, if every answer can be used as it comes"
             if total.exact
@@ -125,23 +126,33 @@ def _recorded_json(plan: RecordedPlan) -> dict[str, Any]:
 
 
 def _cost_json(cost: CostEstimate) -> dict[str, Any]:
+    least, most = cost.least, cost.most
     return {
-        "calls": cost.calls,
-        "most_calls": cost.most_calls,
-        "tokens": cost.tokens,
-        "most_tokens": cost.most_tokens,
-        "usd": cost.usd,
-        "most_usd": cost.most_usd,
+        "calls": least.calls,
+        "most_calls": None if most is None else most.calls,
+        "tokens": least.tokens,
+        "most_tokens": None if most is None else most.tokens,
+        "usd": least.usd,
+        "most_usd": None if most is None else most.usd,
     }
 
 
-def _between(least: int, most: int | None) -> str:
+def _calls(cost: CostEstimate) -> str:
+    return _range(cost.least.calls, None if cost.most is None else cost.most.calls)
+
+
+def _tokens(cost: CostEstimate) -> str:
+    return _range(cost.least.tokens, None if cost.most is None else cost.most.tokens)
+
+
+def _range(least: int, most: int | None) -> str:
     return str(least) if least == most else f"{least} to {'?' if most is None else most}"
 
 
 def _price(cost: CostEstimate) -> str:
-    if cost.usd is None:
+    least, most = cost.least.usd, None if cost.most is None else cost.most.usd
+    if least is None:
         return "unknown"
-    if cost.usd == cost.most_usd:
-        return f"${cost.usd:.4f}"
-    return f"${cost.usd:.4f} to {'unknown' if cost.most_usd is None else f'${cost.most_usd:.4f}'}"
+    if least == most:
+        return f"${least:.4f}"
+    return f"${least:.4f} to {'unknown' if most is None else f'${most:.4f}'}"

@@ -11,7 +11,7 @@ from .study import Study
 
 def over_budget(study: Study, cost: PlanCost) -> list[VenireError]:
     """An error for each part of the budget that even the least of the plan goes beyond."""
-    budget, total = study.budget, cost.total
+    budget, least = study.budget, cost.total.least
     errors = []
     if budget.max_usd is not None and cost.unpriced:
         errors.append(
@@ -20,13 +20,13 @@ def over_budget(study: Study, cost: PlanCost) -> list[VenireError]:
                 remedy="give it in a file under prices, or limit calls or tokens instead",
             )
         )
-    for key, least, words in (
-        ("max_calls", total.calls, f"{total.calls} calls"),
-        ("max_tokens", total.tokens, f"about {total.tokens} tokens"),
-        ("max_usd", total.usd, f"about ${total.usd or 0:.2f}"),
+    for key, amount, words in (
+        ("max_calls", least.calls, f"{least.calls} calls"),
+        ("max_tokens", least.tokens, f"about {least.tokens} tokens"),
+        ("max_usd", least.usd, f"about ${least.usd or 0:.2f}"),
     ):
         limit = getattr(budget, key)
-        if limit is not None and least is not None and least > limit:
+        if limit is not None and amount is not None and amount > limit:
             errors.append(
                 VenireError(
                     f"{key} is {limit:g}, and the plan takes {words} at the least",
@@ -38,11 +38,16 @@ def over_budget(study: Study, cost: PlanCost) -> list[VenireError]:
 
 def near_budget(study: Study, total: CostEstimate) -> list[str]:
     """A note for each part of the budget that the most of the plan goes beyond."""
-    most = {"max_calls": total.most_calls, "max_tokens": total.most_tokens, "max_usd": total.most_usd}
+    most = total.most
+    amounts = {
+        "max_calls": None if most is None else most.calls,
+        "max_tokens": None if most is None else most.tokens,
+        "max_usd": None if most is None else most.usd,
+    }
     return [
         f"{key} may end the study before it is done: it can be continued with more"
-        for key, value in most.items()
-        if (limit := getattr(study.budget, key)) is not None and (value is None or value > limit)
+        for key, amount in amounts.items()
+        if (limit := getattr(study.budget, key)) is not None and (amount is None or amount > limit)
     ]
 
 
@@ -53,4 +58,4 @@ def cost_unit(study: Study, cost: PlanCost) -> CostUnit:
     paid = [price for price in cost.prices.values() if price is None or price.prompt or price.completion]
     if paid and None not in paid:
         return "usd"
-    return "tokens" if cost.total.tokens else "calls"
+    return "tokens" if cost.total.least.tokens else "calls"

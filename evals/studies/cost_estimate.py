@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from ...agents.cost import Cost
 from ...agents.model import Usage
 from ...agents.prices import Price
 from ...orchestration.protocols import protocol
@@ -17,30 +18,25 @@ _CHALLENGED = ("orchestrated", "moderated", "escalate")
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """Calls are exact where `calls == most_calls`; tokens and dollars are estimates. None is unknown, never nothing."""
+    """The least and the most that arms cost. Tokens and dollars are estimates."""
 
-    calls: int
-    most_calls: int | None
-    tokens: int
-    most_tokens: int | None
-    usd: float | None
-    most_usd: float | None
+    least: Cost
+    further: Cost | None
+    """What may come on top of the least; None where nothing bounds it."""
+
+    @property
+    def most(self) -> Cost | None:
+        return None if self.further is None else self.least + self.further
 
     @property
     def exact(self) -> bool:
-        return self.calls == self.most_calls
+        """Whether the number of calls is known."""
+        return self.further is not None and not self.further.calls
 
 
-def first_step_cost(asked: Iterable[PlannedCall], prices: Mapping[str, Price | None]) -> CostEstimate:
-    """The cost of questions that are sure to be asked."""
-    calls = tokens = 0
-    usd: float | None = 0.0
-    for each in asked:
-        calls += 1
-        tokens += each.prompt + each.completion
-        paid = _usd(each, prices[each.model])
-        usd = None if usd is None or paid is None else usd + paid
-    return CostEstimate(calls, calls, tokens, tokens, usd, usd)
+def first_step_cost(asked: Iterable[PlannedCall], prices: Mapping[str, Price | None]) -> Cost:
+    """The cost of calls that are sure to be made."""
+    return sum((_call_cost(each, prices[each.model]) for each in asked), Cost())
 
 
 def arm_cost(
@@ -57,49 +53,39 @@ def arm_cost(
     sure = first_step_cost(asked, prices)
     most = most_calls(jury, attributes)
     if most is None:
-        return sure if one_step(jury) else CostEstimate(sure.calls, None, sure.tokens, None, sure.usd, None)
+        return CostEstimate(sure, Cost() if one_step(jury) else None)
     further = sum(max(0, most - len(case)) for case in first if case)
     if not further or not asked:
-        return sure
-    answers = sum(each.completion for each in asked) / len(asked) * len(jury.seats)
-    tokens = sure.tokens + round(further * (sure.tokens / len(asked) + answers))
-    usd = None if sure.usd is None or not sure.tokens else sure.usd / sure.tokens * tokens
+        return CostEstimate(sure, Cost())
+    answers = sure.usage.completion / len(asked) * len(jury.seats)
+    tokens = round(further * (sure.tokens / len(asked) + answers))
+    completion = round(further * sure.usage.completion / len(asked))
     return CostEstimate(
-        sure.calls, sure.calls + further, sure.tokens, tokens, sure.usd, sure.usd if not sure.tokens else usd
+        sure,
+        Cost(
+            calls=further,
+            usage=Usage(tokens - completion, completion),
+            priced=0 if sure.usd is None else further,
+            known_usd=0.0 if sure.usd is None or not sure.tokens else sure.usd / sure.tokens * tokens,
+        ),
     )
 
 
-def combined_cost(arms: Sequence[CostEstimate], shared: CostEstimate) -> CostEstimate:
+def combined_cost(arms: Sequence[CostEstimate], shared: Cost) -> CostEstimate:
     """The cost of arms that share every question of their first steps; `shared` is of those questions, each once."""
-    most_calls = _beyond(shared.calls, [(each.calls, each.most_calls) for each in arms])
-    most_tokens = _beyond(shared.tokens, [(each.tokens, each.most_tokens) for each in arms])
-    most_usd = _beyond(shared.usd, [(each.usd, each.most_usd) for each in arms])
-    return CostEstimate(
-        shared.calls,
-        None if most_calls is None else int(most_calls),
-        shared.tokens,
-        None if most_tokens is None else int(most_tokens),
-        shared.usd,
-        most_usd,
-    )
+    further = Cost()
+    for each in arms:
+        if each.further is None:
+            return CostEstimate(shared, None)
+        further += each.further
+    return CostEstimate(shared, further)
 
 
 def search_cost(fixed: CostEstimate, largest: CostEstimate, times: float) -> CostEstimate:
     """The cost of fixed arms, and at the most of the largest jury `times` over besides."""
-
-    def beyond(start: float | None, further: float | None) -> float | None:
-        return None if start is None or further is None else start + further * times
-
-    calls, tokens = (
-        beyond(fixed.most_calls, largest.most_calls),
-        beyond(fixed.most_tokens, largest.most_tokens),
-    )
-    return replace(
-        fixed,
-        most_calls=None if calls is None else round(calls),
-        most_tokens=None if tokens is None else round(tokens),
-        most_usd=beyond(fixed.most_usd, largest.most_usd),
-    )
+    if fixed.further is None or largest.most is None:
+        return CostEstimate(fixed.least, None)
+    return CostEstimate(fixed.least, fixed.further + _multiple(largest.most, times))
 
 
 def one_step(jury: Jury) -> bool:
@@ -125,16 +111,16 @@ def most_calls(jury: Jury, attributes: int) -> int | None:
     return calls
 
 
-def _beyond(start: float | None, pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
-    total = start
-    for least, most in pairs:
-        if total is None or least is None or most is None:
-            return None
-        total += most - least
-    return total
+def _multiple(cost: Cost, times: float) -> Cost:
+    calls, usage = round(cost.calls * times), cost.usage
+    return Cost(
+        calls,
+        Usage(round(usage.prompt * times), round(usage.completion * times)),
+        priced=0 if cost.usd is None else calls,
+        known_usd=(cost.usd or 0.0) * times,
+    )
 
 
-def _usd(asked: PlannedCall, price: Price | None) -> float | None:
-    if price is None:
-        return None
-    return price.usd(Usage(asked.prompt, asked.completion)) or 0.0
+def _call_cost(asked: PlannedCall, price: Price | None) -> Cost:
+    usage = Usage(asked.prompt, asked.completion)
+    return Cost(1, usage, int(price is not None), 0.0 if price is None else price.usd(usage) or 0.0)

@@ -56,7 +56,7 @@ class Plan:
     @property
     def alone(self) -> int:
         """The calls that the arms would make if each sat in a run of its own."""
-        return sum(cost.calls for cost in self.costs.values())
+        return sum(cost.least.calls for cost in self.costs.values())
 
 
 StudyPlan = Plan | RecordedPlan

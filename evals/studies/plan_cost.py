@@ -154,7 +154,9 @@ class _Estimator:
                 costs.append(search_cost(total, self._arm_cost(arm, few), times))
             except VenireError as error:
                 self._errors.of_arm(f"of {name}", error)
-        return max(costs, key=lambda cost: cost.most_calls or float("inf"), default=total)
+        return max(
+            costs, key=lambda cost: float("inf") if cost.most is None else cost.most.calls, default=total
+        )
 
 
 def _settings_asked(jury: Jury) -> list[ModelSettings]:

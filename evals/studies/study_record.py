@@ -48,7 +48,11 @@ def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = Non
         "test": list(plan.split.test),
         "unit": plan.unit,
         "seeds": study.seeds.model_dump(),
-        "planned": {"calls": plan.total.calls, "most_calls": plan.total.most_calls, "alone": plan.alone},
+        "planned": {
+            "calls": plan.total.least.calls,
+            "most_calls": None if plan.total.most is None else plan.total.most.calls,
+            "alone": plan.alone,
+        },
         "search": None if study.search is None else study.search.model_dump(),
     }
     # What people wrote beside their scores is no part of the numbers, and may be about patients.

@@ -45,23 +45,23 @@ def test_what_arms_have_in_common_is_counted_once(tmp_path: Path) -> None:
     plan = planned(tmp_path, grid=grid(count=["mean", "median"]))
 
     # Four personas on two models and 24 cases, whoever sits with whom and however votes are counted.
-    assert plan.total.calls == plan.total.most_calls == 4 * 2 * 24
-    assert plan.costs["stances-a-mean"].calls == 3 * 24
+    assert plan.total.least.calls == plan.total.most.calls == 4 * 2 * 24
+    assert plan.costs["stances-a-mean"].least.calls == 3 * 24
     assert plan.alone == 24 * (2 * 2 * (3 + 2) + 4 * 2)
 
 
 def test_seats_that_are_alike_answer_for_themselves(tmp_path: Path) -> None:
     thrice = {"personas": {"thrice": ["none", "none", "none"]}, "models": server_models(NOWHERE, "a")}
 
-    assert planned(tmp_path, grid=thrice).total.calls == 3 * 24
+    assert planned(tmp_path, grid=thrice).total.least.calls == 3 * 24
 
 
 def test_lenses_without_an_opinion_make_no_call_and_read_no_tokens(tmp_path: Path) -> None:
     plan = planned(tmp_path, arms=["lens-jury", "lens-single"])
 
-    assert 0 < plan.total.calls < 11 * 24
-    assert plan.total.tokens == 0
-    assert plan.total.usd == 0
+    assert 0 < plan.total.least.calls < 11 * 24
+    assert plan.total.least.tokens == 0
+    assert plan.total.least.usd == 0
     assert plan.unit == "calls"
 
 
@@ -69,10 +69,10 @@ def test_a_deliberation_has_a_least_and_a_most(tmp_path: Path) -> None:
     plan = planned(tmp_path, grid=grid(protocol="delphi", limits={"max_rounds": [2, 3]}, singles=False))
     short, long = plan.costs["stances-a-r2"], plan.costs["stances-a-r3"]
 
-    assert (short.calls, short.most_calls) == (3 * 24, 2 * 3 * 24)
-    assert (long.calls, long.most_calls) == (3 * 24, 3 * 3 * 24)
-    assert plan.total.calls == 4 * 2 * 24
-    assert plan.total.most_calls == plan.total.calls + 24 * 2 * ((3 + 6) + (2 + 4))
+    assert (short.least.calls, short.most.calls) == (3 * 24, 2 * 3 * 24)
+    assert (long.least.calls, long.most.calls) == (3 * 24, 3 * 3 * 24)
+    assert plan.total.least.calls == 4 * 2 * 24
+    assert plan.total.most.calls == plan.total.least.calls + 24 * 2 * ((3 + 6) + (2 + 4))
 
 
 def test_limits_that_cannot_matter_make_no_further_arms(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_models_may_be_dealt_to_the_seats_in_turn(tmp_path: Path) -> None:
 
     assert [seat.model for seat in mixed.seats] == ["server/a", "server/b", "server/a"]
     # Every seat of the mixed jury sits in another as well: it adds no call.
-    assert plan.total.calls == 4 * 2 * 24
+    assert plan.total.least.calls == 4 * 2 * 24
 
 
 def test_prices_come_from_a_file_and_what_nobody_knows_is_unknown(tmp_path: Path) -> None:
@@ -101,9 +101,9 @@ def test_prices_come_from_a_file_and_what_nobody_knows_is_unknown(tmp_path: Path
     some = planned(tmp_path, grid=grid(), prices="prices.yaml")
 
     assert some.unpriced == ("server/b",)
-    assert some.total.usd is None
+    assert some.total.least.usd is None
     assert some.unit == "tokens"
-    cheap = some.costs["stances-a"].usd
+    cheap = some.costs["stances-a"].least.usd
     assert cheap is not None and 0.1 < cheap < 1.0
 
 
@@ -114,9 +114,9 @@ def test_models_that_litellm_lists_have_their_price_and_others_lead_nowhere(
     plan = planned(tmp_path, arms=[{"jury": "single", "model": "openai/gpt-4o-mini"}])
 
     assert plan.unit == "usd"
-    assert plan.total.usd is not None
+    assert plan.total.least.usd is not None
     # 0.15 and 0.60 dollars a million, on 24 prompts of some two thousand tokens.
-    assert 0.15e-6 * 24 * 1000 < plan.total.usd < 0.60e-6 * 24 * 5000
+    assert 0.15e-6 * 24 * 1000 < plan.total.least.usd < 0.60e-6 * 24 * 5000
     assert plan.notes == ("openai/gpt-4o-mini: OPENAI_API_KEY is not set, and will be needed",)
     with pytest.raises(VenireError, match="'opnai/gpt-4o' is of no provider"):
         planned(tmp_path, arms=[{"jury": "single", "model": "opnai/gpt-4o"}])
