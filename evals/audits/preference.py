@@ -141,7 +141,7 @@ def _fitted(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
         wider = fixed.assign(**{f"share of {name}": share})
         if np.linalg.matrix_rank(wider.to_numpy(float)) == wider.shape[1]:
             fixed = wider
-    return mixed_model(rows["value"].to_numpy(float), fixed, by=rows["case"], also=rows["juror"])
+    return mixed_model(rows["value"].to_numpy(float), fixed, by=rows["case"], also=[rows["juror"]])
 
 
 def _providers(

@@ -7,12 +7,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ...rubrics.errors import VenireError
 from ..statistics.matrix import FloatArray, InvalidRatings
 from .curve import Curve, column
+from .estimator import Estimator, NotFitted
 from .isotonic import IsotonicCurve
 from .linear import LinearCurve
 from .ordinal import OrdinalCurve
@@ -26,7 +25,7 @@ METHODS: Mapping[str, type[Curve]] = {
 Ends = tuple[float, float]
 
 
-class JuryCalibrator(BaseEstimator):  # type: ignore[misc]
+class JuryCalibrator(Estimator):
     """Learns, from cases that people scored, what each juror's score of each attribute is worth.
 
     Args:
@@ -77,7 +76,8 @@ class JuryCalibrator(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: pd.DataFrame) -> FloatArray:
         """Each vote calibrated; NaN where its juror has no curve for its attribute, never the vote as it was."""
-        check_is_fitted(self)
+        if not hasattr(self, "curves_"):
+            raise NotFitted
         found = np.full(len(X), np.nan)
         rows = X.reset_index(drop=True)
         for (juror, attribute), votes in rows.groupby(["juror", "attribute"], sort=False):

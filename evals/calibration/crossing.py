@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
 from ..ratings.folds import fold_numbers
 from .calibrator import JuryCalibrator, jury_means
@@ -72,7 +71,7 @@ def crossed(
     by_fold = []
     for fold in range(int(fold_of.max()) + 1):
         held = (votes["fold"] == fold).to_numpy(bool)
-        learned = clone(calibrator).set_params(least=1).fit(votes[~held], votes["people"][~held])
+        learned = JuryCalibrator(scored.ends, method=method).fit(votes[~held], votes["people"][~held])
         after[held] = learned.predict(votes[held])
         by_fold.append(learned)
     votes["after"] = after

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, Self
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import NotFittedError
 
 from ..statistics.matrix import FloatArray, InvalidRatings
+from .estimator import Estimator, NotFitted
 
 
-class Curve(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class Curve(Estimator, ABC):
     """A curve that never falls: straight between the points `x_`, `y_`, level beyond the first and the last.
 
     Args:
@@ -20,6 +19,7 @@ class Curve(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         high: The upper end; no prediction leaves the two.
     """
 
+    sklearn_type: ClassVar = "regressor"
     x_: FloatArray
     y_: FloatArray
 
@@ -43,8 +43,14 @@ class Curve(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> FloatArray:
         """What people would have given; NaN stays NaN."""
         if not hasattr(self, "x_"):
-            raise NotFittedError("the curve has not been fitted: call fit first")
+            raise NotFitted
         return np.interp(column(X), self.x_, self.y_)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of the labels' variance that the curve explains; NaN where the labels do not vary."""
+        labels = column(y)
+        left, whole = ((labels - self.predict(X)) ** 2).sum(), ((labels - labels.mean()) ** 2).sum()
+        return float(1 - left / whole) if whole else np.nan
 
     @abstractmethod
     def _points(self, scores: FloatArray, labels: FloatArray) -> tuple[FloatArray, FloatArray]:

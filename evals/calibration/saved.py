@@ -173,7 +173,7 @@ def ratings_hash(human: pd.DataFrame | Path | str) -> str:
 
 def packages() -> dict[str, str]:
     """The versions that curves come from."""
-    names = ("numpy", "pandas", "scikit-learn", "scipy")
+    names = ("numpy", "pandas", "scipy")
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 

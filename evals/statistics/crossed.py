@@ -1,11 +1,12 @@
-"""Linear mixed models with one large random factor and, crossed with it, a small one: fitted from sums, so quickly.
+"""Linear mixed models with one large random factor and, crossed with it, small ones: fitted from sums, so quickly.
 
 The restricted likelihood depends on the data only through sums of products within the levels of the large factor,
 whose block of the equations is diagonal; levels that share a design (every case judged by the same four jurors) are
-added up once, before the search. What is left for the small factor is a small dense matrix. So a step of the search
+added up once, before the search. What is left for the small factors is a small dense matrix. So a step of the search
 costs the same for forty cases and for forty thousand.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,7 @@ def mixed_model(
     *,
     by: "pd.Series",
     within: pd.DataFrame | None = None,
-    also: "pd.Series | None" = None,
+    also: "Sequence[pd.Series]" = (),
     confidence: float = 0.95,
 ) -> MixedFit:
     """The effects of the columns of `fixed` on `outcome`.
@@ -55,7 +56,7 @@ def mixed_model(
         fixed: The design, its intercept among the columns.
         by: The large factor; `within` are the columns whose effects vary between its levels, jointly normal.
             Without them, an intercept named for the factor.
-        also: A factor of few levels with random intercepts of its own, crossed with the first.
+        also: Factors of few levels with random intercepts of their own, crossed with the first and each other.
 
     Returns:
         NaN with a note where the columns are collinear or nothing is left to fit.
@@ -77,7 +78,7 @@ def mixed_model(
         }
         return MixedFit(nothing, dict.fromkeys(nothing, np.nan), {}, np.nan, why)
     sums = _Sums.of(y, design, varying.to_numpy(float), by, also)
-    start, floor = _start(varying.shape[1], also is not None)
+    start, floor = _start(varying.shape[1], len(also))
     best = np.asarray(start)
     for _ in range(3):
         search = minimize(
@@ -101,8 +102,8 @@ def mixed_model(
     }
     chance = 2 * ndtr(-np.abs(found.effects) / error)
     spread = dict(zip(map(str, varying), map(float, _deviations(best, varying.shape[1], found)), strict=True))
-    if also is not None:
-        spread[str(also.name or "also")] = float(np.sqrt(found.variance) * best[-1])
+    for factor, scale in zip(also, best[len(best) - len(also) :], strict=True):
+        spread[str(factor.name)] = float(np.sqrt(found.variance) * scale)
     spread["residual"] = float(np.sqrt(found.variance))
     return MixedFit(
         effects, dict(zip(effects, map(float, chance), strict=True)), spread, found.criterion, note
@@ -119,7 +120,7 @@ class _Solved:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Cross-products of the data; `rest` is the small factor's indicators, the design and the outcome, side by side."""
+    """Cross-products of the data; `rest` is the small factors' indicators, the design and the outcome, side by side."""
 
     own: FloatArray
     """The varying columns with themselves, as they are in each kind of level; levels of one kind share them."""
@@ -128,19 +129,22 @@ class _Sums:
     with_rest: FloatArray
     """By kind, the products of two sums over a level: of varying columns with `rest`, twice."""
     rest: FloatArray
-    small: int
-    """How many of the columns of `rest` are the small factor's."""
+    small: tuple[int, ...]
+    """How many of the first columns of `rest` are each small factor's."""
     n: int
 
     @classmethod
     def of(
-        cls, y: FloatArray, design: FloatArray, varying: FloatArray, by: "pd.Series", also: "pd.Series | None"
+        cls,
+        y: FloatArray,
+        design: FloatArray,
+        varying: FloatArray,
+        by: "pd.Series",
+        also: "Sequence[pd.Series]",
     ) -> "_Sums":
         level, levels = pd.factorize(by)
-        dummies = (
-            pd.get_dummies(also.astype(str)).to_numpy(float) if also is not None else np.zeros((len(y), 0))
-        )
-        rest = np.column_stack([dummies, design, y])
+        indicators = [pd.get_dummies(factor.astype(str)).to_numpy(float) for factor in also]
+        rest = np.column_stack([*indicators, design, y])
         own = _added(varying[:, :, None] * varying[:, None, :], level, len(levels))
         beside = _added(varying[:, :, None] * rest[:, None, :], level, len(levels))
         flat, kind, count = np.unique(
@@ -152,7 +156,7 @@ class _Sums:
             count,
             np.array(squares),
             rest.T @ rest,
-            dummies.shape[1],
+            tuple(each.shape[1] for each in indicators),
             len(y),
         )
 
@@ -164,11 +168,12 @@ class _Sums:
         log_det = self.levels @ np.linalg.slogdet(inner)[1]
         left = self.rest - np.einsum("kij,kijrs->rs", shrunk, self.with_rest)
         if self.small:
-            scale = theta[-1]
-            lower = np.linalg.cholesky(scale**2 * left[: self.small, : self.small] + np.eye(self.small))
-            taken = solve_triangular(lower, scale * left[: self.small, self.small :], lower=True)
+            many = sum(self.small)
+            scale = np.repeat(theta[len(theta) - len(self.small) :], self.small)[:, None]
+            lower = np.linalg.cholesky(scale * left[:many, :many] * scale.T + np.eye(many))
+            taken = solve_triangular(lower, scale * left[:many, many:], lower=True)
             log_det += 2 * np.log(np.diag(lower)).sum()
-            left = left[self.small :, self.small :] - taken.T @ taken
+            left = left[many:, many:] - taken.T @ taken
         return _ended(left, self.n, float(log_det))
 
 
@@ -212,10 +217,10 @@ def _unfit(y: FloatArray, design: FloatArray) -> str:
     )
 
 
-def _start(columns: int, second: bool) -> tuple[FloatArray, FloatArray]:
+def _start(columns: int, small: int) -> tuple[FloatArray, FloatArray]:
     """Unit factors without correlation, and the lowest values that are legal."""
     on_diagonal = np.equal(*np.tril_indices(columns)).astype(float)
-    start = np.append(on_diagonal, 1.0) if second else on_diagonal
+    start = np.append(on_diagonal, np.ones(small))
     return start, np.where(start > 0, 0.0, -MOST)
 
 

@@ -1,19 +1,17 @@
 """Whether the gap between jury and people depends on what was judged, by a linear mixed-effects model."""
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-from ...rubrics.errors import MissingExtra
+from .crossed import METHOD, mixed_model
 from .estimate import Estimate, undefined
 from .matrix import InvalidRatings
 
 PREDICTORS = ("group", "system", "source_length", "output_length")
-METHOD = "linear mixed model, REML; Wald interval"
 OF_MEANS = "linear regression on one mean difference a case; t interval"
 
 
@@ -59,7 +57,7 @@ def difference_effects(
     rows = differences[wanted].dropna().reset_index(drop=True)
     flat = [name for name in (*predictors, *intercepts) if rows[name].nunique() < 2]
     fixed = _design(rows, [name for name in predictors if name not in flat])
-    random = {name: _indicators(rows[name]) for name in intercepts if name not in flat}
+    random = [name for name in intercepts if name not in flat]
     note = f"left out, as they do not vary: {', '.join(flat)}" if flat else ""
     if not random or len(rows) <= fixed.shape[1] + len(random) or rows["difference"].nunique() < 2:
         few = "too few rows, raters or distinct differences for a mixed model"
@@ -68,7 +66,17 @@ def difference_effects(
             for term in map(str, fixed)
         }
         return Effects(nothing, dict.fromkeys(nothing, np.nan), {}, f"{few}; {note}".rstrip("; "))
-    return _fit(rows["difference"].to_numpy(float), fixed, random, confidence, note)
+    large = max(random, key=lambda name: rows[name].nunique())
+    fit = mixed_model(
+        rows["difference"].to_numpy(float),
+        fixed,
+        by=rows[large],
+        also=[rows[name] for name in random if name != large],
+        confidence=confidence,
+    )
+    note = "; ".join(filter(None, (fit.note, note)))
+    effects = {term: replace(effect, note=note) for term, effect in fit.effects.items()}
+    return Effects(effects, fit.p, fit.spread, note)
 
 
 def mean_difference_effects(
@@ -106,49 +114,6 @@ def mean_difference_effects(
     size = np.divide(np.abs(value), error, out=np.full(len(value), np.nan), where=error > 0)
     chance = 2 * stdtr(free, -size)
     return Effects(effects, dict(zip(effects, map(float, chance), strict=True)), {"residual": spread})
-
-
-def _fit(
-    gap: np.ndarray, fixed: pd.DataFrame, random: dict[str, pd.DataFrame], confidence: float, note: str
-) -> Effects:
-    try:
-        from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
-    except ImportError as error:
-        raise MissingExtra("the mixed model needs statsmodels", remedy="pip install statsmodels") from error
-    names = list(random)
-    # Crossed intercepts: one group that holds everything, and a variance component for each factor.
-    components = VCSpec(
-        names, [[list(random[name].columns)] for name in names], [[random[name].to_numpy()] for name in names]
-    )
-    model = MixedLM(gap, fixed.to_numpy(), groups=np.zeros(len(gap)), exog_vc=components)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Said in the note, as `converged` and as missing standard errors.
-        try:
-            fit = model.fit(reml=True, method=["lbfgs", "powell"])
-        except np.linalg.LinAlgError:
-            nothing = {
-                term: undefined(
-                    "the predictors are collinear", method=METHOD, n=len(gap), confidence=confidence
-                )
-                for term in map(str, fixed)
-            }
-            return Effects(nothing, dict.fromkeys(nothing, np.nan), {}, "the predictors are collinear")
-        bounds = np.asarray(fit.conf_int(alpha=1 - confidence))
-        p_values = np.asarray(fit.pvalues)
-        errors = np.asarray(fit.bse)
-    if not fit.converged:
-        note = f"the fit did not converge; {note}".rstrip("; ")
-    effects = {
-        term: Estimate(
-            float(value), float(low), float(high), len(gap), METHOD, confidence, note, se=float(error)
-        )
-        for term, value, (low, high), error in zip(
-            map(str, fixed), fit.fe_params, bounds, errors, strict=False
-        )
-    }
-    spread = {name: float(np.sqrt(part)) for name, part in zip(names, fit.vcomp, strict=True)}
-    spread["residual"] = float(np.sqrt(fit.scale))
-    return Effects(effects, dict(zip(map(str, fixed), map(float, p_values), strict=False)), spread, note)
 
 
 def _design(rows: pd.DataFrame, predictors: Sequence[str]) -> pd.DataFrame:

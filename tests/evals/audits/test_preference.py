@@ -52,7 +52,7 @@ def test_the_model_equals_statsmodels(crossed: bool) -> None:
     noise = rng.normal(0, 0.7, 30)[rows["case"]] + rows["juror"].map(dict(zip("abcd", (0.4, -0.5, 0.1, 0.6))))  # noqa: B905
     y = (0.3 * rows["x"] + noise + rng.normal(0, 0.5, len(rows))).to_numpy(float)
     fixed = pd.DataFrame({"intercept": 1.0, "x": rows["x"]})
-    ours = mixed_model(y, fixed, by=rows["case"], also=rows["juror"] if crossed else None)
+    ours = mixed_model(y, fixed, by=rows["case"], also=[rows["juror"]] if crossed else [])
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

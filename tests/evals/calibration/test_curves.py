@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from venire import VenireError
 from venire.evals.calibration import IsotonicCurve, JuryCalibrator, LinearCurve, OrdinalCurve
 from venire.evals.calibration.calibrator import METHODS
+from venire.evals.calibration.estimator import NotFitted
 from venire.evals.ratings.folds import fold_numbers
 
 ENDS = {"low": 1.0, "high": 5.0}
@@ -118,13 +120,19 @@ def test_curves_are_scikit_learn_estimators(method: str) -> None:
     twin = clone(curve)
 
     assert twin.get_params() == curve.get_params() and twin.get_params()["high"] == 10
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFitted, match="call fit first"):
         twin.predict([1.0])
     assert not [name for name in vars(twin) if name.endswith("_")]
     np.testing.assert_array_equal(
         curve.fit(score[:, None], label).predict(score[:, None]), curve.predict(score)
     )
-    assert curve.score(score, label) > 0.3
+    assert curve.score(score, label) == pytest.approx(r2_score(label, curve.predict(score)))
+    assert len(cross_val_score(curve, score[:, None], label, cv=3)) == 3
+    searched = GridSearchCV(curve, {"low": [0.0, 2.0]}, cv=3).fit(score[:, None], label)
+    assert searched.best_estimator_.predict([[3.0]]).shape == (1,)
+    assert repr(METHODS["linear"](low=0.0)) == "LinearCurve(low=0.0, high=5.0)"
+    with pytest.raises(VenireError, match="no option 'hight'"):
+        curve.set_params(hight=9)
 
 
 def test_a_missing_score_stays_missing() -> None:
@@ -152,6 +160,8 @@ def test_a_jury_calibrator_has_a_curve_for_each_juror_and_attribute_and_clones()
 
     assert set(fitted.curves_) == {("ana", "accurate"), ("ben", "accurate")}
     np.testing.assert_allclose(fitted.predict(votes)[:40], alone.predict(score))
+    with pytest.raises(NotFitted):
+        clone(fitted).predict(votes)
     assert clone(fitted).get_params()["method"] == "linear" and not hasattr(clone(fitted), "curves_")
     strangers = votes.head(2).assign(juror="zoe")
     assert np.isnan(fitted.predict(strangers)).all()

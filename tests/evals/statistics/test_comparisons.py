@@ -1,6 +1,7 @@
 """The jury among people: substitution, differences, mixed effects, outliers, overlap, bands."""
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -90,6 +91,48 @@ def test_a_planted_effect_of_length_is_found_and_others_are_not():
         assert abs(found.effects[term].value) < 0.25, term
     assert found.spread["rater"] == pytest.approx(0.32, abs=0.12)
     assert found.spread["residual"] == pytest.approx(0.5, abs=0.03)
+
+
+def test_three_crossed_intercepts_equal_statsmodels():
+    """Cases, raters and attributes with holes; statsmodels takes one group with a variance component for each."""
+    from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
+
+    rng = np.random.default_rng(2)
+    names = ["rater", "attribute", "case"]
+    rows = pd.DataFrame([(r, a, c) for r in "abcd" for a in "xyz" for c in range(30)], columns=names)
+    rows = rows[rng.random(len(rows)) > 0.3].reset_index(drop=True)
+    rows["length"] = rng.normal(0, 1, 30)[rows["case"]]
+    spread = {"rater": 0.4, "attribute": 0.3, "case": 0.5}
+    chance = {
+        name: dict(zip(rows[name].unique(), rng.normal(0, sd, 30), strict=False))
+        for name, sd in spread.items()
+    }
+    rows["difference"] = sum(rows[name].map(chance[name]) for name in names) + 0.3 * rows["length"]
+    rows["difference"] += rng.normal(0, 0.6, len(rows))
+    found = difference_effects(rows, predictors=["length"], intercepts=names)
+
+    factors = [pd.get_dummies(rows[name].astype(str), dtype=float) for name in names]
+    parts = VCSpec(names, [[list(each)] for each in factors], [[each.to_numpy()] for each in factors])
+    length = (rows["length"] - rows["length"].mean()) / rows["length"].std()
+    design = np.column_stack([np.ones(len(rows)), length])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MixedLM(rows["difference"].to_numpy(), design, groups=np.zeros(len(rows)), exog_vc=parts)
+        theirs = model.fit(method=["lbfgs", "powell"])
+    assert [each.value for each in found.effects.values()] == pytest.approx(list(theirs.fe_params), abs=1e-5)
+    assert [each.se for each in found.effects.values()] == pytest.approx(list(theirs.bse_fe), rel=0.02)
+    assert [found.p[term] for term in found.effects] == pytest.approx(list(theirs.pvalues[:2]), rel=0.1)
+    wanted = dict(zip(names, np.sqrt(theirs.vcomp), strict=True)) | {"residual": math.sqrt(theirs.scale)}
+    assert found.spread == pytest.approx(wanted, rel=1e-3)
+
+
+def test_predictors_that_say_the_same_have_no_effect_of_their_own():
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({"rater": [*"abcd"] * 10, "attribute": "x", "group": ["one", "two"] * 20})
+    rows["system"] = rows["group"]
+    found = difference_effects(rows.assign(difference=rng.normal(0, 1, 40)), predictors=["group", "system"])
+
+    assert math.isnan(found.effects["group: two"].value) and "collinear" in found.note
 
 
 def test_means_of_cases_say_what_the_mixed_model_says_of_cases():
