@@ -18,6 +18,7 @@ _PACKAGES = {
     "litellm": "every other provider",
     "xllamacpp": "the embedded model",
     "autogen-agentchat": "the magentic-one protocol",
+    "autogen-ext": "AutoGen model clients",
     "networkx": "graphs",
     "pandas": "statistics",
     "scipy": "statistics",

@@ -43,6 +43,8 @@ HOMES = {
     "xllamacpp": ["agents/clients/"],
     "autogen_agentchat": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
     "autogen_core": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
+    "autogen_ext": ["agents/clients/"],
+    "httpx": ["agents/clients/autogen_model.py"],
     "networkx": ["orchestration/reading/graph"],
     "ray": ["orchestration/executors/ray"],
     "pandas": ["evals/"],

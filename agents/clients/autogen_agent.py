@@ -1,4 +1,7 @@
-"""`autogen/MODULE:ATTR`: any AutoGen agent or team as a juror, made anew for every question."""
+"""`autogen/MODULE:FUNCTION`: any AutoGen agent or team as a juror, made anew for every question.
+
+`autogen/FILE` is an AutoGen model client instead: see `autogen_model`.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,26 @@ import inspect
 import time
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ..model import ModelFailure, Reply, Request, Usage
 from ..model_client import ModelClient
+from . import autogen_model
 from .client_factory import ClientFactory
 
 
-def connect(settings: ModelSettings) -> AgentClient:
+def connect(settings: ModelSettings) -> ModelClient:
     where = (settings.model or "").partition("/")[2]
+    if where.endswith(autogen_model.SUFFIXES):
+        return autogen_model.connect(Path(where), settings)
     module, _, name = where.partition(":")
     if not module or not name:
         raise VenireError(
-            f"the model {settings.model!r} names no agent", remedy="write it as autogen/MODULE:FUNCTION"
+            f"the model {settings.model!r} names no agent",
+            remedy="write it as autogen/MODULE:FUNCTION, or autogen/FILE.yaml for a model client",
         )
     make = getattr(_module(module), name, None)
     if not callable(make):

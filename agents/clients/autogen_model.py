@@ -1,0 +1,159 @@
+"""`autogen/FILE`: any AutoGen model client, by the component configuration in a YAML or JSON file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ...personas.jury import ModelSettings
+from ...rubrics.errors import MissingExtra, VenireError
+from ...rubrics.files import load_yaml
+from ..model import Message, ModelFailure, Reply, Request, TransientFailure, Usage
+from ..model_client import ModelClient
+from .keys import key_from, redact_keys
+from .server import BUSY, retry_after, says_busy
+
+SUFFIXES = (".json", ".yaml", ".yml")
+
+
+class Component(BaseModel):
+    """An AutoGen component, as its `dump_component` writes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    provider: str
+    """The class, for example `autogen_ext.models.openai.OpenAIChatCompletionClient`."""
+    config: dict[str, Any]
+    component_type: Literal["model"] | None = None
+    version: int | None = None
+    component_version: int | None = None
+    description: str | None = None
+    label: str | None = None
+
+
+def connect(path: Path, settings: ModelSettings) -> ComponentClient:
+    """The model client that `path` describes, at the seat's address and with its key where the seat names them."""
+    component, key = load_yaml(path, Component), key_from(settings)
+    seat = {"base_url": settings.base_url, "api_key": key}
+    component.config = {
+        # The gateway retries, and must be told of every failure.
+        "max_retries": 0,
+        **component.config,
+        **{name: value for name, value in seat.items() if value is not None},
+    }
+    return ComponentClient(_load(path, component), component.config.get("api_key"))
+
+
+def _load(path: Path, component: Component) -> Any:
+    try:
+        from autogen_core.models import ChatCompletionClient
+    except ModuleNotFoundError:
+        raise MissingExtra("autogen/ models need AutoGen", remedy="pip install 'venire[autogen]'") from None
+    try:
+        return ChatCompletionClient.load_component(component.model_dump(exclude_none=True))
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            f"{path}: {component.provider} needs the module {error.name!r}",
+            remedy="pip install 'venire[autogen]', with the extra of autogen-ext that this client needs",
+        ) from None
+    except ValidationError as error:
+        # Pydantic would repeat what it was given, which may be a key.
+        wrongs = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise VenireError(
+            f"{path}: config: {wrongs}", remedy=f"see the options of {component.provider}"
+        ) from None
+    except Exception as error:
+        # The class is somebody else's: whatever it raises, there is no client.
+        why = redact_keys(f"{type(error).__name__}: {error}", component.config.get("api_key"))[:300]
+        raise VenireError(
+            f"{path}: {component.provider} cannot be made: {why}",
+            remedy="write provider and config as the client's own dump_component() does",
+        ) from None
+
+
+class ComponentClient(ModelClient):
+    """An AutoGen model client, asked for JSON where it says that it can give it."""
+
+    reports_cost = False
+
+    def __init__(self, client: Any, key: str | None) -> None:
+        self._client = client
+        self._key = key
+
+    async def complete(self, request: Request) -> Reply:
+        from .autogen import silence_logs
+
+        options = {name: value for name, value in request.settings.items() if name != "base_url"}
+        if "seed" in options:
+            options["seed"] += request.repeat
+        as_json = request.schema is not None and self._client.model_info["json_output"]
+        started = time.perf_counter()
+        with silence_logs():
+            try:
+                result = await self._client.create(
+                    [_to_autogen(message) for message in request.messages],
+                    json_output=True if as_json else None,
+                    extra_create_args=options,
+                )
+            except Exception as error:
+                # Every client has exceptions of its own library: what they share is a status, or a cause.
+                raise self._failure(error) from None
+        if not isinstance(result.content, str):
+            raise ModelFailure("unparsable", "the model called a tool instead of answering")
+        return Reply(
+            text=result.content,
+            usage=Usage(result.usage.prompt_tokens, result.usage.completion_tokens),
+            usd=None,
+            seconds=time.perf_counter() - started,
+            finish=_FINISH.get(result.finish_reason, "stop"),
+        )
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def _failure(self, error: Exception) -> ModelFailure:
+        text = redact_keys(" ".join(str(error).split()), self._key)
+        detail = f"{type(error).__name__}: {text}"[:300]
+        status = getattr(error, "status_code", None)
+        if status is None:
+            return (
+                TransientFailure(detail) if _connection_failed(error) else ModelFailure("unavailable", detail)
+            )
+        if status in BUSY or status >= 500:
+            wait = retry_after(error.response.headers.get("retry-after"))  # type: ignore[attr-defined]
+            return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
+        if "content_filter" in text or "content_policy" in text:
+            return ModelFailure("refused", detail)
+        return ModelFailure("unavailable", detail)
+
+
+_FINISH: dict[str, Literal["refusal", "length"]] = {"content_filter": "refusal", "length": "length"}
+
+
+def _to_autogen(message: Message) -> Any:
+    from autogen_core.models import AssistantMessage, SystemMessage, UserMessage
+
+    match message.role:
+        case "system":
+            return SystemMessage(content=message.content)
+        case "user":
+            return UserMessage(content=message.content, source="user")
+        case "assistant":
+            return AssistantMessage(content=message.content, source="assistant")
+
+
+def _connection_failed(error: BaseException) -> bool:
+    """Whether the request got lost on the way, rather than being wrong in itself."""
+    import httpx
+
+    return any(isinstance(cause, OSError | httpx.TransportError) for cause in _causes(error))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
