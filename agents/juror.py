@@ -16,7 +16,7 @@ from .brief import Brief
 from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
-from .prompting import form_of, same_words, words
+from .prompting import PROMPTS, Prompts, break_markers, fence, form_of, same_words, words
 from .statements import Statement, fit_statements, votes_text
 
 
@@ -115,41 +115,69 @@ class Juror:
     ) -> Turn:
         """An advocate's ballot: the best honest case for the `side` of the scale, against the other's last one."""
 
-        def ask(form: str, names: str, room: int | None) -> str:
-            def tail(told: str) -> str:
-                return words(
-                    "advocate",
-                    stance=self._stance,
-                    side="better" if side == "high" else "worse",
-                    against="too severe" if side == "high" else "too lenient",
-                    round=round,
-                    nonce=brief.nonce,
-                    heard=told,
-                    own=votes_text(own[name] for name in asked if name in own),
-                    moved=words("moved") if own else "",
-                    asked=names,
-                    form=form,
-                )
-
-            return fit_statements(room, tail, heard, asked, brief.nonce)
-
-        held = _values(own) if own else None
-        return await self._answer(brief, asked, ask, round=round, held=held, saw=_entries(heard))
+        parts = {
+            "side": "better" if side == "high" else "worse",
+            "against": "too severe" if side == "high" else "too lenient",
+            "moved": words("moved") if own else "",
+        }
+        return await self.ask(
+            brief, asked, PROMPTS, "advocate", round=round, own=own or None, heard=heard, parts=parts
+        )
 
     async def vote(
         self, brief: Brief, asked: Sequence[str], *, round: int, heard: Sequence[Statement]
     ) -> Turn:
         """A first ballot by a juror who has listened to advocates."""
+        return await self.ask(brief, asked, PROMPTS, "vote", round=round, heard=heard)
 
-        def ask(form: str, names: str, room: int | None) -> str:
+    async def ask(
+        self,
+        brief: Brief,
+        asked: Sequence[str],
+        prompts: Prompts,
+        prompt: str,
+        *,
+        round: int,
+        own: Mapping[str, Vote] | None = None,
+        heard: Sequence[Statement] = (),
+        parts: Mapping[str, object] | None = None,
+        quotes: Mapping[str, str] | None = None,
+    ) -> Turn:
+        """A ballot on `asked` in answer to any prompt, such as one that a protocol brings.
+
+        The prompt follows the rubric and the case. It has to name `$asked` and `$form`, and may use `$stance`, `$round`, `$heard`, `$own` and `$nonce`,
+        the code in the markers around what others wrote, besides `parts` and `quotes`.
+
+        Args:
+            own: The juror's votes so far; with them, a changed score must name what moved it.
+            heard: What it may read of the others: each statement is fenced, and shortened where the model reads little.
+            parts: The protocol's own words. Nothing in them can pass for a marker.
+            quotes: Words of a case or a model, by the name of their place: fenced.
+        """
+
+        votes = own or {}
+
+        def render(form: str, names: str, room: int | None) -> str:
+            given = {name: break_markers(str(part)) for name, part in (parts or {}).items()}
+            given |= {name: fence("words", name, text, brief.nonce) for name, text in (quotes or {}).items()}
+
             def tail(told: str) -> str:
-                return words(
-                    "vote", stance=self._stance, nonce=brief.nonce, heard=told, asked=names, form=form
+                return prompts.words(
+                    prompt,
+                    stance=self._stance,
+                    round=round,
+                    nonce=brief.nonce,
+                    heard=told,
+                    own=votes_text(votes[name] for name in asked if name in votes),
+                    asked=names,
+                    form=form,
+                    **given,
                 )
 
             return fit_statements(room, tail, heard, asked, brief.nonce)
 
-        return await self._answer(brief, asked, ask, round=round, saw=_entries(heard))
+        held = None if own is None else _values(own)
+        return await self._answer(brief, asked, render, round=round, held=held, saw=_entries(heard))
 
     async def challenge(
         self, brief: Brief, asked: Sequence[str], *, round: int, own: Mapping[str, Vote], saw: tuple[str, ...]

@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cached_property, lru_cache
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -18,8 +19,6 @@ from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE
 from ..rubrics.shapes import inline
 from .model import Message
-
-PROMPTS = Path(__file__).parent / "prompts"
 
 _MARKERS = re.compile(r"\[\[(?=\s*(?:exhibit|words))|<(?=\|)|\[(?=/?INST\])|<(?=/?s>)", re.IGNORECASE)
 _WHO = "judge|juror|jury|evaluator|grader|reviewer|model|llm|ai"
@@ -67,29 +66,51 @@ _ATTEMPTS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
 """Ways in which a text speaks to the jury, each with words without which it need not be looked for."""
 
 
-@cache
-def template(name: str) -> Template:
-    return Template((PROMPTS / f"{name}.md").read_text(encoding="utf-8").rstrip("\n"))
+class Prompts:
+    """The .md templates of one folder: venire's own, or those that a protocol brings.
+
+    The folder is a path, or a resource of a package: `importlib.resources.files("PACKAGE") / "prompts"`.
+    """
+
+    def __init__(self, folder: Traversable) -> None:
+        self.folder = folder
+        self._templates: dict[str, Template] = {}
+
+    def words(self, name: str, /, **parts: object) -> str:
+        """The prompt `name` with its parts in place; a part that is missing is an error."""
+        if name not in self._templates:
+            text = (self.folder / f"{name}.md").read_text(encoding="utf-8")
+            self._templates[name] = Template(text.rstrip("\n"))
+        return self._templates[name].substitute({key: str(part) for key, part in parts.items()})
+
+    @property
+    def names(self) -> list[str]:
+        """The files of the folder that are prompts, in order."""
+        files = self.folder.iterdir() if self.folder.is_dir() else ()
+        return sorted(file.name for file in files if file.name.endswith(".md"))
+
+    @cached_property
+    def hash(self) -> str:
+        """One hash of every prompt, for the manifest."""
+        digest = hashlib.sha256()
+        for name in self.names:
+            digest.update(name.encode() + b"\0" + (self.folder / name).read_bytes() + b"\0")
+        return digest.hexdigest()[:16]
+
+
+PROMPTS = Prompts(Path(__file__).parent / "prompts")
+"""venire's own."""
 
 
 def words(name: str, /, **parts: object) -> str:
-    """The prompt `name` with its parts in place; a part that is missing is an error."""
-    return template(name).substitute({key: str(part) for key, part in parts.items()})
+    """venire's prompt `name` with its parts in place."""
+    return PROMPTS.words(name, **parts)
 
 
 @lru_cache(maxsize=512)
 def same_words(name: str, /, **parts: str) -> str:
     """`words`, made once for parts that come again with every case."""
     return words(name, **parts)
-
-
-@cache
-def prompts_hash() -> str:
-    """One hash of every prompt, for the manifest."""
-    digest = hashlib.sha256()
-    for path in sorted(PROMPTS.glob("*.md")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
 
 
 def nonce(texts: Iterable[str]) -> str:
@@ -105,8 +126,12 @@ def nonce(texts: Iterable[str]) -> str:
 
 def fence(kind: str, name: str, text: str, code: str) -> str:
     """`text` between markers it cannot forge, any marker inside it broken."""
-    inside = _MARKERS.sub(lambda found: found.group() + " ", text) if "[" in text or "<" in text else text
-    return f'[[{kind} "{name}" begins {code}]]\n{inside}\n[[{kind} "{name}" ends {code}]]'
+    return f'[[{kind} "{name}" begins {code}]]\n{break_markers(text)}\n[[{kind} "{name}" ends {code}]]'
+
+
+def break_markers(text: str) -> str:
+    """`text` with a space in everything that could pass for one of our markers, or for a model's own."""
+    return _MARKERS.sub(lambda found: found.group() + " ", text) if "[" in text or "<" in text else text
 
 
 def attempts_to_instruct(exhibits: Iterable[Exhibit]) -> tuple[str, ...]:

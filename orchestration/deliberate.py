@@ -31,6 +31,11 @@ async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court, *, again: i
 def ready(jury: Jury, court: Court) -> None:
     """Refuse a jury that cannot sit: its protocol, its models or its orchestrator's seat need mending first."""
     way = protocol(jury.protocol)
+    if way.prompts is not None and not way.prompts.names:
+        raise VenireError(
+            f"the protocol {jury.protocol!r} comes without its prompts ({way.prompts.folder} has no .md file)",
+            remedy="install it again, from a package whose data include them",
+        )
     if way.check is not None:
         way.check(jury)
     court.check(jury, orchestrated=way.orchestrator)

@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 from ...agents.budget import BudgetSpent
 from ...agents.prices import Price
-from ...agents.prompting import prompts_hash
+from ...agents.prompting import PROMPTS
 from ...agents.providers import Providers
 from ...personas.jury import Jury
 from ...rubrics.case import Case
@@ -44,7 +44,7 @@ class WorkerConfig:
 
 def build_identity() -> tuple[str, str]:
     """The version of venire and a hash of its prompts: the same on every node of a run."""
-    return version("venire"), prompts_hash()
+    return version("venire"), PROMPTS.hash
 
 
 def refuse_other_build(host: str, venire: str, prompts: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...agents.brief import Brief
+from ...agents.prompting import Prompts
 from ...personas.jury import LATER, CountingRule, Jury
 from ...personas.options import PROTOCOLS, Options
 from ...rubrics.errors import VenireError
@@ -34,6 +35,8 @@ class Protocol:
     """How many of them follow each other."""
     options: type[Options] = Options
     """What it may be told, under `options:` in a jury file; it reads them with `bench.jury.options_as`."""
+    prompts: Prompts | None = None
+    """Prompts of its own, for `Juror.ask`; their hash goes into the manifest."""
     check: Callable[[Jury], None] | None = None
     """Raises what a user must mend before this jury can sit; called before anything is written."""
     drawing: str = ""

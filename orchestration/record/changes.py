@@ -64,6 +64,8 @@ def _seat(who: str, before: Manifest, now: Manifest) -> Iterator[str]:
 def _rest(before: Manifest, now: Manifest) -> Iterator[str]:
     if before.get("prompts") != now.get("prompts"):
         yield "the prompts changed"
+    if before.get("protocol_prompts") != now.get("protocol_prompts"):
+        yield "the protocol's own prompts changed"
     if before.get("examples", "") != now.get("examples", ""):
         yield "the worked examples changed"
     if before.get("seed") != now.get("seed"):

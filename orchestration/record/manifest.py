@@ -12,10 +12,11 @@ from typing import Any
 
 from ...agents.model import digest
 from ...agents.prices import Price
-from ...agents.prompting import prompts_hash
+from ...agents.prompting import PROMPTS
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
+from ..protocols import protocol
 from ..protocols.examples import worked_examples
 from . import without_password
 
@@ -31,13 +32,20 @@ def manifest(
         "venire": version("venire"),
         "rubric": asked,
         "jury": _without_keys(jury.model_dump(mode="json")),
-        "prompts": prompts_hash(),
+        "prompts": PROMPTS.hash,
+        **_protocol_prompts(jury),
         "examples": digest(worked_examples(jury.shots, rubric, scored)) if jury.shots else "",
         "seed": seed,
         "made_with": _made_with(),
         "prices": {model: price.model_dump() for model, price in prices.items()},
         "rubric_hash": fingerprint(asked),
     }
+
+
+def _protocol_prompts(jury: Jury) -> dict[str, str]:
+    """The hash of the prompts that the jury's protocol brings; nothing where it has venire's only."""
+    prompts = protocol(jury.protocol).prompts
+    return {"protocol_prompts": prompts.hash} if prompts is not None else {}
 
 
 def arm_fingerprint(manifest: dict[str, Any]) -> str:
