@@ -174,3 +174,13 @@ def test_type_checkers_see_our_types_and_take_the_documented_examples(
 
     assert [re.sub(r"venire(\.\w+)*\.", "", name) for name in revealed] == REVEALED
     assert sorted(set(errors)) == [("wrong", str(line)) for line in (3, 4, 5, 6)], said
+
+
+def test_the_example_plug_in_passes_its_own_tests_in_an_environment_of_its_own(built: Path) -> None:
+    environment, package = built / "plugin-venv", built / "checkout/examples/plugin-package"
+    run(sys.executable, "-m", "venv", environment, cwd=built)
+    install(environment, *(built / "dist").glob("*.whl"), package, "pytest")
+
+    tested = run(environment / "bin/python", "-m", "pytest", "-q", package, cwd=package)
+
+    assert re.search(r"^\d+ passed", tested.stdout, re.MULTILINE), tested.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Any
 
 import pytest
 from checkout import ROOT
+from doc_blocks import blocks
+from installed_packages import on_the_path, put_package
 from openai_server import Call, Fault, ProviderServer, Refusal, filled, jury_of
 from server_juries import jury_at
 
@@ -410,28 +411,18 @@ def test_show_draws_the_protocol_and_works_an_example(name: str) -> None:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The example package as an installer leaves it: its module on the path and its entry points beside it."""
-    example = ROOT / "examples/third_party_protocol"
-    points = tomllib.loads((example / "pyproject.toml").read_text())["project"]["entry-points"]
-    about = tmp_path / "venire_secondreading-0.1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: venire-secondreading\nVersion: 0.1.0\n")
-    (about / "entry_points.txt").write_text(
-        "".join(
-            f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in found.items())
-            for group, found in points.items()
-        )
-    )
-    (tmp_path / "second_reading.py").write_bytes((example / "second_reading.py").read_bytes())
-    monkeypatch.syspath_prepend(tmp_path)
-    registered.cache_clear()
-    yield
-    registered.cache_clear()
-    sys.modules.pop("second_reading", None)
+def example_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example package, found as if it were installed."""
+    example = ROOT / "examples/plugin-package"
+    about = tomllib.loads((example / "pyproject.toml").read_text())["project"]
+    put_package(tmp_path, about["name"], about["entry-points"])
+    monkeypatch.syspath_prepend(example)
+    modules = [f"second_reading.{path.stem}" for path in (example / "second_reading").glob("[a-z]*.py")]
+    with on_the_path(tmp_path, "second_reading", *modules):
+        yield
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("example_package")
 def test_a_third_partys_protocol_and_counting_rule_are_used_by_name(rubric: Rubric, case: Case) -> None:
     with ProviderServer(jury_of({"a": [5, 3], "b": 4})) as server:
         verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", protocol="second-reading"))
@@ -468,6 +459,17 @@ def test_the_page_says_what_the_protocols_say() -> None:
         calls, steps = protocol(name).most(3, 2)  # type: ignore[misc]
         (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` | ") and " in " in line]
         assert f"| {calls} in {steps} |" in row
-    example = (ROOT / "examples/third_party_protocol/second_reading.py").read_text()
-    shown = page[page.index("from venire import Stop") : page.index("```\n\n`bench.blind_round`")]
-    assert shown in example
+
+
+def test_the_page_on_plug_ins_shows_the_example_as_it_is() -> None:
+    package = ROOT / "examples/plugin-package"
+    held = [
+        path.read_text() for path in package.rglob("*") if path.suffix in (".py", ".toml", ".md", ".yaml")
+    ]
+    shown = [
+        text for kind, text in blocks("docs/extending.md") if kind in ("python", "toml", "yaml", "markdown")
+    ]
+
+    assert len(shown) >= 4
+    for text in shown:
+        assert any(text in file for file in held), text

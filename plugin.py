@@ -1,0 +1,162 @@
+"""What a plug-in may import, and what it may add. These names are stable: a test fails when one disappears.
+
+A plug-in is a package with an entry point. Its group says what it adds; its name is the name that users type.
+
+| adds | entry point group | the entry point names |
+|---|---|---|
+| a client: another kind of model | `venire.clients` | a function from `ModelSettings` to a `ModelClient`, or a `ClientFactory`; `NAME/...` in a seat's `model:` reaches it |
+| a protocol, with options and prompts | `venire.protocols` | a `Protocol` |
+| a counting rule | `venire.counting` | a `Rule` |
+| rubrics | `venire.rubrics` | the `Path` of a folder of YAML files |
+| personas | `venire.personas` | the `Path` of a folder of YAML files |
+| juries | `venire.juries` | the `Path` of a folder of YAML files |
+
+What venire brings itself is registered in the same way, in its `pyproject.toml`. `examples/plugin-package` is a whole
+package; `docs/extending.md` walks through it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .agents.brief import Brief
+    from .agents.clients.client_factory import ClientFactory
+    from .agents.juror import Juror, Turn
+    from .agents.model import Message, ModelFailure, Reply, Request, Subject, TransientFailure, Usage
+    from .agents.model_client import ModelClient
+    from .agents.prices import Price
+    from .agents.prompting import Prompts
+    from .agents.statements import Statement
+    from .orchestration.bench import Bench, statements, together
+    from .orchestration.conditions import (
+        Condition,
+        all_of,
+        any_of,
+        consensus_reached,
+        hard_limits,
+        limits_of,
+        rounds,
+        stable,
+        turns,
+    )
+    from .orchestration.counting.rule import Count, Counted, Rule, Tally, too_few
+    from .orchestration.deliberate import deliberate_sync
+    from .orchestration.protocols.protocol import Protocol
+    from .orchestration.transcript import Entry, Standing, Stop, Transcript, entry_of
+    from .orchestration.verdict import Outcome, Verdict
+    from .personas.jury import Jury, Limits, ModelSettings, Seat
+    from .personas.options import Options
+    from .personas.persona import Persona
+    from .rubrics.ballot import Abstention, Ballot, Vote
+    from .rubrics.case import Case
+    from .rubrics.errors import MissingExtra, VenireError
+    from .rubrics.rubric import Attribute, Rubric
+    from .rubrics.scale import NOT_APPLICABLE, Scale, Value
+
+_HOMES = {
+    # what is asked, who is asked, and what went wrong
+    "rubrics.ballot": "Abstention Ballot Vote",
+    "rubrics.case": "Case",
+    "rubrics.errors": "MissingExtra VenireError",
+    "rubrics.rubric": "Attribute Rubric",
+    "rubrics.scale": "NOT_APPLICABLE Scale Value",
+    "personas.jury": "Jury Limits ModelSettings Seat",
+    "personas.persona": "Persona",
+    # a client
+    "agents.clients.client_factory": "ClientFactory",
+    "agents.model": "Message ModelFailure Reply Request Subject TransientFailure Usage",
+    "agents.model_client": "ModelClient",
+    "agents.prices": "Price",
+    # a protocol
+    "agents.brief": "Brief",
+    "agents.juror": "Juror Turn",
+    "agents.prompting": "Prompts",
+    "agents.statements": "Statement",
+    "personas.options": "Options",
+    "orchestration.bench": "Bench statements together",
+    "orchestration.conditions": "Condition all_of any_of consensus_reached hard_limits limits_of rounds stable turns",
+    "orchestration.protocols.protocol": "Protocol",
+    "orchestration.transcript": "Entry Standing Stop Transcript entry_of",
+    # a counting rule
+    "orchestration.counting.rule": "Count Counted Rule Tally too_few",
+    # the tests of any of them
+    "orchestration.deliberate": "deliberate_sync",
+    "orchestration.verdict": "Outcome Verdict",
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "NOT_APPLICABLE",
+    "Abstention",
+    "Attribute",
+    "Ballot",
+    "Bench",
+    "Brief",
+    "Case",
+    "ClientFactory",
+    "Condition",
+    "Count",
+    "Counted",
+    "Entry",
+    "Juror",
+    "Jury",
+    "Limits",
+    "Message",
+    "MissingExtra",
+    "ModelClient",
+    "ModelFailure",
+    "ModelSettings",
+    "Options",
+    "Outcome",
+    "Persona",
+    "Price",
+    "Prompts",
+    "Protocol",
+    "Reply",
+    "Request",
+    "Rubric",
+    "Rule",
+    "Scale",
+    "Seat",
+    "Standing",
+    "Statement",
+    "Stop",
+    "Subject",
+    "Tally",
+    "Transcript",
+    "TransientFailure",
+    "Turn",
+    "Usage",
+    "Value",
+    "VenireError",
+    "Verdict",
+    "Vote",
+    "all_of",
+    "any_of",
+    "consensus_reached",
+    "deliberate_sync",
+    "entry_of",
+    "hard_limits",
+    "limits_of",
+    "rounds",
+    "stable",
+    "statements",
+    "together",
+    "too_few",
+    "turns",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is first used: a protocol does not wait for what only coefficients need."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __package__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
