@@ -7,13 +7,13 @@ import sys
 import click
 
 from .commands.calibrating import calibrate
+from .commands.comparing import agreement, compare
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics
 from .commands.reading import export, inspect, show
 from .commands.running import demo, run, status
 from .commands.serving import serve
 from .commands.studying import study
 from .commands.triaging import triage
-from .commands.weighing import agreement, compare
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -23,7 +23,7 @@ from ..orchestration.reading.analysis.census import Key
 from ..orchestration.reading.analysis.movement import distance
 from ..orchestration.record import Arm, FinishedDeliberation, Location, Store
 from ..orchestration.verdict import Verdict
-from .library import Recounter
+from .deliberation_reader import Recounter
 
 FILE = "inspector.sqlite"
 _FORM = f"3 {version('venire')}"
@@ -61,7 +61,7 @@ CREATE TABLE sums (
 
 
 class Index:
-    """A side file that follows the record. It can be deleted at any time and is made again.
+    """A SQLite file that a thread keeps up with the record. It can be deleted at any time and is made again.
 
     It lies beside the record; where nothing can be written there, or the record is in a database, in a temporary
     directory.

@@ -9,7 +9,7 @@ from ..rubrics.scale import NOT_APPLICABLE, Value
 
 
 def score_words(value: Value | None) -> str:
-    """A score as it is read."""
+    """A score as words: three digits, n/a, or a dash for none."""
     if value is None:
         return "–"
     if value == NOT_APPLICABLE:

@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CaseSearch:
-    """What is looked for. Empty fields do not restrict."""
+    """Words, filters, order and page of the list of cases. Empty fields do not restrict."""
 
     q: str = ""
     arm: str = ""
@@ -59,7 +59,7 @@ class CaseSearch:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> CaseSearch:
-        """The search in an address; what makes no sense there is left out."""
+        """The search in a query string; what makes no sense there is left out."""
         page = query.get("page", "1")
         return cls(
             q=query.get("q", "")[:200],
@@ -73,7 +73,7 @@ class CaseSearch:
         )
 
     def address(self, path: str, **changes: Any) -> str:
-        """The address of `path` under this search, with some of it changed."""
+        """The relative URL of `path` under this search, with some of it changed."""
         fields = {name: changes.pop(name) for name in list(changes) if name in self.__slots__}
         changed = replace(self, **fields)
         query = {name: getattr(changed, name) for name in self.__slots__}
@@ -83,7 +83,7 @@ class CaseSearch:
 
 
 class Finder:
-    """Answers searches from the index; arms that were replaced by a newer one of the same name are left out."""
+    """Runs searches on the index; arms that were replaced by a newer one of the same name are left out."""
 
     def __init__(self, connection: sqlite3.Connection, arms: Iterable[int]) -> None:
         self._connection = connection

@@ -13,8 +13,8 @@ from aiohttp import web
 
 from ..evals.pages.markup import Html, document, element, fragment
 from ..orchestration.record import Location, Store
+from .deliberation_reader import DeliberationReader, NotThere, run_name
 from .index import Index
-from .library import DeliberationReader, NotThere, run_name
 from .pages.cases import cases_view
 from .pages.comparison import comparison_view
 from .pages.deliberation import arm_choice, deliberation_view, neighbours
@@ -44,7 +44,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Inspector:
-    """One run, shown. Nothing a request can say changes anything."""
+    """The web application that shows one run, read-only: no request changes anything."""
 
     def __init__(self, run: Location, *, token: str | None = None) -> None:
         self.token = token or secrets.token_urlsafe(24)
@@ -76,7 +76,7 @@ class Inspector:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse what does not come from this machine's own browser; put the headers on what goes out."""
+        """Refuses a wrong host, method or token; puts the security headers on every answer."""
         host, _, port = request.host.rpartition(":")
         if host not in (HOST, "localhost", "[::1]") or port != str(_port(request)):
             return _refusal(403, "This inspector answers only at the address it printed.")
@@ -170,7 +170,7 @@ class Inspector:
 
 
 def redaction_note(store: Store) -> Html | None:
-    """What a reader of a redacted run must know."""
+    """A paragraph that says the run is redacted; None for any other."""
     told = "This run was made with --redact: words were not kept, only marks of them."
     return element("p", {"class": "quiet"}, told) if store.redacted else None
 

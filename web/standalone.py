@@ -11,7 +11,7 @@ from ..evals.pages.markup import Html, document, element, inline_script, inline_
 from ..orchestration.record import Location, Store
 from ..rubrics.errors import VenireError
 from ..rubrics.files import nearest
-from .library import DeliberationReader, run_name
+from .deliberation_reader import DeliberationReader, run_name
 from .pages.deliberation import deliberation_view
 from .server import STATIC, redaction_note
 
@@ -50,7 +50,7 @@ def export_page(run: Location, output: Path | None, out: TextIO, *, case: str | 
 
 
 def standalone(title: str, articles: list[Html]) -> str:
-    """A page with its style and its manners inside it, and a policy that admits nothing else."""
+    """A page with its style sheet and script inside it, and a content security policy that admits nothing else."""
     style = (STATIC / "inspector.css").read_text(encoding="utf-8")
     script = (STATIC / "inspector.js").read_text(encoding="utf-8")
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'"

@@ -14,7 +14,7 @@ HEADS = {
 
 
 def agreement_page(agreement: Agreement) -> str:
-    """Overall first, then attribute by attribute, then the raters."""
+    """The whole page: overall first, then attribute by attribute, then the raters."""
     found = agreement.table
     names = ["overall", *agreement.attributes]
     raters = agreement.raters

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """The shape that other programs read; NaN is null, with a note beside it."""
+    """The comparison as JSON; NaN is null, with a note beside it."""
     tables = {name: records(table) for name, table in comparison.main_tables.items() if name != "agreement"}
     return {
         "arms": {
@@ -35,7 +35,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def section_json(section: Section) -> dict[str, Any]:
-    """What a section says, and the tables it rests on."""
+    """A section as JSON: what it says, and the tables it rests on."""
     return {
         "title": section.title,
         "sentences": list(section.sentences),
@@ -45,7 +45,7 @@ def section_json(section: Section) -> dict[str, Any]:
 
 
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
-    """NaN is null, with a note."""
+    """An estimate as JSON; NaN is null, with a note."""
     return {
         "value": _plain(estimate.value),
         "low": _plain(estimate.low),
@@ -57,7 +57,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table as JSON holds them."""
+    """The rows of a table as JSON objects; NaN is null."""
     return [{str(key): _plain(value) for key, value in row.items()} for row in table.to_dict("records")]
 
 

@@ -30,7 +30,7 @@ def check_png() -> None:
 
 
 def png(figure: Figure) -> bytes:
-    """The figure as a picture; what takes the page's colour is black."""
+    """The figure as PNG; what takes the page's colour is black."""
     import resvg_py
 
     return bytes(resvg_py.svg_to_bytes(svg_string=svg(figure), background=PAPER, zoom=ZOOM))

@@ -12,7 +12,7 @@ MOST = 20
 
 
 def section_part(part: Section) -> Html:
-    """Sentences, figures, tables; what could not be done stands last."""
+    """The section as HTML: sentences, figures, tables, and last what could not be done."""
     return section(
         part.title,
         items(part.sentences, "said"),
@@ -23,7 +23,7 @@ def section_part(part: Section) -> Html:
 
 
 def section_figures(parts: tuple[Section, ...]) -> dict[str, Figure]:
-    """Their figures by file name: the section's, with a number from the second on."""
+    """The figures of sections by file name: the section's, with a number from the second on."""
     return {
         part.name if number == 1 else f"{part.name}-{number}": drawn
         for part in parts

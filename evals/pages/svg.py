@@ -12,7 +12,7 @@ FONTS = "system-ui, Segoe UI, Noto Sans, DejaVu Sans, Liberation Sans, Arial, sa
 
 
 def svg(figure: Figure, attributes: Mapping[str, object] | None = None) -> Html:
-    """One drawing; `attributes` are added to its outermost element."""
+    """The figure as one SVG; `attributes` are added to its outermost element."""
     if len(figure.blocks) == 1:
         return _svg(figure, figure.blocks[0].height, figure.blocks[0], attributes or {})
     parts, top = list[Html](), 0
@@ -23,7 +23,7 @@ def svg(figure: Figure, attributes: Mapping[str, object] | None = None) -> Html:
 
 
 def svg_blocks(figure: Figure) -> list[Html]:
-    """A drawing for each block, all as wide as the widest, between which paper may be cut."""
+    """The figure as an SVG for each block, all as wide as the widest: between them a printed page may end."""
     return [_svg(figure, block.height, block, {}) for block in figure.blocks]
 
 

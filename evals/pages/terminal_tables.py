@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def estimate_words(estimate: Estimate, *, percent: bool = False) -> str:
-    """A value with its interval, or that it is undefined."""
+    """An estimate as words: its value with the interval, or that it is undefined."""
     return interval_words(estimate.value, estimate.low, estimate.high, percent=percent)
 
 
 def interval_words(value: float, low: float, high: float, *, percent: bool = False) -> str:
-    """A value with its bounds, as far as they are known."""
+    """A value with its bounds as words, as far as they are known."""
     if math.isnan(value):
         return "undefined"
     shown = [f"{x:.0%}" if percent else f"{round(x, 2) + 0.0:.2f}" for x in (value, low, high)]

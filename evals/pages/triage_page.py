@@ -16,7 +16,7 @@ from .section_markup import section_part
 
 
 def docket_table(docket: Docket, most: int) -> Table:
-    """The first cases, a reason a line."""
+    """The first cases as a table in the terminal, a reason a line."""
     shown = Table(
         title=f"{docket.arm}: {min(most, len(docket.cases))} of {len(docket.cases)} cases, the first to see first",
         title_justify="left",
@@ -45,7 +45,7 @@ def docket_json(run: str, docket: Docket, told: Section | None, most: int | None
 
 
 def triage_page(docket: Docket, told: Section | None) -> str:
-    """The whole page."""
+    """The whole page: how good the order is, where people rated, then the cases in it."""
     heads = {"place": "place", "case": "case", "priority": "priority", "undecided": "no verdict"}
     heads |= {name: name.replace("_", " ") for name in SIGNALS} | {"why": "why"}
     listed = docket.cases.assign(why=["; ".join(words) for words in docket.cases["reasons"]])

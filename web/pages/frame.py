@@ -35,7 +35,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far the index has read the record."""
+    """How many deliberations the index has read, of how many in the record."""
 
     read: int
     last: int
@@ -75,7 +75,7 @@ def inspector_page(
 
 
 def badge(kind: str, weight: int) -> Html:
-    """A flag's kind as a small word."""
+    """A flag's kind as a small label."""
     return element("span", {"class": f"badge w{min(4, max(1, weight))}"}, KINDS.get(kind, kind))
 
 

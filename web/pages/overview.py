@@ -20,7 +20,7 @@ from .frame import KINDS, Reach, badge, heading, quiet
 def overview(
     run: str, arms: Sequence[Arm], censuses: Mapping[str, Census], looks: Sequence[Row], reach: Reach
 ) -> Html:
-    """The page's content."""
+    """The page's content: what to look at first, the arms, and a section an arm."""
     cases = sum(census.number("cases") for census in censuses.values())
     counted = (
         f"{cases:,} deliberation{'s' if cases != 1 else ''}, {len(arms)} arm{'s' if len(arms) != 1 else ''}"

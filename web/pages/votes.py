@@ -70,7 +70,7 @@ def verdict_words(outcome: Outcome) -> str:
 
 
 def how(outcome: Outcome) -> str:
-    """By which road the verdict was reached, and with how many behind it."""
+    """The counting method of an outcome, and how many votes agree; why, where the jury is hung."""
     if outcome.status == "hung":
         return outcome.why
     behind = (

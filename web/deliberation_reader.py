@@ -20,15 +20,15 @@ _AGAIN = 60.0
 
 
 def run_name(run: Location, store: Store) -> str:
-    """The run in a word or two, for a page's head."""
+    """The run's name as a page's head shows it."""
     return run.resolve().name if isinstance(run, Path) else store.name
 
 
 class NotThere(Exception):
-    """What was asked for is not in the record."""
+    """What was asked for is not in the record: answered with status 404."""
 
 
-class Read(NamedTuple):
+class DeliberationRecord(NamedTuple):
     """One deliberation, its rubric, and what is worth a look in it."""
 
     verdict: Verdict
@@ -37,7 +37,7 @@ class Read(NamedTuple):
 
 
 class Recounter:
-    """Verdicts from transcripts. What a rule has learned from the run is kept, and renewed as the run grows."""
+    """Recounts verdicts from transcripts; what a counting rule has learned from the run is cached, and renewed as the run grows."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -57,7 +57,7 @@ class Recounter:
 
 
 class DeliberationReader:
-    """Deliberations by case and arm, straight from the record, flags included."""
+    """Reads deliberations by case and arm from the record, and flags what is worth a look."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -75,14 +75,14 @@ class DeliberationReader:
             raise NotThere("The record holds no deliberation on that case.")
         return found
 
-    def read(self, case: str, arm: str) -> Read:
+    def read(self, case: str, arm: str) -> DeliberationRecord:
         arms = {found.name: found for found in self.arms()}
         verdict = self._verdict(arms[arm], case) if arm in arms else None
         if verdict is None:
             raise NotThere("The record holds no such deliberation.")
         others = [self._verdict(other, case) for name, other in arms.items() if name != arm]
         found = flags_across_arms(verdict, arms[arm].rubric, [other for other in others if other is not None])
-        return Read(verdict, arms[arm].rubric, found)
+        return DeliberationRecord(verdict, arms[arm].rubric, found)
 
     def _verdict(self, arm: Arm, case: str) -> Verdict | None:
         transcript = next(self._store.transcripts(arm, case), None)
