@@ -210,9 +210,9 @@ def test_the_page_shows_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     outcome = asyncio.run(namespace["judge"]("Monday: fever 38.4.", "Fever of 39.4 on Monday."))
     assert outcome.status in ("reached", "hung")
     for text in files:
-        (tmp_path / "jury.yaml").write_text(text)
-        if "wards" not in text:
-            assert load_jury(tmp_path / "jury.yaml").protocol == "magentic-one"
+        name = text.partition("\n")[0].removeprefix("# ")
+        (tmp_path / name).write_text(text)
+    assert load_jury(tmp_path / "magentic.yaml").protocol == "magentic-one"
     client = "from autogen_model import ScriptedModel\n\n\ndef client():\n    return ScriptedModel(lambda *_: VOTE)\n"
     vote = json.dumps({"accurate": {"rationale": "Seen.", "evidence": [], "score": 2}})
     (tmp_path / "wards.py").write_text(f"VOTE = {vote!r}\n{client}{python[1]}")
@@ -220,7 +220,7 @@ def test_the_page_shows_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "rubric.yaml").write_text(RUBRIC)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{SUPPORT}")
     ended = venire(
-        "run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "out", "--json", cwd=tmp_path
+        "run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", "mixed.yaml", "-o", "out", "--json", cwd=tmp_path
     )  # fmt: skip
 
     assert ended.returncode == 0, ended.stderr
