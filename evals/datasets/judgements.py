@@ -17,7 +17,7 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
     """The judgements in `path`; a blank value stays, as an abstention.
 
     `value` holds numbers for an attribute whose every value is one, otherwise text. The optional columns `repeat`,
-    `cost` and `seconds` are numbers; `order`, `group` and `rationale` are kept as they are.
+    `cost` and `seconds` are numbers; `order`, `group` (blank for a case without one) and `rationale` are kept as they are.
 
     Raises:
         InvalidFile: Whatever is wrong with the file, with the line where it is wrong.
@@ -49,6 +49,8 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
     for name in NUMBERS:
         if name in table:
             table[name] = pd.to_numeric(table[name], errors="coerce")
+    if "group" in table:
+        table["group"] = table["group"].replace("", None)
     table["value"] = table["value"].replace("", None).astype(object)
     for _, part in table.groupby("attribute"):
         numbers = pd.to_numeric(part["value"], errors="coerce")

@@ -8,29 +8,31 @@ import numpy as np
 import pandas as pd
 
 from ..ratings.question import Question
-from ..ratings.reference import KEYS, codes, reference, require_columns
+from ..ratings.reference import KEYS, Reference, codes, require_columns
 from .jury_counts import credit
-
-UNITS = {"usd": "US dollars a case", "tokens": "tokens a case", "calls": "model calls a case"}
 
 
 def arm_credits(
     ratings: pd.DataFrame,
-    people: pd.DataFrame,
+    people: Reference,
     *,
     questions: Mapping[str, Question],
     kinds: Mapping[str, str],
     costs: pd.DataFrame | None = None,
     groups: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """The table that `weigh` takes, from what `ArmRatings` and `ArmCosts` give.
+    """The table that `weigh` takes, from arms' scores (`case, rater, attribute, value`) and people's reference.
 
-    Every arm has a row for every attribute of a case that any arm answered and people rated; what it did not answer
+    Every arm has a row for every attribute of a case that any arm answered and people have a value for; what it did not answer
     is a miss on nominal and binary scales and has no credit on others.
+
+    Args:
+        kinds: By arm: jury or single judge.
+        costs: By `arm`, the `cost` and `seconds` of a case.
+        groups: By case its group, where it has one.
     """
     require_columns(ratings, ("case", "rater", "attribute", "value"), "the arms' scores")
-    truth = reference(people, questions).table
-    truth = truth.assign(truth=codes(truth, questions)).drop(columns="value")
+    truth = people.table.assign(truth=codes(people.table, questions)).drop(columns="value")
     given = ratings.astype({"case": str, "attribute": str, "rater": str})
     given = given[given["attribute"].isin(list(questions))]
     scored = given.assign(value=codes(given, questions))
@@ -49,23 +51,7 @@ def arm_credits(
     )
     table["answered"] = table["value"].notna()
     if costs is not None:
-        table = table.merge(_cost_columns(costs), on="arm", how="left")
+        table = table.merge(costs[["arm", "cost", "seconds"]], on="arm", how="left")
     if groups:
         table["group"] = table["case"].map(dict(groups))
     return table.drop(columns=["value", "truth"])
-
-
-def _cost_columns(costs: pd.DataFrame) -> pd.DataFrame:
-    """Dollars a case; tokens where a price is unknown or nothing was charged, calls where no token was counted."""
-    if "cost" in costs:
-        return costs[["arm", "cost", "seconds", *costs.columns.intersection(["unit"])]].astype({"arm": str})
-    known = (name for name in UNITS if costs[name].notna().all() and (costs[name] > 0).any())
-    unit = next(known, "calls")
-    return pd.DataFrame(
-        {
-            "arm": costs["arm"].astype(str),
-            "cost": costs[unit] / costs["cases"],
-            "seconds": costs["seconds"] / costs["cases"],
-            "unit": UNITS[unit],
-        }
-    )

@@ -10,8 +10,8 @@ import pandas as pd
 from ...rubrics.errors import VenireError
 from ..ratings.clusters import cluster_numbers, groups_in
 from ..ratings.folds import Fold, held_rows, selection_folds, widening
-from ..ratings.reference import KEYS, require_columns
-from ..statistics.bootstrap import Bootstrap
+from ..ratings.reference import KEYS, Rule, require_columns
+from ..statistics.draws import Draws
 from ..statistics.matrix import IntArray
 from .advice import AdviceTables, advice, recommended_arm
 from .candidates import Candidate, Candidates, answers, chosen_credits, frontier, noise, price_tiers
@@ -31,6 +31,7 @@ def weigh(
     test: Collection[str] | None = None,
     folds: int = 5,
     rounds: int = 3,
+    reference: Rule | None = None,
     seed: int = 0,
     resamples: int = 1000,
     unit: str | None = None,
@@ -42,6 +43,7 @@ def weigh(
             `credit` (0 to 1; NaN is left out), and as far as known `cost` (and its `unit`) and
             `seconds` of a case, `group`, `answered`.
         test: The cases to score on; the others choose. Without it each case is held out in turn.
+        reference: How people's ratings became the value that credits agree with, for the methods.
         unit: What `cost` counts, where the table has no column `unit`.
     """
     require_columns(arms, ("arm", "kind", "case", "attribute", "credit"), "the arms")
@@ -53,21 +55,17 @@ def weigh(
             f"nothing that {idle[0]} answered was rated by people",
             remedy="leave the arm out, or rate its cases",
         )
+    draws = Draws(seed, resamples)
     cases = wide.index.to_frame(index=False)["case"]
     cluster = cluster_numbers(cases, groups_in(given))
-    parts = selection_folds(
-        cases, cluster, test, number=folds, rounds=rounds, rng=np.random.default_rng(seed)
-    )
+    parts = selection_folds(cases, cluster, test, number=folds, rounds=rounds, rng=draws.rng())
     facts = given.drop_duplicates("arm").set_index("arm")
     cost, counted = _costs(facts, unit)
     candidates = _candidates(wide, given, facts, cost, parts, cluster)
 
-    def boot() -> Bootstrap:
-        return Bootstrap(np.random.default_rng(seed), resamples)
-
-    table = frontier(candidates, boot())
-    against = noise(candidates, boot())
-    said = answers(candidates, boot())
+    table = frontier(candidates, draws.bootstrap())
+    against = noise(candidates, draws.bootstrap())
+    said = answers(candidates, draws.bootstrap())
     best = str(table.sort_values("score", ascending=False)["arm"].iloc[0])
     earned = {arm.name: arm.credits for arm in candidates.arms}
     pairs = {} if candidates.jury is None or candidates.single is None else {("the best jury", "the best single judge"): candidates.jury - candidates.single}  # fmt: skip
@@ -89,7 +87,7 @@ def weigh(
         noise=against,
         power=power,
         unit=counted,
-        methods=arm_methods(wide.shape, parts, cluster, test is not None, seed, resamples, usual),
+        methods=arm_methods(wide.shape, parts, cluster, test is not None, reference, draws, usual),
     )
 
 

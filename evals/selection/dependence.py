@@ -15,9 +15,13 @@ METHOD = "n / (1 + (n - 1) r), r the mean correlation of errors"
 
 
 def errors(pool: Pool) -> FloatArray:
-    """By question and juror: 1 for a wrong answer or none; on numbers, how far above people, NaN without an answer."""
+    """By question and juror: 1 for a wrong answer or none; on numbers, how much better than people say, NaN without an answer.
+
+    Turned so that high is good, a lenient juror errs alike on all attributes.
+    """
     away = pool.votes - pool.truth[:, None]
-    return np.where(pool.exact[:, None], ~(away == 0), away / pool.width[:, None])
+    better = away * (pool.direction / pool.width)[:, None]
+    return np.where(pool.exact[:, None], ~(away == 0), better)
 
 
 def correlations(pool: Pool) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from ...rubrics.errors import VenireError
 from ...rubrics.scale import Scale
 from ..ratings.clusters import cluster_numbers, groups_in
 from ..ratings.question import Question
-from ..ratings.reference import KEYS, codes, reference, require_columns
+from ..ratings.reference import KEYS, Rule, codes, reference, require_columns
 from ..statistics.matrix import FloatArray, IntArray, InvalidRatings
 
 COUNTINGS = ("median", "mean", "mode")
@@ -43,6 +43,8 @@ class Pool:
     """By question: whether only the same answer agrees, and none at all counts as a miss."""
     width: FloatArray
     """By question: the scale's highest value less its lowest."""
+    direction: FloatArray
+    """By question: 1 where high values are good, -1 where low ones are."""
     cost: FloatArray
     """By juror, for one case."""
     seconds: FloatArray
@@ -54,7 +56,7 @@ class Pool:
         return replace(
             self,
             questions=self.questions.iloc[rows],
-            **{name: getattr(self, name)[rows] for name in ("votes", "truth", "cluster", "counting", "exact", "width")},
+            **{name: getattr(self, name)[rows] for name in ("votes", "truth", "cluster", "counting", "exact", "width", "direction")},
         )  # fmt: skip
 
     @property
@@ -63,7 +65,12 @@ class Pool:
 
 
 def pool_of(
-    judgements: pd.DataFrame, people: pd.DataFrame, questions: Mapping[str, Question], counting: str
+    judgements: pd.DataFrame,
+    people: pd.DataFrame,
+    questions: Mapping[str, Question],
+    counting: str,
+    *,
+    rule: Rule | None = None,
 ) -> Pool:
     """The pool of the jurors in `judgements`, on the questions that people answered too.
 
@@ -76,8 +83,9 @@ def pool_of(
     require_columns(judgements, ("case", "juror", "attribute", "value"), "the judgements")
     given = judgements.astype({"case": str, "juror": str, "attribute": str})
     given["repeat"] = given["repeat"].fillna(0).astype(int) if "repeat" in given else 0
-    truth = reference(people, questions).table
-    truth = truth.assign(value=codes(truth, questions))
+    require_columns(people, KEYS, "the people's ratings")
+    known = reference(people[people["case"].astype(str).isin(given["case"])], questions, rule=rule)
+    truth = known.table.assign(value=codes(known.table, questions))
     met = given.merge(truth[KEYS], on=KEYS)
     if met.empty:
         raise VenireError(
@@ -100,7 +108,7 @@ def pool_of(
         raise VenireError(
             "no juror answered half of the questions", remedy="give judgements of the cases that people rated"
         )
-    return _pool(given, wide[kept], truth, questions, counting, _notes(given, met, seldom))
+    return _pool(given, wide[kept], truth, questions, counting, (*known.notes, *_notes(given, met, seldom)))
 
 
 def _pool(
@@ -124,6 +132,7 @@ def _pool(
         counting=np.array([_rule(scale, counting) for scale in scales]),
         exact=np.array([s.level in ("nominal", "binary") for s in scales]),
         width=np.array([float(high) - float(low) for low, high in ends]),
+        direction=np.array([-1.0 if questions[name].better == "low" else 1.0 for name in rows["attribute"]]),
         cost=costs,
         seconds=_cost_by_juror(given, "seconds", wide.columns)[0] if "seconds" in given else np.full(wide.shape[1], np.nan),
         unit=unit,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from ..statistics.bootstrap import Bootstrap
+from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from .contributions import Shares, leave_one_out
 from .jury_counts import VoteCounter
@@ -16,9 +15,7 @@ from .nested_validation import HeldOut
 from .paired_means import mean_of
 
 
-def jurors_table(
-    counter: VoteCounter, shares: Shares, chosen: HeldOut, boot: Callable[[], Bootstrap]
-) -> pd.DataFrame:
+def jurors_table(counter: VoteCounter, shares: Shares, chosen: HeldOut, draws: Draws) -> pd.DataFrame:
     """Scores, leave-one-out and Shapley values with their intervals; those who add most first."""
     pool = counter.pool
     alone = counter.credits(np.eye(len(pool.jurors), dtype=bool))
@@ -26,10 +23,13 @@ def jurors_table(
     rows = []
     for at, name in enumerate(pool.jurors):
         found = {
-            "": mean_of(alone[at], pool.cluster, boot(), method="agreement"),
-            "leave_one_out": mean_of(without[at], pool.cluster, boot(), method="with less without"),
+            "": mean_of(alone[at], pool.cluster, draws.bootstrap(), method="agreement"),
+            "leave_one_out": mean_of(
+                without[at], pool.cluster, draws.bootstrap(), method="with less without"
+            ),
             "shapley": _with_sampling(
-                mean_of(shares.each[at], pool.cluster, boot(), method="Shapley value"), shares.se[at]
+                mean_of(shares.each[at], pool.cluster, draws.bootstrap(), method="Shapley value"),
+                shares.se[at],
             ),
         }
         rows.append(

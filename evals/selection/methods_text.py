@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ratings.folds import Fold, held_rows
+from ..ratings.reference import Rule, rule_words
+from ..statistics.draws import Draws
 from ..statistics.matrix import IntArray
 from .contributions import Shares
 from .juror_pool import Pool
@@ -14,15 +16,15 @@ from .jury_search import EVERY
 from .nested_validation import INNER
 from .power import EFFECTS
 
-CREDIT = (
+_CREDIT = (
     "Agreement is the mean credit of an answer: on nominal and binary scales 1 for the people's answer and 0 for any other or for none; on scales "
     "of numbers 1 less the distance from the people's value as a share of the scale's width, questions without an answer left out "
-    "(percent agreement with linear weights). The people's value is the median of numbers, the commonest of words and of two values; where those tie, the question is left out."
+    "(percent agreement with linear weights)."
 )  # fmt: skip
 
 
 def pool_methods(
-    pool: Pool, parts: Sequence[Fold], counting: str, shares: Shares, *, largest: int, tested: bool, seed: int, resamples: int,
+    pool: Pool, parts: Sequence[Fold], counting: str, shares: Shares, *, largest: int, tested: bool, rule: Rule | None, draws: Draws,
     usual: tuple[float, float],
 ) -> tuple[str, ...]:  # fmt: skip
     """For juries made of recorded jurors."""
@@ -34,7 +36,7 @@ def pool_methods(
     return (
         f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. Juries were counted by {counting}, by the "
         "rules of a panel with a quorum of one: on a binary scale a tie has no answer, which is a miss; an abstention is no vote.",
-        CREDIT,
+        _credit_words(rule),
         f"For each size up to {largest} the jury that agrees best was searched: all juries where there are up to {EVERY}, otherwise forward "
         "steps with exchanges of single members. " + _split_words(parts, pool.cluster, tested)
         + f" Within what chooses, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is that of the best "
@@ -43,21 +45,21 @@ def pool_methods(
         "Errors are wrong answers (or none) on nominal and binary scales, signed distances on others. The effective number of jurors is "
         "n / (1 + (n - 1) r), r the mean correlation of errors; participation is the squared sum of the eigenvalues of their correlations "
         "over the sum of squares.",
-        _interval_words(pool.cluster, seed, resamples),
+        _interval_words(pool.cluster, draws),
         _power_words(usual),
     )  # fmt: skip
 
 
 def arm_methods(
-    shape: tuple[int, int], parts: Sequence[Fold], cluster: IntArray, tested: bool, seed: int, resamples: int, usual: tuple[float, float]
+    shape: tuple[int, int], parts: Sequence[Fold], cluster: IntArray, tested: bool, rule: Rule | None, draws: Draws, usual: tuple[float, float]
 ) -> tuple[str, ...]:  # fmt: skip
     """For arms that sat."""
     return (
         f"{shape[1]} arms answered {shape[0]} questions.",
-        CREDIT,
+        _credit_words(rule),
         "The best arm, the best jury and the best single judge were each chosen on some cases and scored on others. "
         + _split_words(parts, cluster, tested),
-        _interval_words(cluster, seed, resamples),
+        _interval_words(cluster, draws),
         _power_words(usual),
     )
 
@@ -71,9 +73,13 @@ def _split_words(parts: Sequence[Fold], cluster: IntArray, tested: bool) -> str:
     return f"Each case was held out in one of {len(parts) // rounds} folds that keep cases of one group together{again}."
 
 
-def _interval_words(cluster: IntArray, seed: int, resamples: int) -> str:
+def _credit_words(rule: Rule | None) -> str:
+    return f"{_CREDIT} The people's value is the {rule_words(rule)}."
+
+
+def _interval_words(cluster: IntArray, draws: Draws) -> str:
     return (
-        f"Intervals are 95%, expanded BCa (Efron 1987; Hesterberg 2015) from {resamples} resamples of {len(np.unique(cluster))} cases or groups, seed {seed}; "
+        f"Intervals are 95%, expanded BCa (Efron 1987; Hesterberg 2015) from {draws.resamples} resamples of {len(np.unique(cluster))} cases or groups, seed {draws.seed}; "
         "differences are paired. Intervals of what was chosen in folds are widened, for folds share cases (Nadeau and Bengio 2003)."
     )  # fmt: skip
 

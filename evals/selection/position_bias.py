@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from ..datasets.recording import GIVEN, SWAPPED
+from ..ratings.clusters import cluster_numbers, groups_in
 from ..statistics.bootstrap import Bootstrap
 from .paired_means import mean_of
 
@@ -22,16 +22,16 @@ def position_bias(judgements: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFram
     keys = ["juror", "case", "attribute"]
     given = judgements[judgements["order"].isin([GIVEN, SWAPPED])].drop_duplicates([*keys, "order"])
     given = given[given.groupby(keys)["order"].transform("size") == 2]
-    told = given.assign(value=given["value"].map(_word)).pivot(index=keys, columns="order", values="value")
-    rows = []
-    for juror, both in told.groupby("juror", sort=False):
+    words = given.assign(value=given["value"].map(_word)).pivot(index=keys, columns="order", values="value")
+    groups, rows = groups_in(judgements), []
+    for juror, both in words.groupby("juror", sort=False):
         options = sorted(set(both.to_numpy().ravel()) - {""})
         if len(options) != 2:
             continue
         one, other = both[GIVEN].to_numpy(str), both[SWAPPED].to_numpy(str)
         first = (one == options[0]) & (other == options[1])
         second = (one == options[1]) & (other == options[0])
-        cluster = pd.factorize(both.index.get_level_values("case"))[0].astype(np.int64)
+        cluster = cluster_numbers(both.index.get_level_values("case").to_series(), groups)
         lean = mean_of(first.astype(float) - second, cluster, bootstrap, method="first minus second")
         rows.append(
             (juror, len(both), (one == other).mean(), first.mean(), second.mean(), lean.value, lean.low, lean.high)

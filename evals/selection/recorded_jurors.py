@@ -11,7 +11,8 @@ from threadpoolctl import threadpool_limits
 from ...rubrics.errors import VenireError
 from ..ratings.folds import Fold, selection_folds, widening
 from ..ratings.question import Question
-from ..statistics.bootstrap import Bootstrap
+from ..ratings.reference import Rule
+from ..statistics.draws import Draws
 from .advice import AdviceTables, advice, recommended_arm
 from .candidates import Candidate, Candidates, Tier, answers, frontier, noise, price_tiers
 from .composition import Composition
@@ -43,6 +44,7 @@ def analyse(
     folds: int = 5,
     rounds: int = 3,
     orders: int = 200,
+    reference: Rule | None = None,
     seed: int = 0,
     resamples: int = 1000,
 ) -> Composition:
@@ -57,31 +59,30 @@ def analyse(
         largest: The largest jury to search for.
         folds: How many parts the cases are held out in, and `rounds` how often they are parted anew.
         orders: How many orders of arrival Shapley values are sampled over, beyond ten jurors.
+        reference: How people's ratings become the value that is agreed with; without it as `ratings/reference.py` says.
 
     Raises:
         InvalidRatings: A table cannot be read.
         VenireError: There is too little to choose from or to score on.
     """
-    pool = pool_of(judgements, people, questions, counting)
+    pool = pool_of(judgements, people, questions, counting, rule=reference)
     if len(pool.jurors) < 2:
         raise VenireError("one juror is no choice", remedy="give the judgements of two jurors or more")
     if largest < 2:
         raise VenireError(
             f"a largest jury of {largest} leaves no jury to find", remedy="allow two jurors or more"
         )
-    rng = np.random.default_rng(seed)
+    draws = Draws(seed, resamples)
+    rng = draws.rng()
     parts = selection_folds(pool.questions["case"], pool.cluster, test, number=folds, rounds=rounds, rng=rng)
     # Many small matrix products: on a busy machine sharing each out among threads costs ten times what it gives.
     with threadpool_limits(limits=1, user_api="blas"):
         chosen = held_out(pool, parts, sizes=sizes_of(pool, largest), rng=rng)
 
-    def boot() -> Bootstrap:
-        return Bootstrap(np.random.default_rng(seed), resamples)
-
     counter = VoteCounter(pool)
     candidates = _candidates(counter, chosen, parts)
-    table = frontier(candidates, boot())
-    against, said = noise(candidates, boot()), answers(candidates, boot())
+    table = frontier(candidates, draws.bootstrap())
+    against, said = noise(candidates, draws.bootstrap()), answers(candidates, draws.bootstrap())
     with threadpool_limits(limits=1, user_api="blas"):
         shares = shapley(counter, rng=rng, orders=orders)
     pairs = {
@@ -97,10 +98,10 @@ def analyse(
         noise=against,
         power=pairs_power(pairs, candidates.cluster, widening=candidates.widening),
         unit=pool.unit,
-        growth=growth(counter, chosen, widening=candidates.widening, bootstrap=boot(), rng=rng),
-        independence=independence(pool, _benches(pool, chosen), boot()),
-        jurors=jurors_table(counter, shares, chosen, boot),
-        position=position_bias(judgements, boot()),
+        growth=growth(counter, chosen, widening=candidates.widening, bootstrap=draws.bootstrap(), rng=rng),
+        independence=independence(pool, _benches(pool, chosen), draws.bootstrap()),
+        jurors=jurors_table(counter, shares, chosen, draws),
+        position=position_bias(judgements, draws.bootstrap()),
     )
     return Composition(
         advice=advice(grounds),
@@ -108,8 +109,8 @@ def analyse(
         selection=chosen.selection,
         correlations=correlations(pool),
         methods=pool_methods(
-            pool, parts, counting, shares, largest=chosen.sizes[-1], tested=test is not None, seed=seed,
-            resamples=resamples, usual=typical(counter.credits(np.eye(len(pool.jurors), dtype=bool)).T, pool.cluster),
+            pool, parts, counting, shares, largest=chosen.sizes[-1], tested=test is not None, rule=reference,
+            draws=draws, usual=typical(counter.credits(np.eye(len(pool.jurors), dtype=bool)).T, pool.cluster),
         ),
         notes=pool.notes,
         **grounds._asdict(),

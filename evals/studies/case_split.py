@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...rubrics.case import Case
+import pandas as pd
+
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
+from ..ratings.clusters import clusters
 from .schema import Split
 
 FEWEST = 4
@@ -23,61 +25,67 @@ class CaseSplit:
     test: tuple[str, ...]
 
 
-def split_cases(cases: Sequence[Case], split: Split, *, seed: int) -> CaseSplit:
-    """The cases in two parts; those of one group are never parted by chance.
+def split_cases(cases: Sequence[str], groups: Mapping[str, str], split: Split, *, seed: int) -> CaseSplit:
+    """The cases in two parts; those of one group are never parted.
+
+    Args:
+        cases: Case ids.
+        groups: By case id its group; one without a group is not in it.
 
     Raises:
-        VenireError: The split names what is not there, or leaves nothing to choose on.
+        VenireError: The split names what is not there, parts a group, or leaves nothing to choose on.
     """
-    units = {case.group or f"case {case.id}" for case in cases}
-    if len(units) < FEWEST:
+    cluster = dict(zip(cases, clusters(pd.Series(list(cases), dtype=object), groups), strict=True))
+    number = len(set(cluster.values()))
+    if number < FEWEST:
         raise VenireError(
-            f"{len(units)} cases (or groups of cases) are too few to choose arms on some and score them on others",
+            f"{number} cases (or groups of cases) are too few to choose arms on some and score them on others",
             remedy=f"give {FEWEST} or more",
         )
-    test = _test_cases(cases, split, random.Random(seed))
-    torn = {case.group for case in cases if case.id in test} & {
-        case.group for case in cases if case.id not in test
+    test = _test_cases(cluster, groups, split, seed)
+    torn = {cluster[case] for case in cases if case in test} & {
+        cluster[case] for case in cases if case not in test
     }
-    if torn - {None}:
+    if torn:
         raise VenireError(
-            f"cases of the group {min(filter(None, torn))!r} are on both sides",
+            f"cases of the group {min(torn).removeprefix('group ')!r} are on both sides",
             remedy="keep each group whole: name groups in place of cases",
         )
-    order = [case.id for case in cases if case.id not in test]
-    random.Random(seed).shuffle(order)
-    if not order:
+    selection = [case for case in cases if case not in test]
+    random.Random(seed).shuffle(selection)
+    if not selection:
         raise VenireError("the split leaves no case to choose arms on", remedy="make the test part smaller")
-    return CaseSplit(tuple(order), tuple(case.id for case in cases if case.id in test))
+    return CaseSplit(tuple(selection), tuple(case for case in cases if case in test))
 
 
-def _test_cases(cases: Sequence[Case], split: Split, rng: random.Random) -> frozenset[str]:
+def _test_cases(
+    cluster: Mapping[str, str], groups: Mapping[str, str], split: Split, seed: int
+) -> Collection[str]:
+    """The cases that the split names; or, for a share, whole clusters drawn by the seed."""
     if split.groups:
-        known = {case.group for case in cases if case.group is not None}
-        _all_known("group", split.groups, known)
-        return frozenset(case.id for case in cases if case.group in split.groups)
+        _refuse_unknown("group", split.groups, groups.values())
+        return frozenset(case for case in cluster if groups.get(case) in split.groups)
     if isinstance(split.test, tuple):
-        _all_known("case", split.test, {case.id for case in cases})
+        _refuse_unknown("case", split.test, cluster)
         return frozenset(split.test)
-    units: dict[str, list[str]] = {}
-    for case in cases:
-        units.setdefault(f"case {case.id}" if case.group is None else f"group {case.group}", []).append(
-            case.id
-        )
-    order = sorted(units)
-    rng.shuffle(order)
-    wanted, drawn = round((split.test or 0.0) * len(cases)), list[str]()
-    for unit in order:
+    members: dict[str, list[str]] = {}
+    for case, name in cluster.items():
+        members.setdefault(name, []).append(case)
+    order = sorted(members)
+    random.Random(seed).shuffle(order)
+    wanted, drawn = round((split.test or 0.0) * len(cluster)), list[str]()
+    for name in order:
         # A group goes in where that brings the part nearer to the size that was asked for.
-        if abs(len(drawn) + len(units[unit]) - wanted) < abs(len(drawn) - wanted):
-            drawn += units[unit]
+        if abs(len(drawn) + len(members[name]) - wanted) < abs(len(drawn) - wanted):
+            drawn += members[name]
     return frozenset(drawn)
 
 
-def _all_known(what: str, named: Sequence[str], known: set[str]) -> None:
-    lost = [name for name in named if name not in known]
-    if lost:
-        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+def _refuse_unknown(what: str, named: Sequence[str], known: Collection[str]) -> None:
+    """Raises `VenireError` where the split names a group or case that is not there."""
+    unknown = [name for name in named if name not in known]
+    if unknown:
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise VenireError(
-            f"no {what} {lost[0]!r}{more} among the cases", remedy=nearest(lost[0], sorted(known))
+            f"no {what} {unknown[0]!r}{more} among the cases", remedy=nearest(unknown[0], sorted(set(known)))
         )

@@ -8,9 +8,10 @@ import pandas as pd
 
 from ...agents.cost import CostUnit
 from ...orchestration.reading.export import verdicts
-from ...orchestration.record import Arm, Store
+from ...orchestration.record import Store
 from ..ratings.evidence import checked
-from ..ratings.question import Question
+from ..ratings.question import rubric_questions
+from ..ratings.reference import Rule, reference
 from ..ratings.run_tables import VALUES
 from ..selection import arm_credits
 from .arm_calibration import calibrate_arms
@@ -22,16 +23,6 @@ UNITS: Mapping[CostUnit, str] = {
     "tokens": "tokens a case",
     "calls": "model calls a case",
 }
-
-
-def questions_in(arms: Collection[Arm], attributes: Collection[str]) -> dict[str, Question]:
-    """What the arms were asked, as far as they are scored on it."""
-    return {
-        attribute.name: Question(arm.rubric.scale_of(attribute.name), attribute.better)
-        for arm in arms
-        for attribute in arm.rubric.attributes
-        if attribute.name in attributes
-    }
 
 
 def arm_values(
@@ -67,28 +58,30 @@ def credit_table(
     people: pd.DataFrame,
     *,
     attributes: Collection[str],
+    rule: Rule | None,
     unit: CostUnit,
     seed: int,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """One row for each arm, case and attribute with the credit it earned: what `weigh` takes; and what was left out."""
     sat = [arm for arm in store.arms() if arm.name in arms]
-    questions = questions_in(sat, attributes)
+    questions = rubric_questions(*(arm.rubric for arm in sat), only=attributes)
     values, spent = arm_values(store, [arm.name for arm in sat], cases, unit)
     values, notes = calibrate_arms(
         store, people, values, {arm.name: arms[arm.name] for arm in sat}, seed=seed
     )
-    rated, _ = checked(people, questions, taken=set())
+    rated, left_out = checked(people, rubric_questions(*(arm.rubric for arm in sat)), taken=set())
     kinds = {arm.name: SINGLE if arm.jury.protocol == "single" else JURY for arm in sat}
+    agreed = reference(rated[rated["case"].isin(list(cases))], questions, rule=rule)
     table = arm_credits(
         values,
-        rated[rated["case"].isin(list(cases))],
+        agreed,
         questions=questions,
         kinds={name: kind for name, kind in kinds.items() if name in set(values["rater"])},
         costs=_by_arm(spent),
         groups=groups_of(store, cases),
     )
     # No answer to what was never put before an arm is no miss.
-    return table.merge(spent[["arm", "case"]], on=["arm", "case"]), notes
+    return table.merge(spent[["arm", "case"]], on=["arm", "case"]), (*left_out, *agreed.notes, *notes)
 
 
 def _by_arm(spent: pd.DataFrame) -> pd.DataFrame:

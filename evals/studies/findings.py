@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,10 +12,10 @@ from ...agents.cost import Cost
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
 from ..ratings.evidence import checked
-from ..ratings.question import Question
+from ..ratings.question import Question, rubric_questions
 from ..selection import Composition, analyse, weigh
 from .blind_ballots import blind_ballots
-from .credit_table import UNITS, credit_table, groups_of, questions_in
+from .credit_table import UNITS, credit_table, groups_of
 from .plan import StudyPlan
 from .recorded_plan import RecordedPlan, plan_recorded
 from .study import load_study
@@ -99,17 +99,19 @@ def recorded_findings(plan: RecordedPlan, folder: Path, *, resamples: int) -> Re
     """What juries of recorded jurors are worth, on cases that did not choose them."""
     how = plan.study.judgements
     assert how is not None
+    people, left_out = checked(plan.recording.people, plan.recording.questions, taken=set())
     jurors = analyse(
         plan.recording.judgements,
-        plan.recording.people,
+        people,
         questions=plan.questions,
         counting=how.counting,
         largest=how.largest,
         test=plan.test,
+        reference=plan.study.reference,
         seed=plan.study.seeds.statistics,
         resamples=resamples,
     )
-    return RecordedFindings(plan.study.name, folder, jurors)
+    return RecordedFindings(plan.study.name, folder, replace(jurors, notes=(*left_out, *jurors.notes)))
 
 
 def run_findings(folder: Path, *, resamples: int) -> RunFindings:
@@ -127,7 +129,14 @@ def _findings(
 ) -> RunFindings:
     both = (*study.selection, *study.test)
     table, notes = credit_table(
-        store, study.arms, both, people, attributes=study.attributes, unit=study.unit, seed=study.seed
+        store,
+        study.arms,
+        both,
+        people,
+        attributes=study.attributes,
+        rule=study.reference,
+        unit=study.unit,
+        seed=study.seed,
     )
     heard = table.dropna(subset=["credit"]).groupby("arm")["case"].agg(set)
     tested = [arm for arm, cases in heard.items() if not study.test or cases & set(study.test)]
@@ -139,13 +148,19 @@ def _findings(
     found = weigh(
         table[table["arm"].isin(tested)],
         test=study.test or None,
+        reference=study.reference,
         seed=study.seed,
         resamples=resamples,
         unit=UNITS[study.unit],
     )
     arms = [arm for arm in store.arms() if arm.name in study.arms]
-    questions = questions_in(arms, study.attributes)
-    jurors, why = _jurors(store, study, people, questions, resamples)
+    questions = rubric_questions(*(arm.rubric for arm in arms), only=study.attributes)
+    jurors: Composition | None = None
+    try:
+        jurors = _jurors(store, study, people, questions, resamples)
+        further = [f"Of the seats' own ballots: {note}" for note in jurors.notes if note not in notes]
+    except VenireError as error:
+        further = [f"What each seat adds cannot be told: {error.problem}."]
     return RunFindings(
         study=study,
         folder=folder,
@@ -155,28 +170,30 @@ def _findings(
         trials=pd.DataFrame(recorded_trials(folder)),
         paid=store.cost(),
         alone=sum(each.cost.calls for arm in store.arms() for each in store.transcripts(arm)),
-        notes=(*notes, *found.notes, *why),
+        notes=(*notes, *found.notes, *further),
     )
 
 
 def _jurors(
     store: Store, study: StudyRecord, people: pd.DataFrame, questions: Mapping[str, Question], resamples: int
-) -> tuple[Composition | None, tuple[str, ...]]:
-    """What the seats add to each other, as far as they voted blind."""
+) -> Composition:
+    """What the seats add to each other, as far as they voted blind; raises `VenireError` where too few did."""
     ballots = blind_ballots(store, study.arms, study.unit)
     rated, _ = checked(people, questions, taken=set())
     ballots["group"] = ballots["case"].map(groups_of(store, [*study.selection, *study.test]))
     if study.search is not None:
         # Only what was chosen heard the test cases: all seats can be held against each other on the others alone.
         ballots = ballots[ballots["case"].isin(list(study.selection))]
-    try:
-        test = set(study.test) & set(ballots["case"])
-        found = analyse(
-            ballots, rated, questions=questions, test=test or None, seed=study.seed, resamples=resamples
-        )
-    except VenireError as error:
-        return None, (f"What each seat adds cannot be told: {error.problem}.",)
-    return found, tuple(f"Of the seats' own ballots: {note}" for note in found.notes)
+    test = set(study.test) & set(ballots["case"])
+    return analyse(
+        ballots,
+        rated,
+        questions=questions,
+        test=test or None,
+        reference=study.reference,
+        seed=study.seed,
+        resamples=resamples,
+    )
 
 
 def _arms_table(store: Store, study: StudyRecord, table: pd.DataFrame, found: Composition) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from .cost_estimate import CostEstimate
 from .errors import ErrorList
 from .grid import grid_arms
 from .plan_cost import Scope, estimate_cost
-from .rating_checks import questions_of, rating_gaps, unknown_attributes
+from .rating_checks import rating_gaps, unknown_attributes
 from .recorded_plan import RecordedPlan, plan_recorded
 from .study import Study, load_study, named_rubric
 from .study_arms import StudyArm, duplicate_names, listed_arms
@@ -86,13 +86,14 @@ def _plan(path: Path, study: Study, written: Written) -> Plan:
     errors.add(*_search_errors(study, written))
     split = None
     if cases:
-        make = partial(split_cases, cases, study.split, seed=study.seeds.split)
+        groups = {case.id: case.group for case in cases if case.group is not None}
+        make = partial(split_cases, [case.id for case in cases], groups, study.split, seed=study.seeds.split)
         split = errors.attempt(make, f"{path}:{written.line('split')}")
     notes: list[str] = []
     if rubric is not None:
         errors.at(f"{path}:{written.line('attributes')}", *unknown_attributes(study, rubric))
         if ratings is not None and cases is not None:
-            unrated, notes = rating_gaps(ratings, cases, questions_of(rubric, study))
+            unrated, notes = rating_gaps(ratings, cases, rubric, study.attributes or rubric.names)
             errors.at(f"{path}:{written.line('ratings')}", *unrated)
     cost = None
     if cases is not None and rubric is not None and prices is not None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
+from ..ratings.clusters import clusters, groups_in
 from ..selection.candidates import pareto
 
 CONFIDENCE = 0.95
@@ -35,9 +36,7 @@ class Score:
 def arm_scores(credits: pd.DataFrame) -> dict[str, Score]:
     """Each arm's score on the cases of `credits`."""
     table = credits.dropna(subset=["credit"])
-    cluster = table["case"]
-    if "group" in table:
-        cluster = table["group"].where(table["group"].notna(), table["case"])
+    cluster = clusters(table["case"], groups_in(table))
     scores = {}
     for arm, rows in table.assign(cluster=cluster).groupby("arm", sort=False):
         scores[str(arm)] = Score(

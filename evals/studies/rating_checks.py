@@ -11,18 +11,8 @@ from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
 from ..ratings.evidence import checked
-from ..ratings.question import Question
+from ..ratings.question import rubric_questions
 from .study import Study
-
-
-def questions_of(rubric: Rubric, study: Study) -> dict[str, Question]:
-    """What arms are scored on: the attributes that the study names, or all."""
-    names = study.attributes or rubric.names
-    return {
-        name: Question(rubric.scale_of(name), rubric.by_name[name].better)
-        for name in names
-        if name in rubric.by_name
-    }
 
 
 def unknown_attributes(study: Study, rubric: Rubric) -> list[VenireError]:
@@ -38,17 +28,17 @@ def unknown_attributes(study: Study, rubric: Rubric) -> list[VenireError]:
 
 
 def rating_gaps(
-    ratings: pd.DataFrame, cases: Sequence[Case], questions: dict[str, Question]
+    ratings: pd.DataFrame, cases: Sequence[Case], rubric: Rubric, attributes: Sequence[str]
 ) -> tuple[list[VenireError], list[str]]:
-    """What people left unrated: errors for a case or an attribute with nothing, a note for single scores."""
+    """What people left unrated of `attributes`: errors for a case or an attribute with nothing, a note for single scores."""
     errors: list[VenireError] = []
     try:
-        kept, notes = checked(ratings, questions, taken=set())
+        kept, notes = checked(ratings, rubric_questions(rubric), taken=set())
     except VenireError as error:
         return [error], []
     ids = [case.id for case in cases]
     rated = {(str(case), str(name)) for case, name in zip(kept["case"], kept["attribute"], strict=True)}
-    bare = [case for case in ids if not any((case, name) in rated for name in questions)]
+    bare = [case for case in ids if not any((case, name) in rated for name in attributes)]
     if bare:
         errors.append(
             VenireError(
@@ -56,7 +46,7 @@ def rating_gaps(
                 remedy="rate them, or leave them out of the cases",
             )
         )
-    unasked = [name for name in questions if not any((case, name) in rated for case in ids)]
+    unasked = [name for name in attributes if not any((case, name) in rated for case in ids)]
     if unasked:
         errors.append(
             VenireError(
@@ -68,7 +58,7 @@ def rating_gaps(
         (case, name) not in rated
         for case in ids
         if case not in bare
-        for name in questions
+        for name in attributes
         if name not in unasked
     )
     missing = (

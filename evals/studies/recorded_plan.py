@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ..datasets import Recording, llmbar, load_judgements, pandalm
+from ..ratings.clusters import groups_in
 from ..ratings.people import load_ratings
-from ..ratings.question import Question
+from ..ratings.question import Question, rubric_questions
 from .case_split import split_cases
 from .errors import ErrorList
-from .rating_checks import questions_of, unknown_attributes
+from .rating_checks import unknown_attributes
 from .study import Study, named_rubric
 
 
@@ -32,25 +32,17 @@ class RecordedPlan:
     @property
     def questions(self) -> dict[str, Question]:
         """What juries are scored on: the attributes that the study names, or all."""
-        return {
-            name: self.recording.questions[name] for name in questions_of(self.recording.rubric, self.study)
-        }
+        return rubric_questions(self.recording.rubric, only=self.study.attributes or None)
 
     @property
     def test(self) -> tuple[str, ...] | None:
-        """The test cases; None where the study names no split, so that each case is held out in turn.
-
-        A recording need not hold the cases' texts, so ids and groups are taken from the judgements.
-        """
+        """The test cases; None where the study names none, so that each case is held out in turn."""
         if "split" not in self.study.model_fields_set:
             return None
-        table = self.recording.judgements.drop_duplicates("case")
-        groups = table["group"] if "group" in table else [None] * len(table)
-        cases = [
-            Case(id=str(name), output="recorded", group=None if group is None else str(group))
-            for name, group in zip(table["case"], groups, strict=True)
-        ]
-        return split_cases(cases, self.study.split, seed=self.study.seeds.split).test
+        judgements = self.recording.judgements.astype({"case": str})
+        cases = list(dict.fromkeys(judgements["case"]))
+        groups = {str(case): str(group) for case, group in groups_in(judgements).items()}
+        return split_cases(cases, groups, self.study.split, seed=self.study.seeds.split).test or None
 
 
 def plan_recorded(path: Path, study: Study) -> RecordedPlan:

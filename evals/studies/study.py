@@ -11,6 +11,7 @@ from ...agents.cost import CostUnit
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import Written, read_yaml
 from ...rubrics.rubric import Name, Rubric, load_rubric
+from ..ratings.reference import Rule
 from .errors import one_error
 from .schema import Grid, Judgements, Search, Seeds, Spending, Split, StrictModel
 
@@ -27,6 +28,8 @@ class Study(StrictModel):
     """Whether the ratings have one column an attribute."""
     attributes: tuple[str, ...] = ()
     """Those that arms are scored on; all of the rubric's without any."""
+    reference: Rule | None = None
+    """How people's ratings of a question become one; without it the median, and the majority of words and of two values."""
     model: str | None = None
     """Of every seat that names none."""
     base_url: str | None = None

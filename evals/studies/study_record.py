@@ -14,6 +14,7 @@ from ...agents.cost import CostUnit
 from ...orchestration.record.atomic_write import write_atomically
 from ...rubrics.errors import InvalidFile, VenireError
 from ..ratings.people import load_ratings
+from ..ratings.reference import Rule
 from .plan import Plan
 from .schema import Calibration
 from .study_arms import StudyArm
@@ -30,6 +31,7 @@ class StudyRecord:
     attributes: tuple[str, ...]
     selection: tuple[str, ...]
     test: tuple[str, ...]
+    reference: Rule | None
     unit: CostUnit
     seed: int
     planned: Mapping[str, Any]
@@ -46,6 +48,7 @@ def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = Non
         "attributes": list(study.attributes or plan.rubric.names),
         "selection": list(plan.split.selection),
         "test": list(plan.split.test),
+        "reference": study.reference,
         "unit": plan.unit,
         "seeds": study.seeds.model_dump(),
         "planned": {
@@ -77,6 +80,8 @@ def read_record(folder: Path) -> StudyRecord:
             attributes=tuple(document["attributes"]),
             selection=tuple(document["selection"]),
             test=tuple(document["test"]),
+            # Runs of before have the default.
+            reference=document.get("reference"),
             unit=document["unit"],
             seed=document["seeds"]["statistics"],
             planned=document["planned"],

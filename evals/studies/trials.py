@@ -155,6 +155,7 @@ class Trials:
                 [case.id for case in cases],
                 self._plan.ratings,
                 attributes=self._plan.study.attributes or self._plan.rubric.names,
+                rule=self._plan.study.reference,
                 unit=self._plan.unit,
                 seed=self._plan.study.seeds.statistics,
             )

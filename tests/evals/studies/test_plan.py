@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from checkout import ROOT
@@ -11,12 +12,11 @@ from command_line import venire
 from study_files import CASES, LABELS, run_quietly, server_models, study_file
 
 from venire import VenireError, load_cases
-from venire.evals.studies.case_split import split_cases
+from venire.evals.studies.case_split import CaseSplit, split_cases
 from venire.evals.studies.errors import StudyCannotRun
 from venire.evals.studies.plan import Plan, plan_study
 from venire.evals.studies.schema import Split
 from venire.evals.studies.study import load_study
-from venire.rubrics.case import Case
 
 NOWHERE = "http://127.0.0.1:9/v1"
 GROUPS = {"stances": ["high-scoring", "low-scoring", "middle-scoring"], "pair": ["high-scoring", "skeptic"]}
@@ -219,20 +219,23 @@ def test_a_budget_that_may_not_do_is_a_note_and_no_error(tmp_path: Path) -> None
     assert plan.notes == ("max_calls may end the study before it is done: it can be continued with more",)
 
 
-def test_groups_are_never_parted_by_chance() -> None:
-    cases = [Case(id=f"c{n}", output="x", group=f"g{n // 3}") for n in range(30)]
+def test_groups_are_never_parted() -> None:
+    groups = {f"c{n}": f"g{n // 3}" for n in range(30)}
+
+    def split(seed: int = 0, some: int = 30, **keys: Any) -> CaseSplit:
+        return split_cases(list(groups)[:some], groups, Split(**keys), seed=seed)
+
     for seed in range(20):
-        parts = split_cases(cases, Split(test=0.4), seed=seed)
-        test = {case.group for case in cases if case.id in parts.test}
-        assert not test & {case.group for case in cases if case.id in parts.selection}
+        parts = split(seed, test=0.4)
+        assert not {groups[case] for case in parts.test} & {groups[case] for case in parts.selection}
         assert len(parts.test) == 12
-    assert split_cases(cases, Split(test=0.4), seed=1) == split_cases(cases, Split(test=0.4), seed=1)
-    assert split_cases(cases, Split(test=0.4), seed=1) != split_cases(cases, Split(test=0.4), seed=2)
-    assert split_cases(cases, Split(groups=("g1",)), seed=0).test == ("c3", "c4", "c5")
+    assert split(1, test=0.4) == split(1, test=0.4)
+    assert split(1, test=0.4) != split(2, test=0.4)
+    assert split(groups=("g1",)).test == ("c3", "c4", "c5")
     with pytest.raises(VenireError, match="'g1' are on both sides"):
-        split_cases(cases, Split(test=("c3",)), seed=0)
+        split(test=("c3",))
     with pytest.raises(VenireError, match="3 cases"):
-        split_cases(cases[:9], Split(test=0.4), seed=0)
+        split(some=9, test=0.4)
 
 
 def test_a_study_does_not_run_in_a_database(tmp_path: Path) -> None:
