@@ -1,7 +1,8 @@
-"""What is built is whole: the wheel and the sdist install outside the checkout, and the demo runs from them."""
+"""What is built is whole: it installs outside the checkout, runs there on the core alone, and shows its types."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -105,6 +106,33 @@ def test_the_demo_runs_outside_the_checkout(environment: Path, kind: str, tmp_pa
     ):
         asked = f"import importlib.util as u; print(u.find_spec({name!r}))"
         assert run(environment / "bin/python", "-c", asked, cwd=tmp_path).stdout.strip() == "None"
+
+
+def test_comparing_and_calibrating_need_no_more_than_the_core(environment: Path, tmp_path: Path) -> None:
+    demo = ROOT / "evals/demo"
+    asked = "import importlib.util as u; print(*map(u.find_spec, ('sklearn', 'statsmodels', 'autogen_core')))"
+    venire = environment / "bin/venire"
+    arms = ["--rubric", "clinical-note", "--jury", "lens-jury", "--jury", "lens-single"]
+    run(venire, "run", demo / "cases.jsonl", *arms, "-o", "run", cwd=tmp_path)
+    compared = run(venire, "compare", "run", "--human", demo / "labels.csv", "--json", cwd=tmp_path)
+    calibrated = run(venire, "calibrate", "run", "--human", demo / "labels.csv", "--json", cwd=tmp_path)
+
+    assert run(environment / "bin/python", "-c", asked, cwd=tmp_path).stdout.split() == ["None"] * 3
+    assert json.loads(compared.stdout) and json.loads(calibrated.stdout)
+
+
+def test_help_costs_little_more_than_python_itself(environment: Path, tmp_path: Path) -> None:
+    """In processor time, which a busy machine does not stretch."""
+
+    def seconds(*command: object) -> float:
+        before = os.times()
+        run(*command, cwd=tmp_path)
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    bare = min(seconds(environment / "bin/python", "-c", "pass") for _ in range(5))
+    helped = min(seconds(environment / "bin/venire", "--help") for _ in range(5))
+    assert helped - bare < 0.3
 
 
 EXAMPLES = """
