@@ -20,7 +20,7 @@ def median(votes: Sequence[float]) -> float:
     return statistics.median(votes)
 
 
-def trimmed(votes: Sequence[float]) -> float:
+def trimmed_mean(votes: Sequence[float]) -> float:
     """The mean without the lowest and the highest vote; with fewer than three votes, the mean."""
     return statistics.fmean(sorted(votes)[1:-1] if len(votes) > 2 else votes)
 
@@ -68,4 +68,4 @@ def count_by_mode(tally: Tally) -> Counted:
 mean_rule = Rule("the mean, not rounded", by("mean", mean))
 median_rule = Rule("the middle vote; of an even number, the mean of the two in the middle", count_by_median)
 mode_rule = Rule("the commonest vote; a tie to the one nearest the median, then to the lower", count_by_mode)
-trimmed_rule = Rule("the mean without the lowest and the highest vote", by("trimmed", trimmed))
+trimmed_rule = Rule("the mean without the lowest and the highest vote", by("trimmed", trimmed_mean))

@@ -64,7 +64,7 @@ def fit(run: Sequence[Tally]) -> Count:
         if hung := too_few(tally):
             return hung
         model = learned[tally.attribute]
-        beliefs = model.beliefs(_placed(tally, model.answers))
+        beliefs = model.beliefs(_vote_indices(tally, model.answers))
         best = max(range(len(beliefs)), key=lambda at: (round(beliefs[at], 9), -at))
         return Counted(model.answers[best], "dawid-skene")
 
@@ -79,17 +79,17 @@ def learn(tallies: Sequence[Tally]) -> Learned:
             f"{tallies[0].attribute!r} takes any number, and dawid-skene needs separate answers",
             remedy="count by median or weighted",
         )
-    cases = [_placed(tally, answers) for tally in tallies]
+    cases = [_vote_indices(tally, answers) for tally in tallies]
     beliefs = [_majority(votes, len(answers)) for votes in cases]
     for _ in range(ITERATIONS):
-        model = _maximised(cases, beliefs, answers)
+        model = _maximise(cases, beliefs, answers)
         before, beliefs = beliefs, [model.beliefs(votes) for votes in cases]
         if _furthest(before, beliefs) < TOLERANCE:
             break
     return model
 
 
-def _placed(tally: Tally, answers: tuple[Value, ...]) -> _Votes:
+def _vote_indices(tally: Tally, answers: tuple[Value, ...]) -> _Votes:
     return [(juror, answers.index(vote)) for juror, vote in tally.votes.items()]
 
 
@@ -103,7 +103,7 @@ def _furthest(before: Sequence[_Shares], after: Sequence[_Shares]) -> float:
     return max(abs(a - b) for old, new in pairs for a, b in zip(old, new, strict=True))
 
 
-def _maximised(cases: Sequence[_Votes], beliefs: Sequence[_Shares], answers: tuple[Value, ...]) -> Learned:
+def _maximise(cases: Sequence[_Votes], beliefs: Sequence[_Shares], answers: tuple[Value, ...]) -> Learned:
     """The priors and errors that `beliefs` make likeliest. The maximisation step."""
     size = len(answers)
     totals = [SMOOTHING + math.fsum(column) for column in zip(*beliefs, strict=True)]

@@ -38,14 +38,14 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
         limits_of(jury, brief.rubric),
     )
     transcript = bench.new_transcript(brief)
-    transcript = await _argued(transcript, brief, bench, sides, bench.turns_left(transcript))
+    transcript = await _argument_round(transcript, brief, bench, sides, bench.turns_left(transcript))
     while (stop := ended(transcript)) is None:
         # Every other seat has a turn coming: the advocates may not use it up.
         if (left := bench.turns_left(transcript) - len(others)) < 1:
             stop = bench.stop_at("max_turns")
             break
-        transcript = await _argued(transcript, brief, bench, sides, left)
-    transcript = await _voted(transcript, brief, bench, sides, others)
+        transcript = await _argument_round(transcript, brief, bench, sides, left)
+    transcript = await _vote_round(transcript, brief, bench, sides, others)
     if stop.reason == "consensus" and open_attributes(transcript, brief, bench):
         stop = Stop(reason="complete", detail="nothing divided the advocates; the rest of the jury differs")
     return await decide_open(transcript, brief, bench, stop)
@@ -65,7 +65,7 @@ def advocates(jury: Jury) -> dict[str, Side]:
     return {jury.seat_names[0]: "high", jury.seat_names[1]: "low"}
 
 
-async def _argued(
+async def _argument_round(
     transcript: Transcript, brief: Brief, bench: Bench, sides: Mapping[str, Side], allowed: int
 ) -> Transcript:
     """Both advocates' arguments on what divides them, made at the same time, each seeing the other's last one."""
@@ -89,7 +89,7 @@ async def _argued(
     return bench.add_entries(transcript, [*arguments, *(missed if number == 1 else ())])
 
 
-async def _voted(
+async def _vote_round(
     transcript: Transcript, brief: Brief, bench: Bench, sides: Mapping[str, Side], others: Sequence[str]
 ) -> Transcript:
     """The first and only ballots of those who did not argue, made at the same time."""

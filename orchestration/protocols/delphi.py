@@ -39,7 +39,7 @@ async def _one_round(transcript: Transcript, brief: Brief, bench: Bench) -> Tran
 
     async def revise(name: str) -> Entry:
         own = {a: standing[a][name].vote for a in asked if name in standing[a]}
-        others = [held for a in asked for held in unsigned(standing[a]) if held.juror != name]
+        others = [held for a in asked for held in unsigned_votes(standing[a]) if held.juror != name]
         turn = await bench.jurors[name].revise(
             brief,
             asked,
@@ -54,7 +54,7 @@ async def _one_round(transcript: Transcript, brief: Brief, bench: Bench) -> Tran
     return bench.add_entries(transcript, await together(revise(name) for name in allowed))
 
 
-def unsigned(held: Mapping[str, Standing]) -> list[Standing]:
+def unsigned_votes(held: Mapping[str, Standing]) -> list[Standing]:
     """The votes in an order that says nothing of the seats: by a hash of their words."""
     return sorted(
         held.values(), key=lambda h: hashlib.sha256(f"{h.vote.value}{h.vote.rationale}".encode()).digest()

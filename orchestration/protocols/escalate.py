@@ -31,12 +31,16 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     repeats = _rules(bench.jury).repeats
     transcript = await bench.repeats(bench.new_transcript(brief), brief, repeats, confidence=True)
     unsure = unsure_of(transcript, brief.rubric, bench.jury)
-    transcript = bench.clerks_note(transcript, "escalation", _told("the panel", unsure, brief.rubric.names))
+    transcript = bench.clerks_note(
+        transcript, "escalation", _escalation_note("the panel", unsure, brief.rubric.names)
+    )
     split: Mapping[str, str] = {}
     if unsure and not bench.meter.reached:
         transcript = await _panel(transcript, brief, bench, tuple(unsure))
         split = split_on(transcript, tuple(unsure), bench.jury)
-        transcript = bench.clerks_note(transcript, "escalation", _told("deliberation", split, tuple(unsure)))
+        transcript = bench.clerks_note(
+            transcript, "escalation", _escalation_note("deliberation", split, tuple(unsure))
+        )
     if split and not bench.meter.reached:
         transcript = await deliberation(transcript, brief, bench, tuple(split))
     else:
@@ -138,7 +142,7 @@ def savings(transcript: Transcript, rubric: Rubric, jury: Jury) -> Savings:
     return Savings(transcript.cost.calls, needed)
 
 
-def _told(where: str, sent: Mapping[str, str], asked: Sequence[str]) -> str:
+def _escalation_note(where: str, sent: Mapping[str, str], asked: Sequence[str]) -> str:
     kept = [name for name in asked if name not in sent]
     lines = [f"{name} goes to {where}: {rule}" for name, rule in sent.items()]
     if kept:

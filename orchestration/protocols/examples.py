@@ -18,7 +18,7 @@ def worked_examples(shots: Shots | None, rubric: Rubric, scored: frozenset[str])
     """The examples in words; empty without shots. No case that the run scores is among them."""
     if shots is None:
         return ""
-    pool = [(case, scores) for case, scores in _labelled(shots, rubric.names) if case.id not in scored]
+    pool = [(case, scores) for case, scores in _labelled_cases(shots, rubric.names) if case.id not in scored]
     if len(pool) < shots.n:
         raise VenireError(
             f"{shots.n} examples are wanted; {shots.cases} has {len(pool)} labelled cases outside those scored",
@@ -43,7 +43,7 @@ def _example(number: int, case: Case, scores: dict[str, float], rubric: Rubric) 
 
 
 @lru_cache(maxsize=4)
-def _labelled(shots: Shots, names: tuple[str, ...]) -> list[tuple[Case, dict[str, float]]]:
+def _labelled_cases(shots: Shots, names: tuple[str, ...]) -> list[tuple[Case, dict[str, float]]]:
     """Each case of the pool that has a score for every attribute, with the median of its scores."""
     votes: dict[str, dict[str, list[float]]] = {}
     for rating in read_ratings(shots.ratings):

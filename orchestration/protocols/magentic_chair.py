@@ -53,7 +53,7 @@ class Chair:
             return Reply(text=await self._ledger(messages))
         if messages[-1].content == self.final_prompt:
             return Reply(text=await self._final_answer(messages))
-        return Reply(text=await self._planned(messages))
+        return Reply(text=await self._plan(messages))
 
     async def ask(
         self, messages: tuple[Message, ...], schema: Schema | None = None, spent: Receipt | None = None
@@ -69,9 +69,9 @@ class Chair:
             spent = spent.plus(key, reply)
             if reply.finish != "refusal":
                 return reply.text, spent
-            self._silenced("refused", reply.text.strip()[:300], spent)
+            self._end_in_silence("refused", reply.text.strip()[:300], spent)
         except ModelFailure as failure:
-            self._silenced(failure.reason, failure.detail, spent)
+            self._end_in_silence(failure.reason, failure.detail, spent)
         except LimitReached as reached:
             floor.end(floor.bench.stop_at(reached.limit))
         except Exception as error:
@@ -99,7 +99,7 @@ class Chair:
             raise ModelFailure("too_long", "the conversation does not fit into the orchestrator's model")
         return tuple(fitting)
 
-    async def _planned(self, messages: tuple[Message, ...]) -> str:
+    async def _plan(self, messages: tuple[Message, ...]) -> str:
         """Facts, then a plan; both anew when the jury is stuck."""
         about = "facts" if not self._facts_given else "replan" if self._replans else "plan"
         self._facts_given = not self._facts_given
@@ -121,7 +121,7 @@ class Chair:
             floor.end(limit)
         if floor.stop is None and (ledger := await self._ledger_read(messages)):
             if not ledger.satisfied:
-                return self._ruled(ledger)
+                return self._next_move(ledger)
             floor.end(Stop(reason="consensus" if self._agreed() else "complete"))
         return move(satisfied=True)
 
@@ -143,12 +143,12 @@ class Chair:
                 floor.thread = (*floor.thread, floor.note("ledger", ledger.model_dump_json(), spent))
                 return ledger
             asked = (*messages, *repair_request(text, problem))
-        self._silenced("unparsable", problem, spent)
+        self._end_in_silence("unparsable", problem, spent)
         # It may still read the ballots and decide, where there are any.
         floor.mute = not floor.transcript.ballots
         return None
 
-    def _ruled(self, ledger: ProgressLedger) -> str:
+    def _next_move(self, ledger: ProgressLedger) -> str:
         """Who speaks next, unless too many stalls call for a new plan or the end.
 
         Stalls are counted as AutoGen counts them (progress takes one back), but from nought after each plan;
@@ -207,7 +207,7 @@ class Chair:
         self.final = Final(messages, *said)
         return self.final.text
 
-    def _silenced(self, reason: AbstentionReason, detail: str, spent: Receipt) -> None:
+    def _end_in_silence(self, reason: AbstentionReason, detail: str, spent: Receipt) -> None:
         self._floor.note("silence", f"{reason}: {detail}", spent, failed=reason)
         told = f"the orchestrator gave no usable answer ({reason})"
         self._floor.end(Stop(reason="orchestrator", detail=told))

@@ -58,9 +58,9 @@ class Floor:
         seat = self.seat_of(agent)
         if self.mute:
             return Heard("(nothing)")
-        latest = self._received(seat, memory)
+        latest = self._delivered_votes(seat, memory)
         try:
-            turn = await self.interruptible(self._revised(seat, memory, latest))
+            turn = await self.interruptible(self._revise(seat, memory, latest))
         except Exception as error:
             self.broken = error
         except asyncio.CancelledError:
@@ -76,7 +76,7 @@ class Floor:
         self.thread = (*self.thread, cast.id)
         self.heard_since_plan = True
         if isinstance(cast, Cast):
-            return Heard(self._told(agent, cast), cast.id)
+            return Heard(self._ballot_text(agent, cast), cast.id)
         assert isinstance(cast, Abstained)
         if cast.abstention.reason == "limit":
             self.end(self.bench.stop_at(self.bench.meter.reached or "max_seconds"))
@@ -125,7 +125,7 @@ class Floor:
         self._in_flight = asyncio.ensure_future(call)
         return await self._in_flight
 
-    def _received(self, seat: str, memory: Sequence[Heard]) -> list[Standing]:
+    def _delivered_votes(self, seat: str, memory: Sequence[Heard]) -> list[Standing]:
         """The last vote of each other juror on each attribute, among the ballots that AutoGen delivered."""
         delivered = {heard.entry for heard in memory if heard.entry}
         latest: dict[tuple[str, str], Standing] = {}
@@ -135,7 +135,7 @@ class Floor:
                     latest[vote.attribute, cast.speaker] = Standing(cast.id, cast.speaker, vote)
         return list(latest.values())
 
-    def _revised(
+    def _revise(
         self, seat: str, memory: Sequence[Heard], latest: Sequence[Standing]
     ) -> Coroutine[Any, Any, Turn]:
         standing = self.transcript.standing()
@@ -164,7 +164,7 @@ class Floor:
             if entry.id in self.thread and (entry.id in shown or not isinstance(entry, Cast))
         )
 
-    def _told(self, agent: str, cast: Cast) -> str:
+    def _ballot_text(self, agent: str, cast: Cast) -> str:
         """A ballot in words, and the scores once more as JSON, as 004 had its agents give them."""
         votes = [Standing(cast.id, cast.speaker, vote) for vote in cast.ballot.votes]
         spoken = statements_text(

@@ -35,7 +35,7 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     floor = Floor(brief, bench, agent_names(bench.jury.seat_names))
     chair = Chair(floor, words("magentic-final", form=form_of(shape)))
     await sit(floor, chair)
-    await _closed(floor, chair, shape)
+    await _close(floor, chair, shape)
     assert floor.stop is not None
     return floor.transcript.with_stop(floor.stop)
 
@@ -80,7 +80,7 @@ def _shape(questions: tuple[tuple[str, Legal], ...]) -> type[BaseModel]:
     return create_model("FinalAnswer", __config__=STRICT, **fields)
 
 
-async def _closed(floor: Floor, chair: Chair, shape: type[BaseModel]) -> None:
+async def _close(floor: Floor, chair: Chair, shape: type[BaseModel]) -> None:
     """The last step: the final answer, what it decides, and who was never called on."""
     unheard = list(_unheard(floor))
     final = chair.final
@@ -96,16 +96,16 @@ async def _closed(floor: Floor, chair: Chair, shape: type[BaseModel]) -> None:
         spent=final.spent,
     )
     try:
-        decided: list[Entry] = [_decided(floor, read_answer(final.text, shape), Receipt())]
+        decided: list[Entry] = [_decision(floor, read_answer(final.text, shape), Receipt())]
         problem = ""
     except UnusableAnswer as misread:
         decided, problem = [], misread.failure.detail
     floor.transcript = floor.bench.add_entries(floor.transcript, [said, *decided, *unheard])
     if problem:
-        await _repaired(floor, chair, final, shape, problem)
+        await _repair(floor, chair, final, shape, problem)
 
 
-async def _repaired(floor: Floor, chair: Chair, final: Final, shape: type[BaseModel], problem: str) -> None:
+async def _repair(floor: Floor, chair: Chair, final: Final, shape: type[BaseModel], problem: str) -> None:
     """Have the final answer given once more in its form; what it does not decide then is left to the ballots."""
     asked = (*final.messages, *repair_request(final.text, problem))
     said = await chair.ask(asked, inline(shape))
@@ -115,14 +115,14 @@ async def _repaired(floor: Floor, chair: Chair, final: Final, shape: type[BaseMo
         return
     text, spent = said
     try:
-        floor.add(_decided(floor, read_answer(text, shape), spent))
+        floor.add(_decision(floor, read_answer(text, shape), spent))
     except UnusableAnswer as misread:
         floor.note("silence", f"the final answer cannot be read: {misread.failure.detail}", spent)
         assert floor.stop is not None
         floor.stop = floor.stop.model_copy(update={"detail": "the final answer could not be read"})
 
 
-def _decided(floor: Floor, answer: BaseModel, spent: Receipt) -> Decided:
+def _decision(floor: Floor, answer: BaseModel, spent: Receipt) -> Decided:
     standing = floor.transcript.standing()
     findings = []
     for name in type(answer).model_fields:

@@ -21,11 +21,11 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     challenged = instant_extremes(transcript, brief.rubric) if options.challenge else ()
     while (stop := why_ended(transcript, brief, bench, challenged, brief.rubric.names)) is None:
         pending = tuple(name for name in _pending(transcript, brief, bench) if name not in challenged)
-        turn = _moderated(transcript, brief, bench, pending, transcript.rounds + 1) if pending else None
+        turn = _moderation(transcript, brief, bench, pending, transcript.rounds + 1) if pending else None
         transcript = await one_round(transcript, brief, bench, challenged, turn)
         challenged = ()
     if stop.reason == "consensus":
-        return await _closed(transcript, brief, bench, stop)
+        return await _close(transcript, brief, bench, stop)
     return await decide_open(transcript, brief, bench, stop)
 
 
@@ -36,7 +36,7 @@ def _pending(transcript: Transcript, brief: Brief, bench: Bench) -> tuple[str, .
     return tuple(name for name in enough if name not in declared)
 
 
-async def _moderated(
+async def _moderation(
     transcript: Transcript, brief: Brief, bench: Bench, pending: Sequence[str], number: int
 ) -> Ledger:
     """The moderator's turn. What it declares agreed and is not stays open, and the transcript says so."""
@@ -72,10 +72,10 @@ async def _moderated(
     )
 
 
-async def _closed(transcript: Transcript, brief: Brief, bench: Bench, stop: Stop) -> Transcript:
+async def _close(transcript: Transcript, brief: Brief, bench: Bench, stop: Stop) -> Transcript:
     """The moderator's last word on what is agreed. The votes decide: a moderator who holds back changes nothing."""
     if pending := _pending(transcript, brief, bench):
-        turn = await _moderated(transcript, brief, bench, pending, max(1, transcript.rounds))
+        turn = await _moderation(transcript, brief, bench, pending, max(1, transcript.rounds))
         transcript = bench.add_entries(transcript, [turn])
     if undeclared := _pending(transcript, brief, bench):
         detail = f"measured; the moderator did not declare it on {', '.join(undeclared)}"

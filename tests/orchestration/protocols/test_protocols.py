@@ -19,7 +19,7 @@ from venire import Case, Jury, Limits, Rubric, VenireError, Verdict, deliberate_
 from venire.orchestration.challenge import challenge_effect
 from venire.orchestration.protocols import protocol
 from venire.orchestration.protocols.debate import advocates
-from venire.orchestration.protocols.delphi import unsigned
+from venire.orchestration.protocols.delphi import unsigned_votes
 from venire.orchestration.reading.catalogue import description
 from venire.orchestration.transcript import Ledger, Said
 from venire.rubrics.plugins import library, registered
@@ -251,7 +251,9 @@ def test_delphi_shows_numbers_and_reasons_and_nobodys_name(rubric: Rubric, case:
     assert "a juror gave 5" not in second
     standing = verdict.transcript.standing()["accurate"]
     reseated = dict(reversed(standing.items()))
-    assert [h.vote.value for h in unsigned(standing)] == [h.vote.value for h in unsigned(reseated)]
+    assert [h.vote.value for h in unsigned_votes(standing)] == [
+        h.vote.value for h in unsigned_votes(reseated)
+    ]
     assert verdict["accurate"].method == "median"
     assert verdict["accurate"].value == 3
 
