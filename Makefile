@@ -24,7 +24,7 @@ lint: $(VENV)/.test
 
 # The repository's root is the package, so the type checker sees it under its name through an editable install's link.
 types: $(VENV)/.test | .editable/venire
-	cd .editable && $(abspath $(BIN))/mypy --config-file ../pyproject.toml -m venire -m venire.cli $(PACKAGES:%=-p venire.%)
+	cd .editable && $(abspath $(BIN))/mypy --config-file ../pyproject.toml -m venire -m venire.cli -m venire.plugin $(PACKAGES:%=-p venire.%)
 
 .editable/venire:
 	mkdir -p .editable && ln -s .. $@

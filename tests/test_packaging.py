@@ -56,7 +56,7 @@ def test_the_wheel_holds_every_module_and_data_file(built: Path) -> None:
     wanted = {f"venire/{name}" for name in tracked() if name.startswith(rooms) and (ROOT / name).is_file()}
 
     assert wanted - held == set()
-    assert {"venire/cli.py", "venire/py.typed"} <= held
+    assert {"venire/cli.py", "venire/plugin.py", "venire/py.typed"} <= held
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +102,7 @@ def test_the_demo_runs_outside_the_checkout(environment: Path, kind: str, tmp_pa
         "web",
         "commands",
         "cli",
+        "plugin",
         "setup",
     ):
         asked = f"import importlib.util as u; print(u.find_spec({name!r}))"
