@@ -16,10 +16,11 @@ from provider import Provider
 from work import RUBRIC, SEATS, Took, case_file, cases, done
 
 from venire import Case, Jury, load_rubric
+from venire.orchestration.arm_manifest import arm_manifest
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
 from venire.orchestration.record import Store
-from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint, manifest
+from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint
 
 WALL = {"cases": 200, "latency": 0.5, "in_flight": 64}
 PANEL = {"road": "server", "protocol": "panel", "max_rounds": 2}
@@ -75,7 +76,7 @@ async def _timed(url: str, folder: Path) -> list[float]:
     )
     store = Store.create(folder / "run")
     court = Court(calls=store)
-    made = manifest(rubric, jury, seed=0, scored=frozenset(), prices={})
+    made = arm_manifest(rubric, jury, seed=0, scored=frozenset(), prices={})
     arm = await store.add_arm("bench", arm_fingerprint(made), made)
     seconds = []
     for position, row in enumerate(cases(21)):

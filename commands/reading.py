@@ -36,7 +36,11 @@ def show(run: Path | str, case: str | None, arm: str | None, summary: bool, as_j
 
 @click.command()
 @RUN
-@click.option("--to", required=True, help="jsonl, csv, html; or its graph: graphml, json, dot.")
+@click.option(
+    "--to",
+    required=True,
+    help="jsonl, csv, html; or its graph: graphml, json, dot; or a format of another package.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; stdout without it.")
 @click.option(
     "--count", help="Recount by this rule: mean, median, mode, trimmed, weighted, dawid-skene, decision."
@@ -47,14 +51,9 @@ def export(
     run: Path | str, to: str, output: Path | None, count: str | None, case: str | None, arm: str | None
 ) -> None:
     """The run in a format other programs read. Makes no model call."""
-    if to == "html":
-        from ..web.standalone import export_page
+    from ..orchestration.reading.terminal import export_run
 
-        written = export_page(run, output, sys.stdout, case=case, arm=arm)
-    else:
-        from ..orchestration.reading.terminal import export_run
-
-        written = export_run(run, to, output, sys.stdout, count, case, arm)
+    written = export_run(run, to, output, sys.stdout, count, case, arm)
     if output is not None:
         click.echo(f"{written} deliberations written to {output}", err=True)
 

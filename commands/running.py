@@ -23,7 +23,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..orchestration.executors.ray_cluster import Cluster
+    from ..orchestration.executors import Cluster
     from ..personas import Jury
 
 
@@ -86,10 +86,9 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--executor",
-    type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="Hear the cases in this process, or on a Ray cluster.",
+    help="What hears the cases: local (this process), ray (a cluster), or one of another package.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="On Ray: worker count (default: CPUs).")
 @click.option(
@@ -130,6 +129,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         seed=options["seed"],
         redact=options["redact"],
         retry=options["retry"],
+        executor=options["executor"],
         cluster=_cluster(options["executor"], options["ray_address"], options["workers"]),
     )
     ended = run_session(session, console(stderr=True), quiet=options["quiet"])
@@ -160,15 +160,13 @@ def status(run: Path | str, as_json: bool) -> None:
         show_status(found(run), console())
 
 
-def _cluster(executor: str, address: str | None, workers: int | None) -> Cluster | None:
-    from ..orchestration.executors.ray_cluster import Cluster
+def _cluster(executor: str, address: str | None, workers: int | None) -> Cluster:
+    from ..orchestration.executors import Cluster
     from ..rubrics.errors import VenireError
 
-    if executor == "ray":
-        return Cluster(address, workers)
-    if address is not None or workers is not None:
+    if executor == "local" and (address is not None or workers is not None):
         raise VenireError("--workers and --ray-address are for Ray", remedy="add --executor ray")
-    return None
+    return Cluster(address, workers)
 
 
 def _under(jury: Jury, protocol: str | None) -> Jury:

@@ -7,7 +7,6 @@ import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -21,16 +20,13 @@ from ..rubrics.errors import VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
 from .deliberate import ready, refuse_unreadable
-from .executors import Executor, LocalExecutor
+from .executors import Cluster, Executor, ExecutorJob, executor_factory
 from .gc_tuning import infrequent_gc
 from .progress import RunProgress
 from .protocols.examples import worked_examples
 from .record import Location, Store
 from .record.redacted_errors import print_redacted, redact_errors
 from .runner import RunResult, run_study
-
-if TYPE_CHECKING:
-    from .executors.ray_cluster import Cluster
 
 _AT_ONCE = 4
 
@@ -66,8 +62,10 @@ class RunSession:
     """The cases that may not serve as worked examples (default: those of this session)."""
     redact: bool = False
     """Store hashes in place of the words of cases and jurors."""
-    cluster: Cluster | None = None
-    """The cluster whose workers hear the cases (default: this process)."""
+    executor: str = "local"
+    """The name of what hears the cases: `local` is this process."""
+    cluster: Cluster = field(default_factory=Cluster)
+    """For an executor with workers elsewhere."""
     retry: bool = False
     """Hear again the cases for which a model could not be reached."""
 
@@ -83,6 +81,7 @@ def run_session(
 def _check_and_run(
     session: RunSession, console: Console, quiet: bool, listener: Listener | None
 ) -> RunResult:
+    executor_factory(session.executor)
     total = sum(1 for _ in _cases(session))
     names = [jury.name for jury in session.juries]
     for name in names:
@@ -131,7 +130,8 @@ def _ids(session: RunSession) -> frozenset[str]:
 
 
 async def _run(session: RunSession, court: Court, total: int, console: Console, quiet: bool) -> RunResult:
-    executor = await _executor(session, court, console)
+    job = _executor_job(session, court, console)
+    executor = await executor_factory(session.executor)(job)
     try:
         store = Store.create(session.folder, redact=session.redact)
     except BaseException:
@@ -152,7 +152,7 @@ async def _run(session: RunSession, court: Court, total: int, console: Console, 
                 session.juries,
                 store,
                 court,
-                at_once=session.at_once or _AT_ONCE * session.in_flight,
+                at_once=job.at_once,
                 seed=session.seed,
                 progress=progress,
                 total=total,
@@ -177,33 +177,18 @@ async def _run(session: RunSession, court: Court, total: int, console: Console, 
     return ended
 
 
-async def _executor(session: RunSession, court: Court, console: Console) -> Executor:
-    if session.cluster is None:
-        return LocalExecutor(session.rubric, court)
-    if session.trace is not None:
-        raise VenireError(
-            "spans of workers on a cluster are not gathered into one file",
-            remedy="leave out --trace, or give the nodes' processes a tracer provider of their own",
-        )
-    from .executors.ray import RayExecutor
-    from .executors.worker import WorkerConfig
-
-    config = WorkerConfig(
+def _executor_job(session: RunSession, court: Court, console: Console) -> ExecutorJob:
+    return ExecutorJob(
         rubric=session.rubric,
-        juries=tuple(session.juries),
-        scored=court.scored,
+        juries=session.juries,
+        court=court,
+        at_once=session.at_once or _AT_ONCE * session.in_flight,
+        in_flight=session.in_flight,
         seed=session.seed,
         prices=session.prices,
-        in_flight=session.in_flight,
-        folder=str(Path.cwd()),
-        listening=court.listener is not None,
-    )
-    return await RayExecutor.start(
-        session.cluster,
-        court,
-        config,
-        at_once=session.at_once or _AT_ONCE * session.in_flight,
+        traced=session.trace is not None,
         say=lambda line: console.print(line, markup=False, soft_wrap=True),
+        cluster=session.cluster,
     )
 
 

@@ -11,11 +11,12 @@ from ..agents.budget import BudgetSpent
 from ..personas.jury import Jury
 from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric
+from .arm_manifest import arm_manifest
 from .bench import Court
 from .executors import Executor, LocalExecutor
 from .record import Hearing, Store
 from .record.changes import case_changes, changes
-from .record.manifest import arm_fingerprint, case_fingerprint, manifest
+from .record.manifest import arm_fingerprint, case_fingerprint
 from .transcript import Transcript
 
 STEP = 16
@@ -127,7 +128,7 @@ async def _add_arm(
 ) -> _Arm:
     """Record the jury as an arm of the run, and report what changed about it since the run began."""
     before = next((arm for arm in store.arms() if arm.name == jury.name), None)
-    now = manifest(rubric, jury, seed=seed, scored=court.scored, prices=court.providers.prices)
+    now = arm_manifest(rubric, jury, seed=seed, scored=court.scored, prices=court.providers.prices)
     number = await store.add_arm(jury.name, arm_fingerprint(now), now, cases=total)
     if before is None or before.id == number:
         return _Arm(number, jury, None)

@@ -10,7 +10,8 @@ from ..orchestration.counting import Count
 from ..orchestration.deliberate import recount
 from ..orchestration.reading.analysis import Flag, flags_across_arms
 from ..orchestration.reading.export import learned_count
-from ..orchestration.record import Arm, Location, Store
+from ..orchestration.record import Arm, Store
+from ..orchestration.record.location import is_address
 from ..orchestration.transcript import Transcript
 from ..orchestration.verdict import Verdict
 from ..rubrics.rubric import Rubric
@@ -19,9 +20,9 @@ _AGAIN = 60.0
 """Seconds before a rule that learns from a whole run is made to learn again from one that has grown."""
 
 
-def run_name(run: Location, store: Store) -> str:
-    """The run's name as a page's head shows it."""
-    return run.resolve().name if isinstance(run, Path) else store.name
+def run_name(store: Store) -> str:
+    """The run's name as a page's head shows it: the last part of its directory, or its address."""
+    return store.name if is_address(store.name) else Path(store.name).resolve().name
 
 
 class NotThere(Exception):

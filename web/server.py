@@ -52,7 +52,7 @@ class Inspector:
         self.index = Index(run)
         self.run = self._store.name
         self._reader = DeliberationReader(self._store)
-        self._name = run_name(run, self._store)
+        self._name = run_name(self._store)
         self._study_report = ReportReader(run)
         # Read once, served by name: no request ever names a path on the disk.
         self._static = {path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in STATIC.iterdir()}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from pathlib import Path
 from typing import TextIO
 
 from ..evals.pages.markup import Html, document, element, inline_script, inline_style
-from ..orchestration.record import Location, Store
+from ..orchestration.reading.export_format import ExportedRun
+from ..orchestration.record import Store
 from ..rubrics.errors import VenireError
-from ..rubrics.files import nearest
 from .deliberation_reader import DeliberationReader, run_name
 from .pages.deliberation import deliberation_view
 from .server import STATIC, redaction_note
@@ -19,33 +18,19 @@ _MOST = 200
 """More deliberations than this make a page that no browser shows with ease."""
 
 
-def export_page(run: Location, output: Path | None, out: TextIO, *, case: str | None, arm: str | None) -> int:
-    """Write the run's deliberations, or one case's or arm's, as one page; how many they were."""
-    store = Store.read(run)
-    try:
-        reader = DeliberationReader(store)
-        arms = [found.name for found in reader.arms()]
-        if arm is not None and arm not in arms:
-            raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, arms))
-        ids = store.case_ids()
-        if case is not None and case not in ids:
-            raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, ids))
-        wanted = [(c, a) for c in ([case] if case else ids) for a in reader.arms_of(c) if arm in (None, a)]
-        if len(wanted) > _MOST:
-            raise VenireError(
-                f"{len(wanted)} deliberations are too many for one page",
-                remedy="name one with --case, or read the run with venire inspect",
-            )
-        page = standalone(
-            run_name(run, store),
-            [_article(store, reader, c, a, f"d{n}-") for n, (c, a) in enumerate(wanted)],
+def html(run: ExportedRun, out: TextIO) -> int:
+    """The export format `html`: one page with every deliberation, counted by the jury's own rule."""
+    store = run.store
+    reader = DeliberationReader(store)
+    cases = store.case_ids() if run.case is None else [run.case]
+    wanted = [(case, arm) for case in cases for arm in reader.arms_of(case) if run.arm in (None, arm)]
+    if len(wanted) > _MOST:
+        raise VenireError(
+            f"{len(wanted)} deliberations are too many for one page",
+            remedy="name one with --case, or read the run with venire inspect",
         )
-    finally:
-        store.release()
-    if output is None:
-        out.write(page)
-    else:
-        output.write_text(page, encoding="utf-8")
+    articles = [_article(store, reader, case, arm, f"d{n}-") for n, (case, arm) in enumerate(wanted)]
+    out.write(standalone(run_name(store), articles))
     return len(wanted)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any, Self
 
 from ...agents.budget import BudgetSpent
@@ -16,8 +17,9 @@ from ..bench import Court
 from ..record.redacted_errors import RedactedError
 from ..transcript import Transcript
 from .coordinator import Coordinator
+from .executor import Cluster, ExecutorJob
 from .messages import Crash, OutOfBudget, UserError
-from .ray_cluster import Cluster, ray_connection
+from .ray_cluster import ray_connection
 from .ray_worker import RemoteWorker, WorkerLost
 from .worker import WorkerConfig
 
@@ -56,7 +58,7 @@ class RayExecutor:
         self._supervisors: list[asyncio.Task[None]] = []
 
     @classmethod
-    async def start(
+    async def connect(
         cls, cluster: Cluster, court: Court, config: WorkerConfig, *, at_once: int, say: Callable[[str], None]
     ) -> Self:
         """Connect to the cluster, start workers as far as it has CPUs for them, and check them."""
@@ -164,6 +166,30 @@ class RayExecutor:
         if not supervisor.cancelled():
             self._error = supervisor.exception()
             self._changed.set()
+
+
+async def start(job: ExecutorJob) -> RayExecutor:
+    """Connect to the cluster and start its workers.
+
+    Raises:
+        VenireError: The run writes spans to a file, the cluster cannot be used, or a worker cannot start.
+    """
+    if job.traced:
+        raise VenireError(
+            "spans of workers on a cluster are not gathered into one file",
+            remedy="leave out --trace, or give the nodes' processes a tracer provider of their own",
+        )
+    config = WorkerConfig(
+        rubric=job.rubric,
+        juries=tuple(job.juries),
+        scored=job.court.scored,
+        seed=job.seed,
+        prices=job.prices,
+        in_flight=job.in_flight,
+        folder=str(Path.cwd()),
+        listening=job.court.listener is not None,
+    )
+    return await RayExecutor.connect(job.cluster, job.court, config, at_once=job.at_once, say=job.say)
 
 
 def _transcript_or_error(

@@ -12,13 +12,13 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ...rubrics.errors import MissingExtra, VenireError
+from .executor import Cluster
 
 _STORE = 100 * 2**20
 """Bytes of shared memory for a cluster of our own: nothing large goes through it."""
@@ -26,16 +26,6 @@ _REACH = 10.0
 """Seconds to wait for a cluster's address to answer."""
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """No reports to Ray's makers, and the new behaviour where the old one warns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Which cluster, and how many workers on it."""
-
-    address: str | None = None
-    """Address of an existing cluster; default RAY_ADDRESS, else one is started on this machine."""
-    workers: int | None = None
-    """Worker count (default: CPUs of the cluster)."""
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from ..counting import counting_rule
 from ..record import Location, Store
 from ..verdict import Verdict
 from .analysis import flags_across_arms
-from .export import export, verdicts, write_json
+from .export import verdicts, write_json
+from .export_format import ExportedRun, export_format
 from .show import safe, show
 from .summary import summarise
 
@@ -65,6 +66,7 @@ def export_run(
     arm: str | None = None,
 ) -> int:
     """Write the run in the format `to`, or one case or arm of it, recounted by `count` if one is named."""
+    write = export_format(to)
     if count is not None:
         counting_rule(count)
     store = Store.read(folder)
@@ -72,7 +74,11 @@ def export_run(
         _known_arm(store, arm)
         if case is not None and store.case(case) is None:
             raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
-        return export(store, to, output, out, count, case=case, arm=arm)
+        run = ExportedRun(store, case=case, arm=arm, count=count)
+        if output is None:
+            return write(run, out)
+        with output.open("w", encoding="utf-8", newline="") as handle:
+            return write(run, handle)
     finally:
         store.release()
 

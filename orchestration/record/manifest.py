@@ -16,25 +16,33 @@ from ...agents.prompting import PROMPTS
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
-from ..protocols import protocol
-from ..protocols.examples import worked_examples
 from . import without_password
 
 _PACKAGES = ("httptools", "litellm", "pydantic", "autogen-agentchat")
 
 
 def manifest(
-    rubric: Rubric, jury: Jury, *, seed: int, scored: frozenset[str], prices: Mapping[str, Price]
+    rubric: Rubric,
+    jury: Jury,
+    *,
+    seed: int,
+    examples: str,
+    protocol_prompts: str | None,
+    prices: Mapping[str, Price],
 ) -> dict[str, Any]:
-    """What the arm is. A key in a seat's address is not part of it."""
+    """What the arm is. A key in a seat's address is not part of it.
+
+    `examples` is the text of its worked examples; `protocol_prompts` the hash of the prompts that its protocol brings,
+    None where it has venire's only.
+    """
     asked = rubric.model_dump(mode="json")
     return {
         "venire": version("venire"),
         "rubric": asked,
         "jury": _without_keys(jury.model_dump(mode="json")),
         "prompts": PROMPTS.hash,
-        **_protocol_prompts(jury),
-        "examples": digest(worked_examples(jury.shots, rubric, scored)) if jury.shots else "",
+        **({} if protocol_prompts is None else {"protocol_prompts": protocol_prompts}),
+        "examples": digest(examples) if examples else "",
         "seed": seed,
         "made_with": _made_with(),
         "prices": {model: price.model_dump() for model, price in prices.items()},
@@ -42,16 +50,10 @@ def manifest(
     }
 
 
-def _protocol_prompts(jury: Jury) -> dict[str, str]:
-    """The hash of the prompts that the jury's protocol brings; nothing where it has venire's only."""
-    prompts = protocol(jury.protocol).prompts
-    return {"protocol_prompts": prompts.hash} if prompts is not None else {}
-
-
 def arm_fingerprint(manifest: dict[str, Any]) -> str:
-    """A hash of what can change an answer: prices and the versions of other packages are told, and are not in it."""
-    told = ("made_with", "prices")
-    return fingerprint({part: value for part, value in manifest.items() if part not in told})
+    """A hash of what can change an answer: all of it but prices and the versions of other packages."""
+    unhashed = ("made_with", "prices")
+    return fingerprint({part: value for part, value in manifest.items() if part not in unhashed})
 
 
 def case_fingerprint(case: Case) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from inspector_server import InspectorServer
 from planted_run import FEVER, JURORS, RASH, SCRIPTS, ballot_line, planted_case, planted_run
 
-from venire.web.standalone import export_page
+from venire.orchestration.reading.terminal import export_run
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -263,8 +264,7 @@ def test_the_exported_page_opens_from_disk_and_asks_for_nothing(
 ) -> None:
     run = planted_run(tmp_path)
     file = tmp_path / "run.html"
-    with file.open("w") as out:
-        export_page(run, None, out, case=None, arm=None)
+    export_run(run, "html", file, sys.stdout, None)
     for page in _page(browser, "wide"):
         asked: list[str] = []
         page.on("request", lambda request, asked=asked: asked.append(request.url))

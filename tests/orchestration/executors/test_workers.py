@@ -20,8 +20,9 @@ from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import ready
 from venire.orchestration.executors import coordinator
 from venire.orchestration.executors.coordinator import Coordinator
+from venire.orchestration.executors.executor import Cluster
 from venire.orchestration.executors.messages import Crash, OutOfBudget, UserError
-from venire.orchestration.executors.ray_cluster import Cluster, ray_connection
+from venire.orchestration.executors.ray_cluster import ray_connection
 from venire.orchestration.executors.worker import Worker, WorkerConfig, build_identity, refuse_other_build
 from venire.orchestration.executors.worker_handler import WorkerHandler
 from venire.orchestration.transcript import Transcript

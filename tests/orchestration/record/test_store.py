@@ -15,8 +15,9 @@ from server_juries import jury_at
 
 from venire import Case, Rubric, Store, Transcript, VenireError
 from venire.agents.model import Message, Reply, Request, Sampling, Usage
+from venire.orchestration.arm_manifest import arm_manifest
 from venire.orchestration.record import without_password
-from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint, manifest
+from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint
 from venire.orchestration.record.schema import CURRENT, MIGRATIONS
 from venire.orchestration.transcript import Stop
 
@@ -41,7 +42,7 @@ def transcript(case: str = "c1", **fields: Any) -> Transcript:
 
 
 def arm(rubric: Rubric, **fields: Any) -> dict[str, Any]:
-    return manifest(
+    return arm_manifest(
         rubric, jury_at("http://127.0.0.1:9/v1", "a", **fields), seed=0, scored=frozenset(), prices={}
     )
 
