@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from .bootstrap import Bootstrap, Statistic
+from .bootstrap import Bootstrap, OfSums, Statistic
 from .estimate import Estimate
 from .matrix import FloatArray
 from .pairs import PairStatistic, Raters, pair_estimate, paired
@@ -36,20 +36,20 @@ def rmse(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None =
     return _estimate(ratings, rmse_statistic, "root mean squared error", bootstrap, raters)
 
 
-def offset_statistic(x: FloatArray, y: FloatArray) -> Statistic:
+def offset_statistic(x: FloatArray, y: FloatArray) -> OfSums:
     """The mean signed difference as a function of the weights of cases."""
     return _mean_of(x - y)
 
 
-def mae_statistic(x: FloatArray, y: FloatArray) -> Statistic:
+def mae_statistic(x: FloatArray, y: FloatArray) -> OfSums:
     """The mean absolute difference as a function of the weights of cases."""
     return _mean_of(np.abs(x - y))
 
 
-def rmse_statistic(x: FloatArray, y: FloatArray) -> Statistic:
+def rmse_statistic(x: FloatArray, y: FloatArray) -> OfSums:
     """The root mean squared difference as a function of the weights of cases."""
     mean = _mean_of((x - y) ** 2)
-    return lambda weights: np.sqrt(mean(weights))
+    return OfSums(mean.sums, lambda total: np.sqrt(mean.value(total)))
 
 
 def _size_of_offset(x: FloatArray, y: FloatArray) -> Statistic:
@@ -64,11 +64,11 @@ def _estimate(
     return pair_estimate(grid, statistic, bootstrap, method=method, otherwise=EMPTY, least=1)
 
 
-def _mean_of(gap: FloatArray) -> Statistic:
+def _mean_of(gap: FloatArray) -> OfSums:
     """A weighted mean; NaN where a resample holds none of the cases."""
 
-    def mean(weights: FloatArray) -> FloatArray:
-        n = weights.sum(axis=1)
-        return np.divide(weights @ gap, n, out=np.full(len(n), np.nan), where=n > 0)
+    def mean(total: FloatArray) -> FloatArray:
+        n = total[:, 1]
+        return np.divide(total[:, 0], n, out=np.full(len(n), np.nan), where=n > 0)
 
-    return mean
+    return OfSums(np.column_stack([gap, np.ones(len(gap))]), mean)

@@ -1,0 +1,238 @@
+"""Paired tests: two arms judged on the same cases, their difference with an interval and a p that never contradict it.
+
+The statistic is the difference over its jackknife standard error, whole clusters left out. Were the arms
+interchangeable, swapping their scores within any cluster would change nothing but chance; so the statistic is held
+against its own distribution over such swaps (all of them where they are few, draws by seed otherwise). Interval and p
+are read from that one distribution: p is below 0.05 exactly where the 95% interval excludes 0.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtr, stdtrit
+
+from .bootstrap import Coefficient, OfSums, Statistic
+from .draws import Draws
+from .estimate import Estimate, undefined
+from .matrix import FloatArray, IntArray
+
+MANY = 100
+"""Beyond so many clusters the studentised difference is Student's t closely enough, and no swap is drawn."""
+COSTLY = 5_000
+"""Nor where a measure is no function of a few sums (ranks of many distinct scores): clusters times what each adds."""
+LEAST = 5
+"""Clusters below which no difference can be told from chance: four have eight swaps, none rarer than one in eight."""
+BLOCK = 1_000_000
+"""Sums held at a time."""
+
+Swaps = npt.NDArray[np.bool_]
+"""One row for each way to swap, one column a cluster."""
+
+
+class Contrast(NamedTuple):
+    """A difference with its interval, and the two-sided p of there being none."""
+
+    difference: Estimate
+    p: float
+
+
+def swap_test(
+    measure: Coefficient,
+    first: FloatArray,
+    second: FloatArray,
+    cluster: IntArray,
+    *,
+    draws: Draws,
+    method: str,
+    otherwise: str,
+    confidence: float = 0.95,
+) -> Contrast:
+    """The measure of `first` minus that of `second`, tested by swapping the two within clusters.
+
+    Ties need no rule: clusters on which the arms agree are the same after a swap. p is the mid-p, which counts half of
+    the swaps that are exactly as extreme; without it a test on few differing clusters is far below its level.
+
+    Args:
+        measure: From rows of cases to the measure as a function of how often each counts. It is made once, for the
+            rows of both arms together.
+        first: One row a case, such as an arm's score and the people's.
+        second: The same cases in the same order.
+        cluster: For each case, the number of the cluster that is swapped and left out as a whole.
+        otherwise: Why the difference is NaN, should it be.
+
+    Returns:
+        No interval, and a note, where no swap is rare enough for a claim: fewer than five clusters, or fewer than
+        five on which the arms differ.
+
+    References:
+        Chung and Romano (2013), "Exact and asymptotically robust permutation tests", Annals of Statistics 41:484-507.
+        Lancaster (1961), "Significance tests in discrete distributions", JASA 56:223-234, for the mid-p.
+    """
+    n = len(first)
+    if not n:
+        return Contrast(undefined(otherwise, method=method, confidence=confidence), np.nan)
+    arms = _Arms.of(measure, first, second, cluster)
+    _, clusters, width = arms.sums.shape
+    found = arms.studentised(np.zeros((1, clusters), dtype=bool))
+    gap, error = float(found.gap[0]), float(found.error[0])
+    if clusters > MANY or clusters * width > COSTLY or np.isnan(gap + error):
+        return _by_t(gap, error, clusters, n, method, otherwise, confidence)
+    differing = np.flatnonzero((arms.sums[0] != arms.sums[1]).any(axis=1))
+    if not len(differing):
+        return Contrast(Estimate(gap, gap, gap, n, method, confidence, se=error), 1.0)
+    swaps, drawn = _swaps(differing, clusters, draws)
+    null = arms.studentised(swaps).size
+    told = f"{method}; jackknife over {_clusters(clusters, n)}, arms swapped in {drawn}"
+    reach = _critical(null, 1 - confidence)
+    note = "" if reach < np.inf else _too_few(len(differing), clusters, n)
+    low, high = (gap - reach * error, gap + reach * error) if reach < np.inf else (np.nan, np.nan)
+    return Contrast(
+        Estimate(gap, low, high, n, told, confidence, note, se=error), float(_mid_p(null, null[:1])[0])
+    )
+
+
+def jackknife_test(
+    coefficient: Coefficient,
+    values: FloatArray,
+    cluster: IntArray,
+    *,
+    method: str,
+    otherwise: str,
+    confidence: float = 0.95,
+) -> Contrast:
+    """A coefficient that is zero where there is no difference, over its jackknife error, against Student's t.
+
+    For changes whose two sides cannot be swapped, such as a panel with and without one more rater.
+    """
+    n = len(values)
+    clusters = int(cluster.max()) + 1 if n else 0
+    if not n:
+        return Contrast(undefined(otherwise, method=method, confidence=confidence), np.nan)
+    counted = np.vstack([np.ones(clusters), 1 - np.eye(clusters)])
+    found = coefficient(values)(counted[:, cluster])
+    return _by_t(
+        float(found[0]), float(_jackknife(found[None, 1:])[0]), clusters, n, method, otherwise, confidence
+    )
+
+
+class _Studentised(NamedTuple):
+    gap: FloatArray
+    error: FloatArray
+
+    @property
+    def size(self) -> FloatArray:
+        """The gap over its error, without sign; what is undefined counts as the most extreme."""
+        gap, error = np.abs(self.gap), self.error
+        nothing, exact = gap < 1e-12, error < 1e-9 * np.maximum(gap, 1e-12)
+        ratio = np.divide(gap, error, out=np.full(len(gap), np.inf), where=~exact & ~np.isnan(error))
+        return np.where(nothing, 0.0, np.round(np.where(np.isnan(gap), np.inf, ratio), 9))
+
+
+class _Arms(NamedTuple):
+    """What each cluster adds to the sums of each arm: (arm, cluster, sum); and the measure of totals."""
+
+    sums: FloatArray
+    measure: Statistic
+
+    @classmethod
+    def of(cls, measure: Coefficient, first: FloatArray, second: FloatArray, cluster: IntArray) -> "_Arms":
+        rows = np.vstack([first, second])
+        statistic = measure(rows)
+        if isinstance(statistic, OfSums):
+            sums, of_totals = statistic.sums, statistic.value
+        else:
+            kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+            sums, of_totals = np.eye(len(kinds))[kind.ravel()], measure(kinds)
+        added = np.zeros((2, int(cluster.max()) + 1, sums.shape[1]))
+        np.add.at(added[0], cluster, sums[: len(first)])
+        np.add.at(added[1], cluster, sums[len(first) :])
+        return cls(added, of_totals)
+
+    def studentised(self, swaps: Swaps) -> _Studentised:
+        """The difference after each row of swaps, with its jackknife error."""
+        _, clusters, width = self.sums.shape
+        step = max(1, BLOCK // (clusters * width))
+        parts = [self._block(swaps[start : start + step]) for start in range(0, len(swaps), step)]
+        return _Studentised(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    def _block(self, swaps: Swaps) -> _Studentised:
+        whole, without = [], []
+        for arm in (0, 1):
+            mine = np.where(swaps[:, :, None], self.sums[1 - arm], self.sums[arm])
+            total = mine.sum(axis=1)
+            left = total[:, None, :] - mine
+            whole.append(self.measure(total))
+            without.append(self.measure(left.reshape(-1, left.shape[2])).reshape(left.shape[:2]))
+        return _Studentised(whole[0] - whole[1], _jackknife(without[0] - without[1]))
+
+
+def _jackknife(without: FloatArray) -> FloatArray:
+    """The standard error from values without one cluster each, row by row; NaN where one is undefined."""
+    clusters = without.shape[1]
+    apart = without - without.mean(axis=1, keepdims=True)
+    return np.sqrt((clusters - 1) / clusters * (apart**2).sum(axis=1))
+
+
+def _swaps(differing: IntArray, clusters: int, draws: Draws) -> tuple[Swaps, str]:
+    """Rows that mark the clusters to swap, the first marking none, and how they came about.
+
+    A row and its complement differ by sign only; so the first differing cluster stays when all are listed.
+    """
+    free = len(differing) - 1
+    if 2**free <= draws.resamples:
+        chosen = np.arange(2**free)[:, None] >> np.arange(free) & 1
+        swaps = np.zeros((2**free, clusters), dtype=bool)
+        swaps[:, differing[1:]] = chosen.astype(bool)
+        return swaps, f"all {2 ** (free + 1)} ways"
+    swaps = np.zeros((draws.resamples + 1, clusters), dtype=bool)
+    swaps[1:, differing] = draws.rng().random((draws.resamples, len(differing))) < 0.5
+    return swaps, f"{draws.resamples} random ways"
+
+
+def _mid_p(null: FloatArray, sizes: FloatArray) -> FloatArray:
+    """For each size, the share of the null that is larger, and half of what is as large."""
+    ordered = np.sort(null)
+    above = len(null) - np.searchsorted(ordered, sizes, side="right")
+    equal = len(null) - np.searchsorted(ordered, sizes, side="left") - above
+    return (above + equal / 2) / len(null)
+
+
+def _critical(null: FloatArray, level: float) -> float:
+    """The size beyond which p is below the level: between the largest that is not and the smallest that is."""
+    sizes = np.unique(null)
+    rare = _mid_p(null, sizes) < level
+    if not rare.any():
+        return np.inf
+    last = float(sizes[~rare].max(initial=0.0))
+    return min((last + float(sizes[rare][0])) / 2, 2 * last)
+
+
+def _by_t(
+    gap: float, error: float, clusters: int, n: int, method: str, otherwise: str, confidence: float
+) -> Contrast:
+    if np.isnan(gap):
+        return Contrast(undefined(otherwise, method=method, n=n, confidence=confidence), np.nan)
+    told = f"{method}; jackknife over {_clusters(clusters, n)}, Student's t"
+    if clusters < LEAST or np.isnan(error):
+        note = (
+            _too_few(clusters, clusters, n)
+            if clusters < LEAST
+            else "no interval: all but one case leave it undefined"
+        )
+        return Contrast(Estimate(gap, np.nan, np.nan, n, told, confidence, note), np.nan)
+    size = float(_Studentised(np.array([gap]), np.array([error])).size[0])
+    reach = float(stdtrit(clusters - 1, (1 + confidence) / 2)) * error
+    p = float(2 * stdtr(clusters - 1, -size))
+    return Contrast(Estimate(gap, gap - reach, gap + reach, n, told, confidence, se=error), p)
+
+
+def _clusters(clusters: int, n: int) -> str:
+    return f"{clusters} {'cases' if clusters == n else 'groups'}"
+
+
+def _too_few(differing: int, clusters: int, n: int) -> str:
+    what = "cases" if clusters == n else "groups of cases"
+    if clusters < LEAST:
+        return f"no interval: {clusters} {what} cannot tell a difference from chance; more are needed"
+    return f"no interval: the two differ on {differing} of {clusters} {what}, too few to tell from chance; more are needed"
