@@ -112,11 +112,11 @@ def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool,
 
 def _run(planned: StudyPlan, output: Path | str | None, pace: dict[str, Any]) -> StudyRun:
     from ..evals.studies.study_files import run_folder
-    from ..evals.studies.study_run import run_study
+    from ..evals.studies.study_run import run_plan
     from ..evals.studies.study_session import StudySession
 
     folder = run_folder(output, planned.path)
-    return run_study(planned, StudySession(folder, console(stderr=True), **pace))
+    return run_plan(planned, StudySession(folder, console(stderr=True), **pace))
 
 
 def _show(written: StudyReport, as_json: bool) -> None:

@@ -20,7 +20,7 @@ from .pages.comparison import comparison_view
 from .pages.deliberation import arm_choice, deliberation_view, neighbours
 from .pages.frame import Reach, inspector_page
 from .pages.overview import overview
-from .pages.study import study
+from .pages.study import study_view
 from .search import CaseSearch, Finder
 from .study_report import ReportReader
 
@@ -138,7 +138,7 @@ class Inspector:
     async def _study(self, request: web.Request) -> web.Response:
         if not self._study_report.there:
             raise NotThere("This run is no study's.")
-        return self._page("Study", "study", CaseSearch(), study(self._study_report.document()))
+        return self._page("Study", "study", CaseSearch(), study_view(self._study_report.document()))
 
     async def _figure(self, request: web.Request) -> web.Response:
         drawn = self._study_report.figure(request.query.get("name", ""))

@@ -1,4 +1,4 @@
-"""The tables of a study, described once: what the report's page, its tables and the inspector call them and their columns."""
+"""The tables of a study, table_description once: what the report's page, its tables and the inspector call them and their columns."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ GROUPS = {"arms": "Arms", "jurors": "Seats' own ballots"}
 """What the tables of a run's report are about, by the first word of their names: `arms-noise`, `jurors-growth`."""
 
 
-def described(name: str) -> StudyTable | None:
+def table_description(name: str) -> StudyTable | None:
     """The description of a table by its name in the report; None for a name that is not known."""
     if name in TABLES:
         return TABLES[name]

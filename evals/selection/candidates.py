@@ -127,7 +127,7 @@ def noise(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
                 "arm": tier.arm,
                 "arms": tier.arms,
                 "cost": tier.cost,
-                **cells(found),
+                **interval_cells(found),
                 "p": p,
                 "within": not worse,
             }
@@ -164,7 +164,7 @@ def answers(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
             continue
         held, _ = candidates.mean(credits, bootstrap, method="cases that it was not chosen on")
         naive = candidates.naive[kind]
-        rows.append({"what": f"best {kind}, held out", **cells(held), "method": held.method})
+        rows.append({"what": f"best {kind}, held out", **interval_cells(held), "method": held.method})
         rows.append(
             {
                 "what": f"best {kind}, naive",
@@ -184,7 +184,9 @@ def answers(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
         found, p = candidates.mean(
             candidates.jury - candidates.single, bootstrap, method="paired, both held out"
         )
-        rows.append({"what": DIFFERENCE, **cells(found), "p": p, "method": found.method, "note": found.note})
+        rows.append(
+            {"what": DIFFERENCE, **interval_cells(found), "p": p, "method": found.method, "note": found.note}
+        )
     blank = {
         "what": "",
         "value": np.nan,
@@ -201,5 +203,5 @@ def answers(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
 DIFFERENCE = "jury minus single judge, held out"
 
 
-def cells(found: Estimate) -> dict[str, object]:
+def interval_cells(found: Estimate) -> dict[str, object]:
     return {"value": found.value, "low": found.low, "high": found.high, "n": found.n}

@@ -14,7 +14,7 @@ from .jury_counts import Members
 METHOD = "n / (1 + (n - 1) r), r the mean correlation of errors"
 
 
-def errors(pool: Pool) -> FloatArray:
+def juror_errors(pool: Pool) -> FloatArray:
     """By question and juror: 1 for a wrong answer or none; on numbers, how much better than people say, NaN without an answer.
 
     Turned so that high is good, a lenient juror errs alike on all attributes.
@@ -24,9 +24,9 @@ def errors(pool: Pool) -> FloatArray:
     return np.where(pool.exact[:, None], ~(away == 0), better)
 
 
-def correlations(pool: Pool) -> pd.DataFrame:
+def error_correlations(pool: Pool) -> pd.DataFrame:
     """Pearson's, of the errors of every two jurors on the questions that both answered; NaN where one never varies."""
-    found = pd.DataFrame(errors(pool), columns=list(pool.jurors))
+    found = pd.DataFrame(juror_errors(pool), columns=list(pool.jurors))
     matrix = correlation_matrix(found.to_numpy(float))
     known = found.notna().to_numpy(float)
     together = known.T @ known
@@ -65,7 +65,7 @@ def independence(pool: Pool, juries: dict[str, Members], bootstrap: Bootstrap) -
     """
     rows = []
     for name, jury in juries.items():
-        mine = errors(pool)[:, jury]
+        mine = juror_errors(pool)[:, jury]
         varies = np.array([np.nanvar(column) > 1e-12 for column in mine.T], dtype=bool)
         found = effective_number(mine[:, varies], pool.cluster, bootstrap)
         n = int(varies.sum())

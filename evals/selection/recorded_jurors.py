@@ -18,7 +18,7 @@ from .candidates import Candidate, Candidates, Tier, answers, frontier, noise, p
 from .composition import Composition
 from .contributions import shapley
 from .deliberated_arms import JURY, SINGLE
-from .dependence import correlations, independence
+from .dependence import error_correlations, independence
 from .growth import growth
 from .juror_pool import Pool, pool_of
 from .juror_table import jurors_table
@@ -107,7 +107,7 @@ def analyse(
         advice=advice(grounds),
         recommended=recommended_arm(against),
         selection=chosen.selection,
-        correlations=correlations(pool),
+        correlations=error_correlations(pool),
         methods=pool_methods(
             pool, parts, counting, shares, largest=chosen.sizes[-1], tested=test is not None, rule=reference,
             draws=draws, usual=typical(counter.credits(np.eye(len(pool.jurors), dtype=bool)).T, pool.cluster),

@@ -10,7 +10,7 @@ from ...orchestration.record import Store
 from ...orchestration.runner import RunResult
 from .plan import Plan, StudyPlan
 from .study_record import write_record
-from .study_session import StudySession, hear
+from .study_session import StudySession, hear_juries
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class StudyRun:
         return {"run": str(self.folder), "heard": self.heard, "skipped": self.skipped, "limit": self.limit}
 
 
-def run_study(plan: StudyPlan, session: StudySession) -> StudyRun:
+def run_plan(plan: StudyPlan, session: StudySession) -> StudyRun:
     """Have every arm of the plan hear every case; of recorded judgements nothing is left to run."""
     if not isinstance(plan, Plan):
         return StudyRun(session.folder, heard=0, skipped=len(plan.recording.judgements), limit=None)
@@ -40,7 +40,7 @@ def run_study(plan: StudyPlan, session: StudySession) -> StudyRun:
 def _hear_arms(plan: Plan, session: StudySession) -> RunResult:
     """Every arm on every case; or, with a search, what the search asks for."""
     if plan.study.search is None:
-        return hear(plan, session, [arm.jury for arm in plan.arms], plan.cases)
+        return hear_juries(plan, session, [arm.jury for arm in plan.arms], plan.cases)
     # Optuna is an extra: only a search needs it.
     from .search import run_search
 

@@ -31,7 +31,9 @@ class StudySession:
     started: float = field(default_factory=time.monotonic)
 
 
-def hear(plan: Plan, session: StudySession, juries: Sequence[Jury], cases: Sequence[Case]) -> RunResult:
+def hear_juries(
+    plan: Plan, session: StudySession, juries: Sequence[Jury], cases: Sequence[Case]
+) -> RunResult:
     """Have `juries` deliberate on `cases`, with what is left of the study's budget."""
     budget = plan.study.budget
     paid = _paid_so_far(session.folder)

@@ -17,7 +17,7 @@ from .pruning import Score, arm_scores, beaten_by, pareto_front
 from .study_arms import SINGLE, StudyArm
 from .study_files import TRIALS
 from .study_record import recorded_trials, write_record
-from .study_session import StudySession, hear
+from .study_session import StudySession, hear_juries
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Trials:
 
     def hear_arms(self, arms: Sequence[StudyArm], cases: Sequence[Case]) -> None:
         """Have `arms` hear `cases`; raises `Stopped` where the budget ends it."""
-        ended = hear(self._plan, self._session, [arm.jury for arm in arms], cases)
+        ended = hear_juries(self._plan, self._session, [arm.jury for arm in arms], cases)
         self.ended = RunResult(
             self.ended.heard + ended.heard, self.ended.skipped + ended.skipped, ended.limit
         )

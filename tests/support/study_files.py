@@ -15,7 +15,7 @@ from venire.evals.pages.study_report import StudyReport, write_study_report
 from venire.evals.studies.findings import findings_at
 from venire.evals.studies.plan import plan_study
 from venire.evals.studies.study_files import run_folder
-from venire.evals.studies.study_run import StudyRun, run_study
+from venire.evals.studies.study_run import StudyRun, run_plan
 from venire.evals.studies.study_session import StudySession
 
 CASES = ROOT / "evals/demo/cases.jsonl"
@@ -65,7 +65,7 @@ def server_models(url: str, *names: str) -> dict[str, Any]:
 def run_quietly(study: Path, folder: Path | str | None = None, **pace: Any) -> StudyRun:
     """Plan and run the study in a file."""
     session = StudySession(run_folder(folder, study), Console(quiet=True), quiet=True, **pace)
-    return run_study(plan_study(study), session)
+    return run_plan(plan_study(study), session)
 
 
 def report_on(path: Path, output: Path | None = None, *, resamples: int) -> StudyReport:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...evals.pages.markup import Html, element, fragment
-from ...evals.pages.study_tables import StudyTable, described, trial_rows, used_heads
+from ...evals.pages.study_tables import StudyTable, table_description, trial_rows, used_heads
 from .frame import heading, quiet
 
 MOST = 500
 """Rows of a table that are shown; the rest stand in its file."""
 
 
-def study(document: Mapping[str, Any] | None) -> Html:
+def study_view(document: Mapping[str, Any] | None) -> Html:
     """The page's content; how to have a report, where none was made."""
     if document is None:
         told = "No report was made yet: venire study report RUN makes one, and it is shown here."
@@ -24,11 +24,11 @@ def study(document: Mapping[str, Any] | None) -> Html:
         element(
             "ul", {"class": "advice"}, [element("li", None, said) for said in _list(document.get("advice"))]
         ),
-        [_figure(name, words) for name, words in _named(document.get("figures")).items()],
+        [_figure(name, words) for name, words in _by_name(document.get("figures")).items()],
         heading("Arms", quiet(f"cost is {document.get('unit', 'cost')}")),
         _table("arms", _rows(document.get("arms"))),
-        _folded("trials", trial_rows(_rows(document.get("trials")))),
-        [_folded(name, _rows(rows)) for name, rows in _named(document.get("tables")).items()],
+        _foldable("trials", trial_rows(_rows(document.get("trials")))),
+        [_foldable(name, _rows(rows)) for name, rows in _by_name(document.get("tables")).items()],
         heading("Methods"),
         [element("p", None, said) for said in _list(document.get("methods"))],
         element(
@@ -42,7 +42,7 @@ def _figure(name: str, words: str) -> Html:
     return element("figure", {"class": "drawn"}, image, element("figcaption", {"class": "quiet"}, words))
 
 
-def _folded(name: str, rows: Sequence[Mapping[str, Any]]) -> Html | None:
+def _foldable(name: str, rows: Sequence[Mapping[str, Any]]) -> Html | None:
     """A table that opens when it is wanted; nothing where it has no row."""
     if not rows:
         return None
@@ -73,7 +73,7 @@ def _description(name: str, rows: Sequence[Mapping[str, Any]]) -> StudyTable:
     """What the report's page calls the table; of one that is not known, the names that its rows use."""
     columns = rows[0] if rows else {}
     unknown = StudyTable(name, "", {column: column.replace("_", " ") for column in columns})
-    return described(name) or unknown
+    return table_description(name) or unknown
 
 
 def _cell(value: object) -> str:
@@ -88,7 +88,7 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _named(value: object) -> dict[str, Any]:
+def _by_name(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 

@@ -18,7 +18,7 @@ from study_files import report_on
 
 from venire import VenireError
 from venire.evals.pages.study_plan import plan_json
-from venire.evals.pages.study_tables import TABLES, described
+from venire.evals.pages.study_tables import TABLES, table_description
 from venire.evals.studies.plan import plan_study
 
 EXAMPLE = ROOT / "examples/which-jury/study.yaml"
@@ -123,7 +123,7 @@ def test_page_and_inspector_call_tables_and_columns_alike(
     tables = {"arms": found["arms"], **found["tables"]}
 
     for name, rows in tables.items():
-        table = described(name)
+        table = table_description(name)
         assert table is not None and set(table.heads) <= set(rows[0]), name
         assert escape(table.caption) in shown
     for name in ("arms", "noise", "jurors"):

@@ -36,7 +36,7 @@ from venire.evals.selection import Composition, analyse, arm_credits, weigh
 from venire.evals.selection import jury_search as searching
 from venire.evals.selection.candidates import DIFFERENCE, pareto
 from venire.evals.selection.contributions import exact_shapley, sampled_shapley
-from venire.evals.selection.dependence import effective_number, errors
+from venire.evals.selection.dependence import effective_number, juror_errors
 from venire.evals.selection.juror_pool import Pool, pool_of
 from venire.evals.selection.jury_counts import VoteCounter
 from venire.evals.selection.jury_search import best_juries, sizes_of
@@ -106,8 +106,8 @@ def test_copies_count_as_one_and_strangers_as_many() -> None:
     copies = pool({name: one.copy() for name in COPIES}, truth)
     strangers = pool({name: noisy_view(truth, 0.7, rng) for name in COPIES}, truth)
 
-    assert effective_number(errors(copies), copies.cluster, bootstrap()).value == pytest.approx(1)
-    found = effective_number(errors(strangers), strangers.cluster, bootstrap())
+    assert effective_number(juror_errors(copies), copies.cluster, bootstrap()).value == pytest.approx(1)
+    found = effective_number(juror_errors(strangers), strangers.cluster, bootstrap())
     assert found.value == pytest.approx(5, rel=0.1) and found.low < 5 < found.high
 
 
@@ -520,3 +520,11 @@ def test_on_scales_of_numbers_the_near_and_independent_are_seated(counting: str)
     alone = found.frontier.set_index("arm")["score"]
     for name, given in near.items():
         assert alone[name] == pytest.approx(1 - np.abs(given - truth).mean() / 4)
+
+
+def test_a_lenient_juror_errs_alike_on_attributes_of_either_direction() -> None:
+    questions = {"help": Question(LIKERT, "high"), "harm": Question(LIKERT, "low")}
+    people = pd.DataFrame({"case": "c", "attribute": ["help", "harm"], "value": [3, 3]})
+    judged = pd.DataFrame({"case": "c", "juror": "lenient", "attribute": ["help", "harm"], "value": [4, 2]})
+
+    assert set(juror_errors(pool_of(judged, people, questions, "median")).ravel()) == {0.25}
