@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tomllib
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from checkout import ROOT
 from doc_blocks import blocks
 from installed_packages import on_the_path, put_package
 from openai_server import Call, Fault, ProviderServer, Refusal, filled, jury_of
+from rich.console import Console
 from server_juries import jury_at
 
 from venire import Case, Jury, Limits, Rubric, VenireError, Verdict, deliberate_sync, load_persona
@@ -21,6 +23,8 @@ from venire.orchestration.protocols import protocol
 from venire.orchestration.protocols.debate import advocates
 from venire.orchestration.protocols.delphi import unsigned_votes
 from venire.orchestration.reading.catalogue import description
+from venire.orchestration.record import Store
+from venire.orchestration.run_session import RunSession, run_session
 from venire.orchestration.transcript import Ledger, Said
 from venire.rubrics.plugins import library, registered
 
@@ -433,6 +437,37 @@ def test_a_third_partys_protocol_and_counting_rule_are_used_by_name(rubric: Rubr
     assert (len(server.calls), verdict.transcript.steps) == (4, 2)
     assert (verdict["accurate"].value, verdict["accurate"].method) == (3, "lowest")
     assert Jury.model_validate({"name": "j", "count": "lowest", "seats": [{"name": "a"}]}).count == "lowest"
+
+
+@pytest.mark.usefixtures("example_package")
+def test_the_record_has_the_options_and_the_prompts_of_a_third_partys_protocol(
+    rubric: Rubric, case: Case, tmp_path: Path
+) -> None:
+    fields = {"name": "j", "seats": [{"name": "a", "model": "scripted"}]}
+    told = {"protocol": "second-reading", "options": {"readings": 3}}
+    juries = [
+        Jury.model_validate({**fields, **told}),
+        Jury.model_validate({**fields, "name": "plain", "protocol": "panel"}),
+    ]
+    run_session(RunSession([case], rubric, juries, tmp_path / "run"), Console(file=io.StringIO()), quiet=True)
+    own, plain = (arm.manifest for arm in sorted(Store.read(tmp_path / "run").arms()))
+
+    prompts = protocol("second-reading").prompts
+    assert prompts is not None and prompts.names == ["second-look.md"]
+    assert own["protocol_prompts"] == prompts.hash
+    assert own["jury"]["options"]["readings"] == 3
+    assert "protocol_prompts" not in plain and "options" not in plain["jury"]
+
+
+@pytest.mark.usefixtures("example_package")
+def test_a_protocol_without_its_prompts_is_refused_before_anything_is_asked(
+    rubric: Rubric, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    way = protocol("second-reading")
+    assert way.prompts is not None
+    monkeypatch.setattr(way.prompts, "folder", tmp_path / "left-out-of-the-wheel")
+    with pytest.raises(VenireError, match="comes without its prompts"):
+        deliberate_sync(case, rubric, jury_at("http://127.0.0.1:9/v1", "a", protocol="second-reading"))
 
 
 def test_a_library_may_be_registered_by_anyone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
