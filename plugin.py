@@ -7,6 +7,8 @@ A plug-in is a package with an entry point. Its group says what it adds; its nam
 | a client: another kind of model | `venire.clients` | a function from `ModelSettings` to a `ModelClient`, or a `ClientFactory`; `NAME/...` in a seat's `model:` reaches it |
 | a protocol, with options and prompts | `venire.protocols` | a `Protocol` |
 | a counting rule | `venire.counting` | a `Rule` |
+| an export format | `venire.exports` | an `ExportFormat`: a function of an `ExportedRun` and a file, for `venire export --to NAME` |
+| an executor: where cases are heard | `venire.executors` | an `ExecutorFactory`, for `venire run --executor NAME` |
 | rubrics | `venire.rubrics` | the `Path` of a folder of YAML files |
 | personas | `venire.personas` | the `Path` of a folder of YAML files |
 | juries | `venire.juries` | the `Path` of a folder of YAML files |
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from .agents.prices import Price
     from .agents.prompting import Prompts
     from .agents.statements import Statement
-    from .orchestration.bench import Bench, statements, together
+    from .orchestration.bench import Bench, Court, statements, together
     from .orchestration.conditions import (
         Condition,
         all_of,
@@ -42,8 +44,10 @@ if TYPE_CHECKING:
         turns,
     )
     from .orchestration.counting.rule import Count, Counted, Rule, Tally, too_few
-    from .orchestration.deliberate import deliberate_sync
+    from .orchestration.deliberate import deliberate_sync, hear
+    from .orchestration.executors.executor import Executor, ExecutorFactory, ExecutorJob
     from .orchestration.protocols.protocol import Protocol
+    from .orchestration.reading.export_format import ExportedRun, ExportFormat
     from .orchestration.transcript import Entry, Standing, Stop, Transcript, entry_of
     from .orchestration.verdict import Outcome, Verdict
     from .personas.jury import Jury, Limits, ModelSettings, Seat
@@ -75,14 +79,17 @@ _HOMES = {
     "agents.prompting": "Prompts",
     "agents.statements": "Statement",
     "personas.options": "Options",
-    "orchestration.bench": "Bench statements together",
+    "orchestration.bench": "Bench Court statements together",
     "orchestration.conditions": "Condition all_of any_of consensus_reached hard_limits limits_of rounds stable turns",
     "orchestration.protocols.protocol": "Protocol",
     "orchestration.transcript": "Entry Standing Stop Transcript entry_of",
     # a counting rule
     "orchestration.counting.rule": "Count Counted Rule Tally too_few",
-    # the tests of any of them
-    "orchestration.deliberate": "deliberate_sync",
+    # an export format, an executor
+    "orchestration.reading.export_format": "ExportFormat ExportedRun",
+    "orchestration.executors.executor": "Executor ExecutorFactory ExecutorJob",
+    # to hear a case: in an executor, and in the tests of any plug-in
+    "orchestration.deliberate": "deliberate_sync hear",
     "orchestration.verdict": "Outcome Verdict",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -99,7 +106,13 @@ __all__ = [
     "Condition",
     "Count",
     "Counted",
+    "Court",
     "Entry",
+    "Executor",
+    "ExecutorFactory",
+    "ExecutorJob",
+    "ExportFormat",
+    "ExportedRun",
     "Juror",
     "Jury",
     "Limits",
@@ -139,6 +152,7 @@ __all__ = [
     "deliberate_sync",
     "entry_of",
     "hard_limits",
+    "hear",
     "limits_of",
     "rounds",
     "stable",

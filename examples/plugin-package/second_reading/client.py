@@ -1,4 +1,4 @@
-"""`fixed/SCORE`: a judge that gives every attribute the same score. A baseline that a real judge must beat."""
+"""`fixed/SCORE`: a judge that gives every attribute the same score, or the legal one that is nearest. A baseline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class FixedClient(ModelClient):
         return Reply(text=json.dumps(filled), usd=0.0)
 
     def _fill(self, fields: dict[str, Any]) -> dict[str, Any]:
-        words = {"score": self._score, "rationale": "It is always the same.", "evidence": [], "moved_by": ""}
+        legal = [score for score in fields["score"].get("enum", ()) if isinstance(score, int)]
+        score = min(legal, key=lambda value: abs(value - self._score), default=self._score)
+        words = {"score": score, "rationale": "It is always the same.", "evidence": [], "moved_by": ""}
         return {name: words[name] for name in fields}
 
 

@@ -104,6 +104,8 @@ def test_a_run_from_the_command_line(tmp_path: Path) -> None:
 
     assert (heard["protocol"], heard["turns"], heard["rounds"]) == ("second-reading", 6, 3)
     assert {outcome["method"] for outcome in heard["verdict"].values()} <= {"lowest", "none"}
+    assert not heard["abstentions"]
+    assert "| accurate |" in venire("export", "run", "--to", "markdown", cwd=tmp_path)
     assert "second-reading: everyone votes twice" in venire(
         "protocols", "show", "second-reading", cwd=tmp_path
     )
