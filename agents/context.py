@@ -11,7 +11,7 @@ _REPAIR = 2_000
 """What an answer that has to be sent back takes up."""
 
 
-def tokens(text: str) -> int:
+def estimated_tokens(text: str) -> int:
     """An estimate that errs high: one token for every three bytes. English prose has four or more to a token."""
     return -(-(len(text) if text.isascii() else len(text.encode())) // 3)
 
@@ -29,7 +29,7 @@ class Window:
         """The tokens left beside `texts`; below zero where they do not fit, None where nothing is too long."""
         if self.tokens is None:
             return None
-        return self.tokens - self.answer - sum(map(tokens, texts))
+        return self.tokens - self.answer - sum(map(estimated_tokens, texts))
 
     def overflow(self, *texts: str) -> str | None:
         """Why `texts` cannot be read, or None if they can."""
@@ -37,7 +37,7 @@ class Window:
         if room is None or room >= 0:
             return None
         return (
-            f"about {sum(map(tokens, texts))} tokens, and the model reads {self.tokens} "
+            f"about {sum(map(estimated_tokens, texts))} tokens, and the model reads {self.tokens} "
             f"of which {self.answer} are kept for its answer"
         )
 

@@ -29,7 +29,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OrchestratorQuestion:
     """What the orchestrator wants answered about one attribute."""
 
     attribute: str
@@ -78,7 +78,7 @@ class Juror:
         round: int,
         own: Mapping[str, Vote],
         heard: Sequence[Statement],
-        questions: Sequence[Question] = (),
+        questions: Sequence[OrchestratorQuestion] = (),
         notice: str = "",
     ) -> Turn:
         """A ballot on `asked` by a juror who has read `heard`; a change must name what moved it."""

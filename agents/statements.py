@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from ..rubrics.ballot import Vote
 from ..rubrics.scale import Value
-from .context import tokens
+from .context import estimated_tokens
 from .prompting import fence, words
 
 
@@ -37,9 +37,9 @@ def fit_statements(
     how many reasons were left out of it. Where not even the counts fit, what comes back is longer than `room`.
     """
     whole = tail(statements_text(statements, attributes, nonce))
-    if room is None or tokens(whole) <= room:
+    if room is None or estimated_tokens(whole) <= room:
         return whole
-    return tail(_shortened_text(statements, attributes, nonce, room - tokens(tail(""))))
+    return tail(_shortened_text(statements, attributes, nonce, room - estimated_tokens(tail(""))))
 
 
 def statements_text(statements: Sequence[Statement], attributes: Iterable[str], nonce: str) -> str:
@@ -71,13 +71,13 @@ def _statement(statement: Statement, nonce: str) -> str:
 
 def _shortened_text(statements: Sequence[Statement], attributes: Sequence[str], nonce: str, room: int) -> str:
     groups = _by_value(statements, attributes)
-    left = room - tokens(_summary_text(groups, {}))
+    left = room - estimated_tokens(_summary_text(groups, {}))
     chosen: dict[int, str] = {}
     # Taken in turns, so that no attribute and no side is left without a reason while another has two.
     for turn in zip_longest(*(group for sides in groups.values() for group in sides.values())):
         for statement in filter(None, turn):
             text = _statement(statement, nonce)
-            if (size := tokens(text + "\n")) <= left:
+            if (size := estimated_tokens(text + "\n")) <= left:
                 chosen[id(statement)] = text
                 left -= size
     return _summary_text(groups, chosen)

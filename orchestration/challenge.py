@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..agents.brief import Brief
-from ..agents.juror import Question
+from ..agents.juror import OrchestratorQuestion
 from ..rubrics.scale import Value
 from .bench import Bench
 from .transcript import Cast, Entry, Standing, Transcript, entry_of
@@ -74,11 +74,13 @@ def challenge_questions(
     standing: Mapping[str, Mapping[str, Standing]],
     chosen: Mapping[str, tuple[str, ...]],
     jurors: Sequence[str],
-) -> dict[str, list[Question]]:
+) -> dict[str, list[OrchestratorQuestion]]:
     """What everyone else is asked after the challenge."""
     return {
         name: [
-            Question(a, f"{challenger} was asked to argue against the score everyone gave. Does it hold?")
+            OrchestratorQuestion(
+                a, f"{challenger} was asked to argue against the score everyone gave. Does it hold?"
+            )
             for challenger, attributes in chosen.items()
             if challenger != name
             for a in attributes

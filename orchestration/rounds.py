@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from ..agents.brief import Brief
-from ..agents.juror import Question
+from ..agents.juror import OrchestratorQuestion
 from ..agents.orchestrator import Decision, Dispute
 from .bench import Bench, statements, together
 from .challenge import challenge_effect, challenge_questions, challenge_turns, challengers, effects_text
@@ -121,10 +121,10 @@ async def decide_open(
 
 
 def _questions(
-    transcript: Transcript, number: int, asked: Mapping[str, list[Question]]
-) -> Mapping[str, list[Question]]:
+    transcript: Transcript, number: int, asked: Mapping[str, list[OrchestratorQuestion]]
+) -> Mapping[str, list[OrchestratorQuestion]]:
     """What each juror is asked in round `number`: by the ledger first, then after the challenge."""
-    questions: dict[str, list[Question]] = defaultdict(list)
+    questions: dict[str, list[OrchestratorQuestion]] = defaultdict(list)
     for entry in transcript.entries:
         if isinstance(entry, Ledger) and entry.round == number:
             for dispute in entry.disputes:
@@ -133,7 +133,7 @@ def _questions(
                     text = (
                         f"{dispute.dispute} {answer if name != dispute.answering else ''}{dispute.question}"
                     )
-                    questions[name].append(Question(dispute.attribute, text))
+                    questions[name].append(OrchestratorQuestion(dispute.attribute, text))
     for name, further in asked.items():
         questions[name] += further
     return questions
@@ -144,7 +144,7 @@ async def _revise(
     brief: Brief,
     bench: Bench,
     number: int,
-    questions: Mapping[str, list[Question]],
+    questions: Mapping[str, list[OrchestratorQuestion]],
 ) -> Transcript:
     """The revised ballots of the jurors concerned, made concurrently, each seeing the others' votes and reasons."""
     standing = transcript.standing()

@@ -9,7 +9,7 @@ from typing import Any
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
-from ..lenses import LENSES, SINGLE, Reading, place, reading_for
+from ..lenses import LENSES, SINGLE, LensReading, place, reading_for
 from ..model import ModelFailure, Reply, Request, Subject
 from ..model_client import ModelClient
 from ..prices import FREE, Price
@@ -59,7 +59,7 @@ class LensClient(ModelClient):
             answer[name] = {part: vote[part] for part in request.schema["properties"][name]["properties"]}
         return Reply(text=json.dumps(answer), usd=0.0, seconds=time.perf_counter() - started)
 
-    def _read(self, subject: Subject, attribute: str) -> Reading | None:
+    def _read(self, subject: Subject, attribute: str) -> LensReading | None:
         source = [e.text for e in subject.exhibits if e.name.startswith("source")]
         output = next(e.text for e in subject.exhibits if e.name == "output")
         return reading_for(self.name, attribute, source, output)

@@ -16,13 +16,13 @@ from .loaded import loaded_words
 from .numbers import numbers
 from .order import order
 from .plan import plan
-from .reading import Reading, Reads
+from .reading import LensReading, Reads
 from .repetition import repetition
 from .sequence import sequence
 from .support import support
 from .tone import tone
 
-__all__ = ["LENSES", "MOST_RELEVANT", "SINGLE", "Lens", "Reading", "place", "reading_for"]
+__all__ = ["LENSES", "MOST_RELEVANT", "SINGLE", "Lens", "LensReading", "place", "reading_for"]
 
 Value = TypeVar("Value")
 
@@ -80,7 +80,7 @@ MOST_RELEVANT: dict[str, str] = {
 """Chosen for closeness to the attribute's question, before any agreement was measured."""
 
 
-def reading_for(lens_name: str, attribute: str, source: Sequence[str], output: str) -> Reading | None:
+def reading_for(lens_name: str, attribute: str, source: Sequence[str], output: str) -> LensReading | None:
     """What the named lens (or `single`) reads for `attribute`; None where it has no opinion.
 
     Raises:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .reading import Reading, count_of, first_quotes
-from .words import sentences, stems, vocabulary
+from .reading import LensReading, count_of, first_quotes
+from .words import split_sentences, stems, vocabulary
 
 CARRIED = 0.5
 """A statement counts as carried when at least this share of its content words is in the output.
@@ -15,14 +15,14 @@ allowance is due.
 """
 
 
-def coverage(source: Sequence[str], output: str) -> Reading | None:
+def coverage(source: Sequence[str], output: str) -> LensReading | None:
     """The share of the notes' statements that the output carries."""
-    told = [sentence for note in source for sentence in sentences(note)]
+    told = [sentence for note in source for sentence in split_sentences(note)]
     missing = left_out(told, output)
     if not told or missing is None:
         return None
     kept = len(told) - len(missing)
-    return Reading(
+    return LensReading(
         merit=kept / len(told),
         rationale=f"The output shares at least half of the content words of {kept} of the "
         f"{count_of(len(told), 'statement')} in the notes; those quoted are not among them.",

@@ -92,7 +92,7 @@ _DATE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class NumberInText:
     """A number, the unit or month that follows it (empty if none), and its words in the text."""
 
     value: str
@@ -109,7 +109,7 @@ class Date:
     text: str
 
 
-def figures(text: str) -> Iterator[Figure]:
+def figures(text: str) -> Iterator[NumberInText]:
     """The numbers of `text`, in order; '4 to 6 weeks' gives the unit to both ends.
 
     Digits inside a name (T4, HbA1c) are not numbers; 'one' is more often a pronoun than a count.
@@ -121,11 +121,11 @@ def figures(text: str) -> Iterator[Figure]:
             waiting.append((value, match["value"]))
             continue
         for earlier, its_text in waiting:
-            yield Figure(earlier, unit, its_text)
+            yield NumberInText(earlier, unit, its_text)
         waiting = []
-        yield Figure(value, unit, match.group() if unit else match["value"])
+        yield NumberInText(value, unit, match.group() if unit else match["value"])
     for earlier, its_text in waiting:
-        yield Figure(earlier, "", its_text)
+        yield NumberInText(earlier, "", its_text)
 
 
 def dates(text: str) -> Iterator[Date]:

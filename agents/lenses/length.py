@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .reading import Reading
+from .reading import LensReading
 from .words import stems
 
 SHORT_ENOUGH = 0.5
@@ -14,7 +14,7 @@ NO_SUMMARY = 1.0
 """As long as the notes themselves: nothing has been saved."""
 
 
-def length(source: Sequence[str], output: str) -> Reading | None:
+def length(source: Sequence[str], output: str) -> LensReading | None:
     """How far the output compresses the notes: full merit up to half their length, none at all of it.
 
     Counts content words, since notes drop the function words that a summary in sentences must have.
@@ -25,7 +25,7 @@ def length(source: Sequence[str], output: str) -> Reading | None:
         return None
     ratio = said / told
     merit = (NO_SUMMARY - ratio) / (NO_SUMMARY - SHORT_ENOUGH)
-    return Reading(
+    return LensReading(
         merit=min(1.0, max(0.0, merit)),
         rationale=f"The output has {said} content words for {told} in the notes: {ratio:.0%} of their "
         f"length, where up to {SHORT_ENOUGH:.0%} is no fault.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .reading import Reading, count_of, first_quotes, merit_after
+from .reading import LensReading, count_of, first_quotes, merit_after
 from .words import GAP
 
 LOADED_WORDS = (
@@ -41,7 +41,7 @@ United States' National Institute on Drug Abuse ('Words Matter') and Goddu et al
 _ANY = re.compile(r"\b(?:" + "|".join(LOADED_WORDS).replace(" ", GAP) + r")\b", re.IGNORECASE)
 
 
-def loaded_words(source: Sequence[str], output: str) -> Reading | None:
+def loaded_words(source: Sequence[str], output: str) -> LensReading | None:
     """How free the output is of listed labels.
 
     The notes are not read: that they used a label first does not make it a good one to pass on.
@@ -49,7 +49,7 @@ def loaded_words(source: Sequence[str], output: str) -> Reading | None:
     if not output.strip():
         return None
     found = [match.group() for match in _ANY.finditer(output)]
-    return Reading(
+    return LensReading(
         merit=merit_after(len(found)),
         rationale=f"The output has {count_of(len(found), 'word or phrase', 'words or phrases')} "
         "from a list of labels known to carry stigma.",

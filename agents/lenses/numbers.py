@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .figures import Figure, figures
-from .reading import Reading, count_of, first_quotes, merit_after
+from .figures import NumberInText, figures
+from .reading import LensReading, count_of, first_quotes, merit_after
 
 
-def numbers(source: Sequence[str], output: str) -> Reading | None:
+def numbers(source: Sequence[str], output: str) -> LensReading | None:
     """How free the output is of numbers that no note has, or has only with another unit.
 
     Says nothing of a number that stands in the notes but beside another thing, and does not convert units.
@@ -19,7 +19,7 @@ def numbers(source: Sequence[str], output: str) -> Reading | None:
     given = {(figure.value, figure.unit) for note in source for figure in figures(note)}
     values = {value for value, _ in given}
     absent = list(dict.fromkeys(figure.text for figure in stated if not _given(figure, given, values)))
-    return Reading(
+    return LensReading(
         merit=merit_after(len(absent)),
         rationale=f"Of {count_of(len(stated), 'number')} in the output, {len(absent) or 'none'} cannot be "
         "found in the notes with the same unit.",
@@ -27,7 +27,7 @@ def numbers(source: Sequence[str], output: str) -> Reading | None:
     )
 
 
-def _given(figure: Figure, given: set[tuple[str, str]], values: set[str]) -> bool:
+def _given(figure: NumberInText, given: set[tuple[str, str]], values: set[str]) -> bool:
     if not figure.unit:
         return figure.value in values
     return (figure.value, figure.unit) in given or (figure.value, "") in given

@@ -7,27 +7,27 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .figures import LONGEST_MONTH, Date, dates
-from .reading import Reading, count_of, first_quotes
-from .words import sentences
+from .reading import LensReading, count_of, first_quotes
+from .words import split_sentences
 
 _YEAR = 12 * LONGEST_MONTH
 
 
-def order(source: Sequence[str], output: str) -> Reading | None:
+def order(source: Sequence[str], output: str) -> LensReading | None:
     """How far the dates of the output rise as it is read.
 
     Kendall's tau of date against place in the text, without its negative half: dates in random order have no
     merit, nor have dates told backwards. The notes tell at which month the story starts, so that January may
     follow December. None with fewer than two different dates.
     """
-    told = [(sentence, date) for sentence in sentences(output) for date in dates(sentence)]
+    told = [(sentence, date) for sentence in split_sentences(output) for date in dates(sentence)]
     noted = [date for note in source for date in dates(note)]
     start = _first_day([*noted, *(date for _, date in told)])
     days = [(_day(date) - start) % _YEAR for _, date in told]
     backwards, pairs = inversions(days)
     if not pairs:
         return None
-    return Reading(
+    return LensReading(
         merit=max(0.0, 1.0 - 2.0 * backwards / pairs),
         rationale=f"Of {count_of(pairs, 'pair')} of different dates in the output, {backwards or 'none'} "
         f"{'has' if backwards == 1 else 'have'} the later date first.",

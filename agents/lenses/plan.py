@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .coverage import left_out
-from .reading import Reading, count_of, first_quotes
-from .words import sentences, stem, stems
+from .reading import LensReading, count_of, first_quotes
+from .words import split_sentences, stem, stems
 
 _DECIDING = """
 start started restart begin stop stopped continue change replace reduce increase raise switch hold refer
@@ -18,16 +18,19 @@ CUES = frozenset(stem(word) for word in _DECIDING.split())
 """Words with which notes record a decision. Our own list, from how discharge letters are laid out."""
 
 
-def plan(source: Sequence[str], output: str) -> Reading | None:
+def plan(source: Sequence[str], output: str) -> LensReading | None:
     """The share of decisions and next steps in the notes that the output carries: what its reader acts on."""
     decisions = [
-        sentence for note in source for sentence in sentences(note) if not CUES.isdisjoint(stems(sentence))
+        sentence
+        for note in source
+        for sentence in split_sentences(note)
+        if not CUES.isdisjoint(stems(sentence))
     ]
     missing = left_out(decisions, output)
     if missing is None:
         return None
     kept = len(decisions) - len(missing)
-    return Reading(
+    return LensReading(
         merit=kept / len(decisions),
         rationale=f"The notes hold {count_of(len(decisions), 'statement')} of a decision or a next step; "
         f"the output carries {kept}.",

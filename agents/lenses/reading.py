@@ -12,7 +12,7 @@ QUOTE_LENGTH = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LensReading:
     """How free of one kind of fault a text is, what was counted, and where."""
 
     merit: float
@@ -26,7 +26,7 @@ class Reading:
             raise ValueError(f"merit {self.merit!r} is outside 0 to 1")
 
 
-Reads = Callable[[Sequence[str], str], Reading | None]
+Reads = Callable[[Sequence[str], str], LensReading | None]
 """Source notes and output in, a reading out; None where there is nothing to examine."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .reading import Reading, count_of, first_quotes
-from .words import sentences, stems
+from .reading import LensReading, count_of, first_quotes
+from .words import split_sentences, stems
 
 MAY_BE_NEW = 1 / 3
 """A clause repeats when no more than this share of its content words is new, and no number is."""
@@ -20,7 +20,7 @@ ALL_REPEATED = 0.5
 _CLAUSE_END = re.compile(r"[;:,]\s+|\s+(?=(?:and|but|so|thus|which)\s)")
 
 
-def repetition(source: Sequence[str], output: str) -> Reading | None:
+def repetition(source: Sequence[str], output: str) -> LensReading | None:
     """How little of the output stands in clauses made of words that it has used before. Reads no note."""
     said: set[str] = set()
     words, again = 0, 0
@@ -34,7 +34,7 @@ def repetition(source: Sequence[str], output: str) -> Reading | None:
         said.update(spoken)
     if not words:
         return None
-    return Reading(
+    return LensReading(
         merit=max(0.0, 1.0 - again / words / ALL_REPEATED),
         rationale=f"The output has {count_of(len(repeats), 'clause')} ({again / words:.0%} of its content "
         "words) whose numbers and most other words it has used before.",
@@ -49,4 +49,6 @@ def _says_again(spoken: list[str], said: set[str]) -> bool:
 
 
 def _clauses(output: str) -> list[str]:
-    return [clause for sentence in sentences(output) for clause in _CLAUSE_END.split(sentence) if clause]
+    return [
+        clause for sentence in split_sentences(output) for clause in _CLAUSE_END.split(sentence) if clause
+    ]

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .order import inversions
-from .reading import Reading, count_of, first_quotes
-from .words import sentences, stems
+from .reading import LensReading, count_of, first_quotes
+from .words import split_sentences, stems
 
 
-def sequence(source: Sequence[str], output: str) -> Reading | None:
+def sequence(source: Sequence[str], output: str) -> LensReading | None:
     """How far sentences that stem from later notes come later in the output.
 
     Each sentence belongs to the note with which it shares most words that no other note has; a sentence
     with no such word, or with a tie, is left aside. As with `order`, chance has no merit. None for one note.
     """
     owner = _words_of_one_note(source)
-    placed = ((sentence, _note(sentence, owner)) for sentence in sentences(output))
+    placed = ((sentence, _note(sentence, owner)) for sentence in split_sentences(output))
     told = [(sentence, note) for sentence, note in placed if note is not None]
     backwards, pairs = inversions([note for _, note in told])
     if not pairs:
         return None
-    return Reading(
+    return LensReading(
         merit=max(0.0, 1.0 - 2.0 * backwards / pairs),
         rationale=f"Of {count_of(pairs, 'pair')} of sentences drawn from different notes, "
         f"{backwards or 'none'} {'puts' if backwards == 1 else 'put'} the later note first.",

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .reading import Reading, count_of, first_quotes, merit_after
-from .words import content, sentences, vocabulary
+from .reading import LensReading, count_of, first_quotes, merit_after
+from .words import content, split_sentences, vocabulary
 
 RUN = 3
 """Content words in a row that the notes lack. Two may be one thing renamed; three say something."""
 
 
-def support(source: Sequence[str], output: str) -> Reading | None:
+def support(source: Sequence[str], output: str) -> LensReading | None:
     """How free the output is of statements that nothing in the notes resembles.
 
     Lexical: a rewording of three words is taken for an invention, and an invention in borrowed words is
     missed. Numbers are left to `numbers`.
     """
     known = vocabulary(source)
-    spoken = sentences(output)
+    spoken = split_sentences(output)
     if not known or not spoken:
         return None
     strange = [stretch for sentence in spoken for stretch in _unknown_stretches(sentence, known)]
-    return Reading(
+    return LensReading(
         merit=merit_after(len(strange)),
         rationale=f"The output has {count_of(len(strange), 'stretch', 'stretches')} of {RUN} or more content "
         "words in a row that occur nowhere in the notes.",

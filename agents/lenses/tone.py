@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .reading import Reading, first_quotes, merit_after
+from .reading import LensReading, first_quotes, merit_after
 from .words import GAP
 
 JUDGEMENTS = {
@@ -48,13 +48,13 @@ _ANY = {
 }
 
 
-def tone(source: Sequence[str], output: str) -> Reading | None:
+def tone(source: Sequence[str], output: str) -> LensReading | None:
     """How free the output is of phrases that judge the patient; the notes are not read."""
     if not output.strip():
         return None
     found = {kind: [match.group() for match in phrases.finditer(output)] for kind, phrases in _ANY.items()}
     counted = [f"{len(hits)} of {kind}" for kind, hits in found.items() if hits]
-    return Reading(
+    return LensReading(
         merit=merit_after(sum(map(len, found.values()))),
         rationale=f"Phrases that judge the patient, by kind: {', '.join(counted) or 'none found'}.",
         quotes=first_quotes(hit for hits in found.values() for hit in hits),

@@ -44,7 +44,7 @@ class Word:
     end: int
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences and lines of `text`, verbatim, without the blank ones."""
     return [piece for piece in (part.strip() for part in _SENTENCE_END.split(text)) if piece]
 

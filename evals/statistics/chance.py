@@ -12,7 +12,7 @@ Chance = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Chance agreement of ratings spread as the first rows with ratings spread as the second, under the weights."""
 
 
-class Tally(NamedTuple):
+class CaseTotals(NamedTuple):
     """What each case adds to the totals."""
 
     shares: FloatArray
@@ -23,14 +23,14 @@ class Tally(NamedTuple):
     """1 where a case has two ratings or more, otherwise 0."""
 
 
-def tally(values: FloatArray, scale: FloatArray, weights: FloatArray) -> Tally:
+def tally(values: FloatArray, scale: FloatArray, weights: FloatArray) -> CaseTotals:
     """The tally of cases with a rating or more."""
     counts = (values[:, :, None] == scale).sum(axis=1).astype(float)
     ratings = counts.sum(axis=1)
     paired = ratings >= 2
     pairs = np.where(paired, ratings * (ratings - 1), 1)
     agreement = (counts * (counts @ weights - 1)).sum(axis=1) / pairs
-    return Tally(counts / ratings[:, None], np.where(paired, agreement, 0.0), paired.astype(float))
+    return CaseTotals(counts / ratings[:, None], np.where(paired, agreement, 0.0), paired.astype(float))
 
 
 def corrected(values: FloatArray, scale: FloatArray, weights: FloatArray, chance: Chance) -> Statistic:

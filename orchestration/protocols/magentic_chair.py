@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...agents.answers import UnusableAnswer, read_answer
 from ...agents.budget import LimitReached
-from ...agents.context import tokens
+from ...agents.context import estimated_tokens
 from ...agents.cost import Receipt
 from ...agents.model import Message, ModelFailure, Reply
 from ...agents.prompting import repair_request, words
@@ -94,7 +94,7 @@ class Chair:
                 break
             if scores := self._floor.scores.get(message.content):
                 fitting[place] = Message(message.role, scores)
-                room += tokens(message.content) - tokens(scores)
+                room += estimated_tokens(message.content) - estimated_tokens(scores)
         if room is not None and room < 0:
             raise ModelFailure("too_long", "the conversation does not fit into the orchestrator's model")
         return tuple(fitting)

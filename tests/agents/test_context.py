@@ -15,7 +15,7 @@ from server_juries import jury_at
 
 from venire import Case, Jury, Limits, Rubric, VenireError, deliberate_sync
 from venire.agents.clients.local import LocalClient
-from venire.agents.context import Window, tokens, window
+from venire.agents.context import Window, estimated_tokens, window
 from venire.agents.model_client import DEFAULT_CONTEXT
 from venire.agents.providers import Providers
 from venire.agents.statements import Statement, fit_statements
@@ -44,7 +44,7 @@ def test_what_does_not_fit_is_counted_and_the_best_reasons_are_kept() -> None:
     ]
     told = fit_statements(650, "{}".format, heard, ["q"], "code")
 
-    assert tokens(told) <= 650
+    assert estimated_tokens(told) <= 650
     assert "6 gave 4; 5 of their reasons left out." in told
     assert "1 gave 2." in told
     assert "supported" in told and "alone" in told and "plain" not in told
@@ -88,7 +88,7 @@ def test_twenty_jurors_ten_rounds_and_nine_attributes_stay_within_the_window(nam
     def juror(call: Call) -> Any:
         nonlocal shortened
         assert call.schema is not None
-        prompts.append(tokens(call.prompt))
+        prompts.append(estimated_tokens(call.prompt))
         if "left out" in call.prompt:
             shortened += 1
             counts = re.findall(r"^(\d+) gave \d[.;]", call.prompt, re.MULTILINE)
@@ -98,7 +98,7 @@ def test_twenty_jurors_ten_rounds_and_nine_attributes_stay_within_the_window(nam
 
     def boss(call: Call) -> Any:
         assert call.schema is not None
-        prompts.append(tokens(call.prompt))
+        prompts.append(estimated_tokens(call.prompt))
         return filled(call.schema, lambda _: 3)
 
     names = [f"j{n}" for n in range(20)]

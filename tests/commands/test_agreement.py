@@ -77,7 +77,7 @@ def test_wide_files_are_read_and_mistakes_are_two_lines(tmp_path: Path) -> None:
 def test_the_names_are_functions_and_the_package_is_light() -> None:
     code = (
         "import sys, venire.evals; heavy = {'pandas', 'scipy', 'sklearn', 'numpy'} & set(sys.modules); "
-        "from venire.evals import consensus_reached, compare; import venire.evals.comparison.comparison; "
+        "from venire.evals import agreement, compare; import venire.evals.comparison.comparison; "
         "from venire.evals import agreement as again; print(heavy, callable(agreement), callable(compare), agreement is again)"
     )
     told = subprocess.run(

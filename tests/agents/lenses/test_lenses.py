@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import venire
-from venire.agents.lenses import LENSES, MOST_RELEVANT, SINGLE, Reading, place, reading_for
-from venire.agents.lenses.figures import Date, Figure, dates, figures
+from venire.agents.lenses import LENSES, MOST_RELEVANT, SINGLE, LensReading, place, reading_for
+from venire.agents.lenses.figures import Date, NumberInText, dates, figures
 from venire.agents.lenses.order import inversions
-from venire.agents.lenses.words import sentences, stems
+from venire.agents.lenses.words import split_sentences, stems
 from venire.personas.jury import load_jury
 
 DEMO = Path(venire.__path__[0]) / "evals" / "demo"
@@ -63,7 +63,7 @@ PLANTED = {
 }
 
 
-def read(name: str, output: str, source: tuple[str, ...] = NOTES) -> Reading:
+def read(name: str, output: str, source: tuple[str, ...] = NOTES) -> LensReading:
     reading = LENSES[name].reads(source, output)
     assert reading is not None
     return reading
@@ -170,7 +170,7 @@ def test_reads_a_long_text_in_good_time(name: str, text: str) -> None:
 
 def test_a_reading_has_a_merit_between_nought_and_one() -> None:
     with pytest.raises(ValueError, match="outside"):
-        Reading(1.5, "Too good.")
+        LensReading(1.5, "Too good.")
 
 
 def test_january_follows_december_when_the_story_starts_in_december() -> None:
@@ -198,18 +198,21 @@ def test_a_clause_with_a_new_number_is_not_repetition() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("4 to 6 weeks", [Figure("4", "week", "4"), Figure("6", "week", "6 weeks")]),
+        ("4 to 6 weeks", [NumberInText("4", "week", "4"), NumberInText("6", "week", "6 weeks")]),
         (
             "rose to 131 and is stable. On 5 March",
-            [Figure("131", "", "131"), Figure("5", "month 3", "5 March")],
+            [NumberInText("131", "", "131"), NumberInText("5", "month 3", "5 March")],
         ),
-        ("20,000 units", [Figure("20000", "unit", "20,000 units")]),
-        ("three doses of 3.0 mg", [Figure("3", "dose", "three doses"), Figure("3", "mg", "3.0 mg")]),
+        ("20,000 units", [NumberInText("20000", "unit", "20,000 units")]),
+        (
+            "three doses of 3.0 mg",
+            [NumberInText("3", "dose", "three doses"), NumberInText("3", "mg", "3.0 mg")],
+        ),
         ("HbA1c, T4 and one stick", []),
-        ("162/104 at 09:50", [Figure("162/104", "", "162/104"), Figure("09:50", "", "09:50")]),
+        ("162/104 at 09:50", [NumberInText("162/104", "", "162/104"), NumberInText("09:50", "", "09:50")]),
     ],
 )
-def test_figures(text: str, found: list[Figure]) -> None:
+def test_figures(text: str, found: list[NumberInText]) -> None:
     assert list(figures(text)) == found
 
 
@@ -221,7 +224,7 @@ def test_dates() -> None:
 
 def test_sentences_keep_decimals_and_initials_whole() -> None:
     text = "Dose 2.5 mg given. E. coli grew.  Home today?\nLine two"
-    assert sentences(text) == ["Dose 2.5 mg given.", "E. coli grew.", "Home today?", "Line two"]
+    assert split_sentences(text) == ["Dose 2.5 mg given.", "E. coli grew.", "Home today?", "Line two"]
 
 
 def test_stems_join_inflections_accents_and_number_words() -> None:
