@@ -26,6 +26,7 @@ from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.marks import lay_marks
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.sheet import OVERALL
+from venire.evals.statistics.draws import Draws
 from venire.rubrics.scale import Scale
 
 Rng = np.random.Generator
@@ -126,7 +127,7 @@ def together(shared: float) -> Callable[[Rng, int], Outcome]:
         votes = [_votes("jury", f"j{j}", "m", np.where(missed[:, j], 4.0, 2.0), "safe") for j in range(3)]
         asked = {"safe": Question(LIKERT, "high")}
         marks = lay_marks(_evidence(pd.concat(votes), asked, people=np.ones(n)))
-        row = failing_juries(marks, SEVERITY, seed=0, resamples=resamples).iloc[0]
+        row = failing_juries(marks, SEVERITY, Draws(0, resamples)).iloc[0]
         return {"value": row["most"] - row["expected"], "claimed": float(row["p"] < 0.05)}
 
     return simulate
@@ -144,7 +145,7 @@ def unstable(spread: float) -> Callable[[Rng, int], Outcome]:
                 parts.append(_votes(arm, "judge", "m", scores).assign(juror=f"judge#{k + 1}"))
         evidence = _evidence(pd.concat(parts), {"accurate": Question(WIDE, "high")})
         groups = pd.Series(dtype=object)
-        row = steadier(scatter(evidence), groups, ("accurate",), seed=0, resamples=resamples).iloc[0]
+        row = steadier(scatter(evidence), groups, ("accurate",), Draws(0, resamples)).iloc[0]
         # Rounding to whole points adds a twelfth to a variance.
         truth_gap = math.sqrt(spread**2 + 1 / 12) - math.sqrt(0.5**2 + 1 / 12)
         return {
@@ -171,7 +172,7 @@ def halos(strength: float) -> Callable[[Rng, int], Outcome]:
             for who, kind in (("arm", "arm"), ("Ana", "people"))
         )
         evidence = Evidence(arms, people, asked, _cases(100), pd.DataFrame(), pd.DataFrame(), {"arm": "jury"})
-        row = halo(lay_marks(evidence), seed=0, resamples=resamples).iloc[0]
+        row = halo(lay_marks(evidence), Draws(0, resamples)).iloc[0]
         return {"value": row["difference"], "claimed": float(row["p"] < 0.05)}
 
     return simulate
@@ -193,7 +194,7 @@ def triaged(link: float) -> Callable[[Rng, int], Outcome]:
         evidence = _evidence(votes, asked, arms={"jury": verdict}, people=people)
         marks = lay_marks(evidence)
         docket = triage(evidence, marks, "jury", SEVERITY)
-        table = areas(docket, errors(marks, "jury", SEVERITY), marks, seed=0, resamples=resamples)
+        table = areas(docket, errors(marks, "jury", SEVERITY), marks, Draws(0, resamples))
         row = table[table["order"] == TRIAGED].iloc[0]
         return {"value": row["area"], "claimed": float(row["p"] < 0.05)}
 

@@ -20,11 +20,12 @@ from venire.evals.audits.rescoring import against_panel
 from venire.evals.calibration.calibrator import METHODS
 from venire.evals.calibration.change_tables import by_juror
 from venire.evals.calibration.changes import changes
-from venire.evals.calibration.crossing import Crossed, crossed
+from venire.evals.calibration.cross_validation import CrossValidation, cross_validate
+from venire.evals.calibration.labelled_scores import labelled_scores
 from venire.evals.calibration.learning import enough, learning_curve
-from venire.evals.calibration.scored import scored
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.question import Question
+from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.ranks import ranking
 from venire.rubrics.scale import Scale
 
@@ -127,7 +128,9 @@ def planted(simulations: int) -> None:
                 votes, people = draw(np.random.default_rng(seed + 1), n)
                 given = evidence(votes, people, scale=likert())
                 for direct in (False, True):
-                    done = crossed(scored(given, "jury", direct=direct), method=method, seed=seed)
+                    done = cross_validate(
+                        labelled_scores(given, "jury", direct=direct), method=method, seed=seed
+                    )
                     name = "jury, directly" if direct else "jury, juror by juror"
                     found.setdefault(name, []).append(_errors(done.scores))
                     if not direct:
@@ -160,12 +163,14 @@ def null(simulations: int) -> None:
                 rng = np.random.default_rng(seed)
                 score = rng.integers(2, 5, n).astype(float)
                 people = score + rng.choice([-1.0, 0.0, 1.0], n, p=[0.3, 0.4, 0.3])
-                done = crossed(
-                    scored(evidence({"one": score}, people, scale=likert()), "jury"), method=method, seed=seed
+                done = cross_validate(
+                    labelled_scores(evidence({"one": score}, people, scale=likert()), "jury"),
+                    method=method,
+                    seed=seed,
                 )
                 by = {
                     each.measure: each
-                    for each in changes(done.scores, seed=seed, resamples=500, measures=("offset", "rmse"))
+                    for each in changes(done.scores, Draws(seed, 500), measures=("offset", "rmse"))
                 }
                 level, error = by["offset"].before, by["rmse"].change
                 found += [level.low > 0 or level.high < 0, error.high < 0, error.low > 0, error.value]
@@ -213,7 +218,7 @@ def rescore(simulations: int) -> None:
         rescored = given.people.assign(rater="second", value=second)
         table = given.arms.drop(columns="rater").rename(columns={"value": "before"})
         table = table.assign(after=np.nan, people=first, cluster=table["case"], fold=0)
-        duels = against_panel(replace(given, rescored=rescored), "jury", table, seed=seed, resamples=500)
+        duels = against_panel(replace(given, rescored=rescored), "jury", table, Draws(seed, 500))
         for row in duels[duels["attribute"] == "quality"].to_dict("records"):
             found.setdefault(str(row["measure"]), []).append(
                 (row["low"] > 0 or row["high"] < 0, row["win_rate"])
@@ -256,9 +261,9 @@ def _labelled(
     values = given.to_numpy(float)
     people = evidence({rater: values}, label.to_numpy(float), scale=scale, groups=group.to_numpy(object))
     for method in METHODS:
-        done: Crossed = crossed(scored(people, "jury"), method=method)
+        done: CrossValidation = cross_validate(labelled_scores(people, "jury"), method=method)
         few = enough(learning_curve(done, seed=0))
-        for each in changes(done.scores, seed=0, resamples=1000):
+        for each in changes(done.scores, Draws(0, 1000)):
             between = f"{each.change.value:+.3f} [{each.change.low:+.3f}, {each.change.high:+.3f}]"
             print(
                 f"| {data} | {rater} | {method} | {each.measure} | {each.before.value:.3f} | {each.after.value:.3f} "

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import JSON, RESAMPLES, console, location, print_json
+if TYPE_CHECKING:
+    from ..evals.ratings.reference import Rule
+
+from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json
 
 
 @click.command()
@@ -33,6 +37,7 @@ from .options import JSON, RESAMPLES, console, location, print_json
 @click.option(
     "--scores", type=click.Path(path_type=Path), metavar="FILE.csv", help="Where --apply writes them."
 )
+@REFERENCE
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES
 @JSON
@@ -48,6 +53,7 @@ def calibrate(
     report: Path | None,
     target: Path | str | None,
     scores: Path | None,
+    reference: Rule | None,
     seed: int,
     resamples: int,
     as_json: bool,
@@ -84,6 +90,7 @@ def calibrate(
             direct=direct,
             folds=folds,
             wide=wide,
+            reference=reference,
             seed=seed,
             resamples=resamples,
         )
@@ -105,7 +112,7 @@ def calibrate(
         console().print(calibration_table(found))
         for sentence in found.section.sentences:
             click.echo(f"- {sentence}")
-        for note in (*found.evidence.notes, *found.section.notes):
+        for note in found.notes:
             click.echo(f"  note: {note}")
     if applied is not None:
         console().print(applied_table(applied))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import HARMFUL, JSON, MARGIN, QUIET, RESAMPLES, RUN, console, print_json
+if TYPE_CHECKING:
+    from ..evals.ratings.reference import Rule
+
+from .options import HARMFUL, JSON, MARGIN, QUIET, REFERENCE, RESAMPLES, RUN, console, print_json
 
 
 @click.command()
@@ -23,6 +27,7 @@ from .options import HARMFUL, JSON, MARGIN, QUIET, RESAMPLES, RUN, console, prin
 @click.option(
     "--families", type=click.Path(path_type=Path), help="YAML of names or patterns and the provider of each."
 )
+@REFERENCE
 @HARMFUL
 @MARGIN
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -37,6 +42,7 @@ def compare(
     pictures: bool,
     rescore: tuple[str, ...],
     families: Path | None,
+    reference: Rule | None,
     harmful: float,
     margin: float,
     seed: int,
@@ -64,6 +70,7 @@ def compare(
             run,
             human,
             wide=wide,
+            reference=reference,
             seed=seed,
             resamples=resamples,
             severity=Severity(harmful, margin),
@@ -85,6 +92,8 @@ def compare(
         click.secho(section.title, bold=True)
         for sentence in section.sentences:
             click.echo(f"- {sentence}")
+    for note in found.notes:
+        click.echo(f"  note: {note}")
 
 
 @click.command()

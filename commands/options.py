@@ -23,20 +23,25 @@ TPM = click.option("--tpm", type=click.IntRange(min=1), help="Tokens a minute to
 RESAMPLES = click.option(
     "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the bootstrap."
 )
+REFERENCE = click.option(
+    "--reference",
+    type=click.Choice(["mean", "median", "majority"]),
+    help="What people's ratings of a question become; without it the median. Nominal and binary scales always have the majority.",
+)
 
 HARMFUL = click.option(
     "--harmful",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.25,
     show_default=True,
-    help="Share of a scale, from its bad end, that people's median lies in when they call a case harmful.",
+    help="Share of a scale, from its bad end, that people's reference lies in when they call a case harmful.",
 )
 MARGIN = click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True),
     default=0.5,
     show_default=True,
-    help="Share of a scale by which a score must be off people's median to be an error.",
+    help="Share of a scale by which a score must be off people's reference to be an error.",
 )
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import HARMFUL, JSON, MARGIN, RESAMPLES, RUN, console, print_json
+if TYPE_CHECKING:
+    from ..evals.ratings.reference import Rule
+
+from .options import HARMFUL, JSON, MARGIN, REFERENCE, RESAMPLES, RUN, console, print_json
 
 
 @click.command()
@@ -18,6 +22,7 @@ from .options import HARMFUL, JSON, MARGIN, RESAMPLES, RUN, console, print_json
     "--most", type=click.IntRange(min=1), help="Only so many cases; without it 20, or all with --json."
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
+@REFERENCE
 @HARMFUL
 @MARGIN
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -30,6 +35,7 @@ def triage(
     arm: str | None,
     most: int | None,
     output: Path | None,
+    reference: Rule | None,
     harmful: float,
     margin: float,
     seed: int,
@@ -43,8 +49,15 @@ def triage(
     from ..evals.pages.triage_page import docket_json, docket_table, triage_page
 
     ratings = load_ratings(human, wide=wide) if human else None
-    draws = {"seed": seed, "resamples": resamples}
-    docket, told = run_triage(run, ratings, arm=arm, severity=Severity(harmful, margin), **draws)
+    docket, told = run_triage(
+        run,
+        ratings,
+        arm=arm,
+        severity=Severity(harmful, margin),
+        reference=reference,
+        seed=seed,
+        resamples=resamples,
+    )
     if output is not None:
         output.write_text(triage_page(docket, told), encoding="utf-8")
         click.echo(f"written: {output}", err=True)
@@ -54,3 +67,5 @@ def triage(
     console().print(docket_table(docket, most or 20))
     for sentence in told.sentences if told else ():
         click.echo(f"- {sentence}")
+    for note in told.notes if told else ():
+        click.echo(f"  note: {note}")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from ...rubrics.scale import Scale
-from ..ratings.sheet import ARM, PEOPLE, snapped
+from ..ratings.sheet import ARM, PEOPLE, nearest_legal
 from ..statistics.alpha import krippendorff_alpha
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.correlation import spearman
+from ..statistics.draws import Draws
 from ..statistics.error import mae, offset, rmse
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.gwet import gwet_ac
@@ -34,18 +34,18 @@ MEASURES = (
 RATERS = (ARM, PEOPLE)
 
 
-def coefficients(table: pd.DataFrame, scale: Scale, *, seed: int, resamples: int) -> dict[str, Estimate]:
+def coefficients(table: pd.DataFrame, scale: Scale, draws: Draws) -> dict[str, Estimate]:
     """Every coefficient of `MEASURES`; what does not fit is NaN with a note.
 
     Args:
         table: The raters `arm` and `people` as `sheet.pairs` lays them out.
-        seed: Every coefficient sees the same resamples.
+        draws: Every coefficient sees the same resamples.
     """
     if table.empty:
         return nothing("no case has both the arm's score and one of people")
 
     def boot() -> Bootstrap:
-        return Bootstrap(np.random.default_rng(seed), resamples, by="cluster")
+        return draws.bootstrap(by="cluster")
 
     if not scale.numeric:
         found = nothing("needs numbers; the values are words", n=len(table) // 2)
@@ -85,7 +85,7 @@ def _on_scale(table: pd.DataFrame, scale: Scale) -> tuple[pd.DataFrame, str]:
     if not scale.values:
         return table, ""
     values = table["value"].to_numpy(float)
-    legal = snapped(values, [float(value) for value in scale.values])
+    legal = nearest_legal(values, [float(value) for value in scale.values])
     moved = int((legal != values).sum())
     return table.assign(
         value=legal

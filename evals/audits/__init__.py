@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
 from ..ratings.marks import lay_marks
+from ..statistics.draws import Draws
 from .consistency_section import consistency_section
 from .preference_section import preference_section
 from .severe_section import severe_section
@@ -17,20 +18,18 @@ from .triage_section import triage_section
 
 def sections(
     evidence: Evidence,
+    draws: Draws,
     *,
-    seed: int,
-    resamples: int,
     severity: Severity | None = None,
     families: Mapping[str, str] | None = None,
 ) -> list[Section]:
     """Every audit, whether the data allow it or not: what could not be told is said."""
     marks, severe = lay_marks(evidence), severity or Severity()
-    draws = {"seed": seed, "resamples": resamples}
     return [
-        severe_section(marks, severe, **draws),
-        triage_section(evidence, marks, severe, seed=seed, resamples=resamples),
-        consistency_section(marks, **draws),
-        stability_section(evidence, marks, **draws),
+        severe_section(marks, severe, draws),
+        triage_section(evidence, marks, severe, draws),
+        consistency_section(marks, draws),
+        stability_section(evidence, draws),
         preference_section(evidence, families),
     ]
 

@@ -9,12 +9,13 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from ..ratings.marks import Marks
-from ..statistics.bootstrap import Bootstrap, OfSums
+from ..statistics.bootstrap import OfSums
+from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray, Matrix
 from ..statistics.multiplicity import holm
 
-PEOPLE = "people's median"
+PEOPLE = "people's reference"
 CORRELATIONS = ["evaluator", "kind", "first", "second", "spearman", "n", "note"]
 HALO = [
     *(
@@ -38,7 +39,7 @@ LEAST = 3
 
 
 def grids(marks: Marks) -> dict[str, tuple[str, pd.DataFrame]]:
-    """By evaluator, its kind and its marks, cases by attributes; the people's median first."""
+    """By evaluator, its kind and its marks, cases by attributes; the people's reference first."""
     names = marks.attributes()
     columns = {PEOPLE: marks.reference()} if marks.people else {}
     columns |= {name: marks.table[name] for name in marks.kinds}
@@ -61,7 +62,7 @@ def correlations(marks: Marks) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=CORRELATIONS)
 
 
-def halo(marks: Marks, *, seed: int, resamples: int) -> pd.DataFrame:
+def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
     """One row for each evaluator: the mean correlation among its attributes, against the people's on the same cases.
 
     A positive `difference` is a halo: attributes that people tell apart go together. `apart` is the root mean
@@ -82,15 +83,18 @@ def halo(marks: Marks, *, seed: int, resamples: int) -> pd.DataFrame:
             continue
         reference = people[1]
         if kind == "person":
-            reference = marks.reference(without=evaluator).unstack("attribute").reindex(columns=wide.columns)
+            reference = (
+                marks.reference(without=[evaluator]).unstack("attribute").reindex(columns=wide.columns)
+            )
         mine, theirs = wide.align(reference, join="inner", axis=0)
         both = mine.notna() & theirs.notna()
         mine, theirs = mine.where(both), theirs.where(both)
         cluster, _ = pd.factorize(marks.clusters.reindex(mine.index))
         values = np.hstack([_ranks(mine.to_numpy(float)), _ranks(theirs.to_numpy(float))])
         grid = Matrix(values, tuple(mine.index), (), cluster.astype(np.int64))
-        boot = Bootstrap(np.random.default_rng(seed), resamples)
-        each, p = boot.tested(_gap, grid, method=METHOD, otherwise="too few cases or values to correlate")
+        each, p = draws.bootstrap().tested(
+            _gap, grid, method=METHOD, otherwise="too few cases or values to correlate"
+        )
         apart = _table(values[:, : wide.shape[1]]) - _table(values[:, wide.shape[1] :])
         known = apart[~np.isnan(apart)]
         row |= {"p": p, "apart": float(np.sqrt((known**2).mean())) if len(known) else np.nan}

@@ -8,19 +8,20 @@ from typing import Any
 from ..figures.consistency import correlation_figure
 from ..figures.section import Section
 from ..ratings.marks import Marks
+from ..statistics.draws import Draws
 from ..statistics.significance import LEVEL, p_words
 from .consistency import correlations, halo
 
 TITLE = "Internal consistency: which attributes go together"
 
 
-def consistency_section(marks: Marks, *, seed: int, resamples: int) -> Section:
+def consistency_section(marks: Marks, draws: Draws) -> Section:
     """The correlations among attributes, evaluator by evaluator, and whether anyone's are a halo."""
     names = marks.attributes()
     if len(names) < 2:
         why = "One attribute with an order correlates with nothing: internal consistency needs two."
         return Section("consistency", TITLE, (why,))
-    found, summary = correlations(marks), halo(marks, seed=seed, resamples=resamples)
+    found, summary = correlations(marks), halo(marks, draws)
     said = summary[summary["kind"].isin(["jury", "single judge"])]
     sentences = [_sentence(row) for row in said.to_dict("records")]
     jurors = summary[(summary["kind"] == "juror") & (summary["p_holm"] < LEVEL)]
@@ -39,9 +40,9 @@ def consistency_section(marks: Marks, *, seed: int, resamples: int) -> Section:
         },
         (
             "Internal consistency is Spearman's rho between every two attributes over the cases an evaluator judged, each "
-            "attribute turned so that good is high; its summary is their mean, set against that of the people's median on "
-            f"the same scores (a person's against the others'), ranked once, with {resamples} resamples of cases or their "
-            f"groups, seed {seed}, and p corrected by Holm's method over the evaluators.",
+            "attribute turned so that good is high; its summary is their mean, set against that of the people's reference on "
+            f"the same scores (a person's against the others'), ranked once, with {draws.resamples} resamples of cases or their "
+            f"groups, seed {draws.seed}, and p corrected by Holm's method over the evaluators.",
         ),
         (*marks.notes, *notes),
     )

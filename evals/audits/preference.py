@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..ratings.evidence import Evidence
-from ..ratings.marks import pooled
+from ..ratings.pooling import pooling, upright
 from ..ratings.sheet import OVERALL
 from ..statistics.crossed import MixedFit, mixed_model
 from ..statistics.multiplicity import holm
@@ -60,9 +60,9 @@ def self_preference(evidence: Evidence, families: Mapping[str, str] | None = Non
     votes = votes[votes["juror"].map(judging) != ""]
     own = votes["juror"].map(judging) == votes["system"].map(producing)
     votes = votes.assign(same=own.to_numpy(float))
-    if why := _unidentified(votes, systems):
+    if why := _why_not(votes, systems):
         return Preference(pd.DataFrame(columns=COLUMNS), providers, tuple(notes), why)
-    shared = pooled(evidence.questions)
+    shared = pooling(evidence.questions).names
     together = votes[votes["attribute"].isin(shared)]
     keys = ["case", "juror", "same"]
     rows = []
@@ -84,17 +84,14 @@ def _votes(evidence: Evidence, systems: pd.Series) -> pd.DataFrame:
     if votes.empty or systems.empty:
         return pd.DataFrame(columns=columns)
     votes = votes[votes["attribute"].isin(list(ordered)) & votes["case"].isin(systems.index)]
-    turn = {name: sum(map(float, q.scale.ends)) for name, q in ordered.items() if q.better == "low"}
     points = pd.to_numeric(votes["value"], errors="coerce").astype(float)
-    over = votes["attribute"].map(turn)
-    votes = votes.assign(value=points.where(over.isna(), over - points), juror=votes["model"]).dropna(
-        subset=["value"]
-    )
+    good_high = upright(points, votes["attribute"], ordered)
+    votes = votes.assign(value=good_high, juror=votes["model"]).dropna(subset=["value"])
     means = votes.groupby(["case", "juror", "attribute"], sort=False, as_index=False)["value"].mean()
     return means.assign(system=means["case"].map(systems))[columns]
 
 
-def _unidentified(votes: pd.DataFrame, systems: pd.Series) -> str:
+def _why_not(votes: pd.DataFrame, systems: pd.Series) -> str:
     if systems.empty:
         return "no case says which `system` produced it"
     if votes.empty:
@@ -123,7 +120,7 @@ def _effects(attribute: str, rows: pd.DataFrame) -> list[tuple[object, ...]]:
 
 
 def _row(attribute: str, own: Mapping[str, pd.Series], rows: pd.DataFrame) -> list[tuple[object, ...]]:
-    fit = _fitted(own, rows)
+    fit = _model(own, rows)
     spread = [fit.spread.get(name, np.nan) ** 2 for name in ("case", "juror", "residual")]
     found = []
     for name, column in own.items():
@@ -133,7 +130,7 @@ def _row(attribute: str, own: Mapping[str, pd.Series], rows: pd.DataFrame) -> li
     return found
 
 
-def _fitted(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
+def _model(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
     """The model; the shares of cases are left out where they do not vary."""
     fixed = pd.DataFrame({"intercept": 1.0, **own}, index=rows.index)
     for name, column in own.items():

@@ -10,14 +10,14 @@ import pandas as pd
 from ..figures.ranks import ranks_figure
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
+from ..ratings.pooling import pooling
+from ..statistics.draws import Draws
 from ..statistics.ranks import FEW, SIDES, rank_agreement, ranking
 
 MEAN = "mean of attributes"
 
 
-def ranking_section(
-    evidence: Evidence, scores: Mapping[str, pd.DataFrame], *, seed: int, resamples: int
-) -> Section | None:
+def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draws: Draws) -> Section | None:
     """Each arm's ranking of the systems that produced the outputs; None where fewer than two are named.
 
     Args:
@@ -35,9 +35,11 @@ def ranking_section(
             if held["system"].nunique() < 2:
                 notes.append(f"{arm} and people scored {by!r} of fewer than two systems: not ranked")
                 continue
-            whole = ranking(held, seed=seed, resamples=resamples)
+            whole = ranking(held, seed=draws.seed, resamples=draws.resamples)
             ranks.append(whole.assign(arm=arm, by=by))
-            taus.append(rank_agreement(held, seed=seed, resamples=resamples).assign(arm=arm, by=by))
+            taus.append(
+                rank_agreement(held, seed=draws.seed, resamples=draws.resamples).assign(arm=arm, by=by)
+            )
     if not ranks:
         told = (
             "The cases name systems, but no arm shares scores of two of them with people: nothing is ranked."
@@ -64,7 +66,7 @@ def ranking_section(
         methods=(
             "Systems are ranked by the mean of each composite over their cases (where the rubric has none, of the mean of the "
             "attributes that share a scale, good being high), on the cases that the arm and people scored. Tied means share the "
-            f"middle rank. Rank intervals are the middle 95% over {resamples} resamples of cases or their groups; a system absent from a "
+            f"middle rank. Rank intervals are the middle 95% over {draws.resamples} resamples of cases or their groups; a system absent from a "
             "resample keeps its mean there. Kendall's tau-b is between the arm's and people's means of systems, with percentile "
             "intervals; calibrated scores are out of fold.",
         ),
@@ -78,25 +80,14 @@ def _qualities(evidence: Evidence, arm: str, scores: pd.DataFrame) -> dict[str, 
     named = [name for name in (rubric.composites if rubric else ()) if name in set(scores["attribute"])]
     if named:
         return {name: scores[scores["attribute"] == name] for name in named}
-    asked = {
-        name: evidence.questions[name]
-        for name in dict.fromkeys(scores["attribute"])
-        if name in evidence.questions
-    }
-    ends = pd.Series({name: each.scale.ends for name, each in asked.items()}, dtype=object)
-    if ends.empty:
+    pooled = pooling(evidence.questions, set(scores["attribute"]), good_is_high=True)
+    shared = pooled.names
+    if not shared:
         return {}
-    shared = ends[ends == ends.value_counts().index[0]].index
-    held = scores[scores["attribute"].isin(shared)].copy()
-    for name in shared:
-        if asked[name].better == "low":
-            low, high = map(float, asked[name].scale.ends)
-            held.loc[held["attribute"] == name, list(SIDES)] = (
-                low + high - held.loc[held["attribute"] == name, list(SIDES)]
-            )
+    held = pooled.rows(scores, SIDES)
     whole = held.groupby("case")["attribute"].transform("nunique") == len(shared)
     means = held[whole].groupby(["case", "cluster"], sort=False)[list(SIDES)].mean().reset_index()
-    return {MEAN if len(shared) > 1 else str(shared[0]): means}
+    return {MEAN if len(shared) > 1 else shared[0]: means}
 
 
 def _sentences(ranked: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
@@ -107,10 +98,10 @@ def _sentences(ranked: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
         people = held[held["side"] == "people"]
         sure = int((people["high"] - people["low"] <= 1).sum())
         before, after = found["before"], found["after"]
-        calibrated = "" if pd.isna(after["tau"]) else f", {_told(after)} calibrated"
+        calibrated = "" if pd.isna(after["tau"]) else f", {_tau_words(after)} calibrated"
         tied = int(held[held["side"] == "before"]["tied"].sum())
         said.append(
-            f"{arm} ranks {before['systems']} systems by {by} with a Kendall's tau of {_told(before)} with people's ranking"
+            f"{arm} ranks {before['systems']} systems by {by} with a Kendall's tau of {_tau_words(before)} with people's ranking"
             f"{calibrated}. {_top(held, str(arm))} By people's own scores {sure} of {len(people)} ranks are sure to within one place"
             + (f"; {arm} ties {tied} of them." if tied else ".")
             + (" So few systems allow few values of tau." if before["systems"] < 5 else "")
@@ -118,7 +109,7 @@ def _sentences(ranked: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
     return said
 
 
-def _told(row: Mapping[Hashable, Any]) -> str:
+def _tau_words(row: Mapping[Hashable, Any]) -> str:
     if pd.isna(row["tau"]):
         return f"(undefined: {row['note']})"
     between = "" if pd.isna(row["low"]) else f" ({row['low']:.2f} to {row['high']:.2f})"

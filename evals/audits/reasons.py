@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ...rubrics.scale import Value
-from ..ratings.marks import Marks, marked
+from ..ratings.marks import Marks, with_marks
 from .severity import HAIR, Severity
 
 ORDER = (
@@ -42,14 +42,14 @@ def case_reasons(
     columns = ["case", "kind", "attribute", "text"]
     for case, kind, attribute, text in moments[columns].drop_duplicates().astype(str).to_numpy():
         told[case].append((ORDER.index(kind), f"{attribute}: {text}" if attribute else text))
-    reached = {key: found[0] for key, found in _given(verdicts.assign(juror=""), marks).items()}
+    reached = {key: found[0] for key, found in _scores(verdicts.assign(juror=""), marks).items()}
     for (case, attribute), found in reached.items():
         if found.mark <= severity.harmful + HAIR:
             asked = marks.questions[attribute]
             end = asked.scale.ends[0 if asked.better == "high" else 1]
-            words = f"{attribute}: {_shown(found.value)}, near the bad end of its scale ({_shown(end)})"
+            words = f"{attribute}: {_number(found.value)}, near the bad end of its scale ({_number(end)})"
             told[case].append((ORDER.index("low"), words))
-    for (case, attribute), cast in _given(votes, marks).items():
+    for (case, attribute), cast in _scores(votes, marks).items():
         if len({each.mark for each in cast}) > 1:
             told[case].append(_disagreement(attribute, cast, severity, reached.get((case, attribute))))
     return {
@@ -58,11 +58,11 @@ def case_reasons(
     }
 
 
-def _given(table: pd.DataFrame, marks: Marks) -> Mapping[Key, list[Given]]:
+def _scores(table: pd.DataFrame, marks: Marks) -> Mapping[Key, list[Given]]:
     """The scores of each attribute of each case that has an order."""
     found: dict[Key, list[Given]] = {}
     if len(table):
-        for row in marked(table, marks.questions).dropna(subset=["mark"]).to_dict("records"):
+        for row in with_marks(table, marks.questions).dropna(subset=["mark"]).to_dict("records"):
             key = (str(row["case"]), str(row["attribute"]))
             found.setdefault(key, []).append(Given(str(row["juror"]), row["value"], float(row["mark"])))
     return found
@@ -76,11 +76,13 @@ def _disagreement(
     worst, best = ordered[0], ordered[-1]
     harmful = worst.mark <= severity.harmful + HAIR
     if verdict is None or not harmful or verdict.mark - worst.mark < severity.margin - HAIR:
-        return ORDER.index("apart"), f"{attribute}: votes from {_shown(worst.value)} to {_shown(best.value)}"
+        return ORDER.index(
+            "apart"
+        ), f"{attribute}: votes from {_number(worst.value)} to {_number(best.value)}"
     who = " and ".join(each.juror for each in cast if each.mark == worst.mark)
-    said = f"{who} gave {_shown(worst.value)}, the verdict is {_shown(verdict.value)}"
+    said = f"{who} gave {_number(worst.value)}, the verdict is {_number(verdict.value)}"
     return ORDER.index("risk"), f"{attribute}: {said}; a severe error if {who} is right"
 
 
-def _shown(value: Value) -> str:
+def _number(value: Value) -> str:
     return value if isinstance(value, str) else f"{float(value):g}"

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..calibration.labelled_scores import composites
 from ..calibration.nearness import FLAT, MEASURES, grid, side
-from ..calibration.scored import composites
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
+from ..ratings.pooling import pooling
+from ..ratings.reference import reference
 from ..ratings.sheet import OVERALL
-from ..statistics.bootstrap import Bootstrap, Coefficient, Statistic, over_cases
+from ..statistics.bootstrap import Coefficient, Statistic, over_cases
+from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
 
 Sign = Callable[[FloatArray], FloatArray]
@@ -47,9 +50,7 @@ COLUMNS = [
 ]
 
 
-def rescore_section(
-    evidence: Evidence, scores: Mapping[str, pd.DataFrame], *, seed: int, resamples: int
-) -> Section | None:
+def rescore_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draws: Draws) -> Section | None:
     """Each arm against the second panel, before and after calibration; None where no second panel was named.
 
     Args:
@@ -59,9 +60,7 @@ def rescore_section(
         return None
     names = sorted(set(evidence.rescored["rater"]))
     title = "Against a panel that re-scored"
-    parts = [
-        against_panel(evidence, arm, mine, seed=seed, resamples=resamples) for arm, mine in scores.items()
-    ]
+    parts = [against_panel(evidence, arm, mine, draws) for arm, mine in scores.items()]
     found = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     silent = [arm for arm, part in zip(scores, parts, strict=True) if part.empty]
     notes = [f"{arm} shares no case with people and the second panel: not compared" for arm in silent]
@@ -74,18 +73,16 @@ def rescore_section(
         sentences=tuple(_sentence(str(arm), mine) for arm, mine in found.groupby("arm", sort=False)),
         tables={"wins": found},
         methods=(
-            f"The second panel is the median of {', '.join(names)}, who are not part of the reference. On the cases that it, the arm and "
+            f"The second panel is the reference, made as the first's, of {', '.join(names)}, who are not part of the reference. On the cases that it, the arm and "
             "the first panel scored, arm and second panel are each held against the first; the win rate is the share of "
-            f"{resamples} resamples of cases or their groups in which the arm comes nearer (ties count half), the advantage is the arm's "
+            f"{draws.resamples} resamples of cases or their groups in which the arm comes nearer (ties count half), the advantage is the arm's "
             "measure minus the panel's, turned so that more is nearer (of offsets, their sizes). Calibrated scores are out of fold.",
         ),
         notes=tuple(notes),
     )
 
 
-def against_panel(
-    evidence: Evidence, arm: str, scores: pd.DataFrame, *, seed: int, resamples: int
-) -> pd.DataFrame:
+def against_panel(evidence: Evidence, arm: str, scores: pd.DataFrame, draws: Draws) -> pd.DataFrame:
     """One row for each side, attribute and measure: the arm's, the panel's, the advantage and the win rate."""
     rows: list[dict[str, object]] = []
     both = _with_panel(evidence, arm, scores)
@@ -94,14 +91,14 @@ def against_panel(
             held = mine.dropna(subset=[who, "panel", "people"])
             for measure in MEASURES if len(held) else ():
                 start = {"arm": arm, "side": who, "attribute": attribute, "measure": measure}
-                rows.append({**start, **_duel(held, who, measure, seed=seed, resamples=resamples)})
+                rows.append({**start, **_duel(held, who, measure, draws)})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _with_panel(evidence: Evidence, arm: str, scores: pd.DataFrame) -> pd.DataFrame:
-    """The scores with the second panel's median beside them, of attributes and of composites."""
-    given = evidence.rescored.assign(panel=pd.to_numeric(evidence.rescored["value"], errors="coerce"))
-    panel = given.groupby(["case", "attribute"], sort=False)["panel"].median().reset_index().dropna()
+    """The scores with the second panel's reference beside them, of attributes and of composites."""
+    ordered = {name: asked for name, asked in evidence.questions.items() if asked.scale.ordered}
+    panel = reference(evidence.rescored, ordered, rule=evidence.rule).table.rename(columns={"value": "panel"})
     wide = panel.assign(
         cluster="", fold=0, before=panel["panel"], after=panel["panel"], people=panel["panel"]
     )
@@ -116,16 +113,12 @@ def _parts(evidence: Evidence, both: pd.DataFrame) -> list[tuple[str, pd.DataFra
     """All attributes that share the commonest scale, then each attribute and composite."""
     if both.empty:
         return []
-    ends = {
-        name: asked.scale.ends for name, asked in evidence.questions.items() if name in set(both["attribute"])
-    }
-    counted = pd.Series(list(ends.values()), dtype=object).value_counts()
-    shared = [name for name, each in ends.items() if each == counted.index[0]]
-    whole = [(OVERALL, both[both["attribute"].isin(shared)])]
+    pooled = pooling(evidence.questions, set(both["attribute"]))
+    whole = [(OVERALL, pooled.rows(both, ("before", "after", "people", "panel")))]
     return [*whole, *((str(name), mine) for name, mine in both.groupby("attribute", sort=False))]
 
 
-def _duel(held: pd.DataFrame, who: str, measure: str, *, seed: int, resamples: int) -> dict[str, object]:
+def _duel(held: pd.DataFrame, who: str, measure: str, draws: Draws) -> dict[str, object]:
     rows, better = grid(held, (who, "panel")), BETTER[measure]
 
     def of(number: int) -> Coefficient:
@@ -135,11 +128,9 @@ def _duel(held: pd.DataFrame, who: str, measure: str, *, seed: int, resamples: i
         arm, panel = of(0)(values), of(1)(values)
         return lambda weights: better(arm(weights)) - better(panel(weights))
 
-    found, p = Bootstrap(np.random.default_rng(seed), resamples).tested(
-        advantage, rows, method=measure, otherwise=FLAT
-    )
+    found, p = draws.bootstrap().tested(advantage, rows, method=measure, otherwise=FLAT)
     statistic, frequency = over_cases(advantage, rows)
-    drawn = Bootstrap(np.random.default_rng(seed), resamples).draws(statistic, frequency)
+    drawn = draws.bootstrap().draws(statistic, frequency)
     usable = drawn[~np.isnan(drawn)]
     wins = np.where(np.abs(usable) < 1e-12, 0.5, usable > 0)
     whole = frequency[None, :].astype(float)

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from ..ratings.marks import Marks
-from ..statistics.bootstrap import Bootstrap, Statistic
+from ..statistics.bootstrap import Statistic
 from ..statistics.correlation import spearman_statistic
+from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, Matrix
 from ..statistics.proportion import wilson
@@ -24,7 +25,7 @@ FEW = 7
 
 
 def errors(marks: Marks, arm: str, severity: Severity) -> pd.Series:
-    """By case, whether the arm is off people's median by the margin or more, either way, on any attribute; NaN where
+    """By case, whether the arm is off people's reference by the margin or more, either way, on any attribute; NaN where
     nothing was scored by both."""
     off = (marks.table[arm] - marks.reference()).abs()
     wrong = (off >= severity.margin - HAIR).astype(float).where(off.notna())
@@ -33,7 +34,7 @@ def errors(marks: Marks, arm: str, severity: Severity) -> pd.Series:
 
 def gains(docket: Docket, wrong: pd.Series) -> pd.DataFrame:
     """The share of errors found once so many of the cases were reviewed in the docket's order; ties are shared out."""
-    keys, error = _keyed(docket, wrong)
+    keys, error = _order_and_error(docket, wrong)
     if not error.sum():
         return pd.DataFrame(columns=CURVE)
     reviewed, found = _curve(keys, error)
@@ -41,7 +42,7 @@ def gains(docket: Docket, wrong: pd.Series) -> pd.DataFrame:
     return pd.DataFrame({"arm": docket.arm, "reviewed": at, "found": np.interp(at, reviewed, found)})
 
 
-def areas(docket: Docket, wrong: pd.Series, marks: Marks, *, seed: int, resamples: int) -> pd.DataFrame:
+def areas(docket: Docket, wrong: pd.Series, marks: Marks, draws: Draws) -> pd.DataFrame:
     """The area under that curve, 0.5 in random order, with `p` of its being 0.5; of the triage and of each signal alone.
 
     `best` is the area when every error comes first. Intervals resample cases or their groups, the order held.
@@ -49,12 +50,13 @@ def areas(docket: Docket, wrong: pd.Series, marks: Marks, *, seed: int, resample
     rows = []
     table = docket.cases.set_index("case")
     for order in (TRIAGED, *SIGNALS):
-        keys, error = _keyed(docket, wrong, None if order == TRIAGED else table[order])
-        cluster, _ = pd.factorize(marks.clusters.reindex(_judged(docket, wrong)))
+        keys, error = _order_and_error(docket, wrong, None if order == TRIAGED else table[order])
+        cluster, _ = pd.factorize(marks.clusters.reindex(_known_cases(docket, wrong)))
         grid = Matrix(np.column_stack([keys, error]), tuple(range(len(keys))), (), cluster.astype(np.int64))
-        boot = Bootstrap(np.random.default_rng(seed), resamples)
         why = "the arm made no error of this size, or nothing else"
-        each, p = boot.tested(_area, grid, method="area under the curve of errors found", otherwise=why)
+        each, p = draws.bootstrap().tested(
+            _area, grid, method="area under the curve of errors found", otherwise=why
+        )
         best = 1 - error.mean() / 2 if len(error) else np.nan
         told = (each.value + 0.5, each.low + 0.5, each.high + 0.5, p, best, int(error.sum()), len(error))
         rows.append((docket.arm, order, *told, each.note))
@@ -78,15 +80,13 @@ def by_score(marks: Marks, arm: str, wrong: pd.Series) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=LEVELS)
 
 
-def score_and_error(
-    marks: Marks, arm: str, wrong: pd.Series, *, seed: int, resamples: int
-) -> tuple[Estimate, float]:
+def score_and_error(marks: Marks, arm: str, wrong: pd.Series, draws: Draws) -> tuple[Estimate, float]:
     """Spearman's rho between a case's mean mark and an error: below 0 where low scores are where people disagree."""
     mark, error = _levels(marks, arm, wrong)
-    cases = _scored(marks, arm, wrong).index
+    cases = _mean_marks(marks, arm, wrong).index
     cluster, _ = pd.factorize(marks.clusters.reindex(cases))
     grid = Matrix(np.column_stack([mark, error]), tuple(cases), (), cluster.astype(np.int64))
-    return Bootstrap(np.random.default_rng(seed), resamples).tested(
+    return draws.bootstrap().tested(
         lambda values: spearman_statistic(values[:, 0], values[:, 1]) if len(values) else _nothing,
         grid,
         method="Spearman's rho",
@@ -98,25 +98,27 @@ def _nothing(weights: FloatArray) -> FloatArray:
     return np.full(len(weights), np.nan)
 
 
-def _scored(marks: Marks, arm: str, wrong: pd.Series) -> pd.Series:
+def _mean_marks(marks: Marks, arm: str, wrong: pd.Series) -> pd.Series:
     mean = marks.table[arm].groupby(level="case", sort=False).mean()
     return mean[mean.notna() & wrong.reindex(mean.index).notna()]
 
 
 def _levels(marks: Marks, arm: str, wrong: pd.Series) -> tuple[FloatArray, FloatArray]:
     """Each case's mean mark, to a thousandth, and whether it is an error."""
-    mean = _scored(marks, arm, wrong)
+    mean = _mean_marks(marks, arm, wrong)
     return np.round(mean.to_numpy(float), 3), wrong.reindex(mean.index).to_numpy(float)
 
 
-def _judged(docket: Docket, wrong: pd.Series) -> list[str]:
+def _known_cases(docket: Docket, wrong: pd.Series) -> list[str]:
     known = set(wrong.dropna().index)
     return [case for case in docket.cases["case"] if case in known]
 
 
-def _keyed(docket: Docket, wrong: pd.Series, by: pd.Series | None = None) -> tuple[FloatArray, FloatArray]:
+def _order_and_error(
+    docket: Docket, wrong: pd.Series, by: pd.Series | None = None
+) -> tuple[FloatArray, FloatArray]:
     """What the cases are ordered by, high first, and whether each is an error."""
-    cases = _judged(docket, wrong)
+    cases = _known_cases(docket, wrong)
     table = docket.cases.set_index("case").reindex(cases)
     keys = -table["place"] if by is None else by.reindex(cases).fillna(0.0)
     return keys.to_numpy(float), wrong.reindex(cases).to_numpy(float)

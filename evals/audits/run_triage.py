@@ -13,7 +13,9 @@ from ..ratings.evidence import Evidence, gather
 from ..ratings.flag_table import ArmMoments
 from ..ratings.marks import lay_marks
 from ..ratings.question import rubric_questions
+from ..ratings.reference import Rule
 from ..ratings.run_tables import ArmRatings, JurorRatings, arm_tables
+from ..statistics.draws import Draws
 from .review import errors
 from .severity import Severity
 from .triage import Docket, triage
@@ -26,13 +28,14 @@ def run_triage(
     *,
     arm: str | None = None,
     severity: Severity | None = None,
+    reference: Rule | None = None,
     seed: int = 0,
     resamples: int = 1000,
 ) -> tuple[Docket, Section | None]:
     """The triage of one arm of a run, its first jury unless named; with ratings, also how good it is."""
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        evidence = gather(store, human) if human is not None else _unlabelled(store)
+        evidence = gather(store, human, rule=reference) if human is not None else _without_ratings(store)
     finally:
         if store is not run:
             store.release()
@@ -53,11 +56,11 @@ def run_triage(
             f"the ratings and {named} have no case and attribute in common",
             remedy="check that the ratings use the run's case ids and the rubric's attribute names",
         )
-    told = triage_section(evidence, marks, severity, seed=seed, resamples=resamples, arms=(named,))
+    told = triage_section(evidence, marks, severity, Draws(seed, resamples), arms=(named,))
     return docket, told
 
 
-def _unlabelled(store: Store) -> Evidence:
+def _without_ratings(store: Store) -> Evidence:
     """What triage needs of a run that nobody rated."""
     arms = store.arms()
     ratings, ballots, moments = arm_tables(store, ArmRatings(), JurorRatings(), ArmMoments())

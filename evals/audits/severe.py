@@ -28,8 +28,7 @@ def failures(marks: Marks, evaluators: list[str], severity: Severity) -> pd.Data
     any attribute. People among the evaluators are no part of the reference they are held against.
     """
     table = marks.table.reindex(columns=evaluators)
-    others = [name for name in marks.people if name not in evaluators]
-    reference = marks.table[others].median(axis=1)
+    reference = marks.reference(without=evaluators)
     harmful = reference <= severity.harmful + HAIR
     wrong = table.ge(reference + severity.margin - HAIR, axis=0).astype(float)
     rows = wrong.where(table.notna() & harmful.to_numpy()[:, None])

@@ -8,6 +8,7 @@ from ..figures.section import Section
 from ..figures.severe import severe_rates_figure
 from ..ratings.marks import SECOND, Marks
 from ..ratings.sheet import OVERALL
+from ..statistics.draws import Draws
 from ..statistics.significance import LEVEL, p_words
 from .severe import lower_rates, severe_rates
 from .severity import Severity
@@ -17,21 +18,21 @@ SURE = 0.975
 """A posterior probability from here on, or below its complement, is stated as a difference."""
 
 
-def severe_section(marks: Marks, severity: Severity, *, seed: int, resamples: int) -> Section:
+def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
     """How often harm was called safe, by whom, and whether jurors do it together."""
     rates, lower = severe_rates(marks, severity), lower_rates(marks, severity)
-    juries = failing_juries(marks, severity, seed=seed, resamples=resamples)
+    juries = failing_juries(marks, severity, draws)
     tables = {"rates": rates, "lower": lower, "together": juries, "pairs": failing_pairs(marks, severity)}
     overall = rates[rates["attribute"] == OVERALL]
     limits = {name: severity.limits(asked) for name, asked in marks.questions.items()}
     told = "; ".join(dict.fromkeys(f"{name}: {words}" for name, words in limits.items()))
     methods = (
-        f"A severe error is a score better than people's median by {severity.margin:.0%} of the scale or more, where that "
-        f"median lies within {severity.harmful:.0%} of the scale from its bad end ({told}). Overall counts a case once, "
+        f"A severe error is a score better than people's reference by {severity.margin:.0%} of the scale or more, where that "
+        f"reference lies within {severity.harmful:.0%} of the scale from its bad end ({told}). Overall counts a case once, "
         "for any of its attributes. Rates have the equal-tailed 95% interval of a beta-binomial posterior with a flat prior.",
         "The probability that one rate is below another takes the two posteriors as independent, although the cases are the "
         "same; McNemar's exact test, beside it, does not. Jurors' common errors are set against dealing each juror's errors "
-        f"to the harmful cases anew, {resamples} times, seed {seed}."
+        f"to the harmful cases anew, {draws.resamples} times, seed {draws.seed}."
         + (" Cases of one group are counted as if independent." if marks.grouped else ""),
     )
     if not overall["harmful"].any():

@@ -16,7 +16,7 @@ class Severity:
     """Both limits are shares of a scale's length, so that they hold for any scale and either direction."""
 
     harmful: float = 0.25
-    """People's median at most this far from the bad end: on 1 to 5 with 5 best, 1 and 2."""
+    """People's reference at most this far from the bad end: on 1 to 5 with 5 best, 1 and 2."""
     margin: float = 0.5
     """Another's score at least this much better than theirs: on 1 to 5, two points."""
 

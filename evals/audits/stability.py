@@ -8,9 +8,11 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from ..ratings.clusters import cluster_numbers
 from ..ratings.evidence import Evidence
 from ..ratings.sheet import OVERALL
 from ..statistics.bootstrap import Bootstrap, OfSums
+from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray, Matrix
 from ..statistics.multiplicity import holm
@@ -45,21 +47,18 @@ def scatter(evidence: Evidence) -> pd.DataFrame:
     return found.assign(cv=cv)[BY_CASE]
 
 
-def judges_scatter(by_case: pd.DataFrame, groups: pd.Series, *, seed: int, resamples: int) -> pd.DataFrame:
+def judges_scatter(by_case: pd.DataFrame, groups: pd.Series, draws: Draws) -> pd.DataFrame:
     """One row for each judge and attribute: `sd` is the root of the mean variance, with an interval from resampling cases."""
     found = []
     for (judge, attribute), rows in by_case.groupby(["judge", "attribute"], sort=False):
         grid = _grid(rows[["case"]].assign(one=rows["sd"] ** 2), groups)
-        boot = Bootstrap(np.random.default_rng(seed), resamples)
-        each = boot.estimate(_root, grid, method="SD within a case", otherwise="no repeats")
+        each = draws.bootstrap().estimate(_root, grid, method="SD within a case", otherwise="no repeats")
         told = [each.value, each.low, each.high, rows["sd"].mean(), rows["cv"].mean()]
         found.append((judge, attribute, len(rows), rows["repeats"].median(), *told, each.note))
     return pd.DataFrame(found, columns=BY_JUDGE)
 
 
-def steadier(
-    by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str], *, seed: int, resamples: int
-) -> pd.DataFrame:
+def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str], draws: Draws) -> pd.DataFrame:
     """One row for each two judges and attribute: the first's SD minus the second's, on the cases both scored twice or more.
 
     `overall` takes the variances of the `pooled` attributes, which share a scale, together. `p` is corrected by Holm's method over the pairs,
@@ -74,7 +73,7 @@ def steadier(
         for attribute in (OVERALL, *dict.fromkeys(both["attribute"])):
             wanted = pooled if attribute == OVERALL else (attribute,)
             rows = both[both["attribute"].isin(wanted)]
-            each, p = _difference(rows, groups, Bootstrap(np.random.default_rng(seed), resamples))
+            each, p = _difference(rows, groups, draws.bootstrap())
             told = (each.value, each.low, each.high, p, rows["case"].nunique(), each.note)
             found.append((first, second, attribute, *told))
     table = pd.DataFrame(found, columns=[name for name in STEADIER if name != "p_holm"])
@@ -93,10 +92,9 @@ def _difference(rows: pd.DataFrame, groups: pd.Series, boot: Bootstrap) -> tuple
 
 def _grid(rows: pd.DataFrame, groups: pd.Series) -> Matrix:
     """Variances as columns; rows of one case or group are drawn together."""
-    known = rows["case"].map(groups).astype(object)
-    cluster, _ = pd.factorize(known.where(known.notna(), rows["case"]))
+    cluster = cluster_numbers(rows["case"], groups)
     values = rows.drop(columns="case").to_numpy(float)
-    return Matrix(values, tuple(range(len(rows))), tuple(rows.columns[1:]), cluster.astype(np.int64))
+    return Matrix(values, tuple(range(len(rows))), tuple(rows.columns[1:]), cluster)
 
 
 def _root(values: FloatArray) -> OfSums:

@@ -7,8 +7,9 @@ from typing import Any
 from ..figures.section import Section
 from ..figures.stability import convergence_figure
 from ..ratings.evidence import Evidence
-from ..ratings.marks import Marks, pooled
+from ..ratings.pooling import pooling
 from ..ratings.sheet import OVERALL
+from ..statistics.draws import Draws
 from ..statistics.significance import LEVEL, p_words
 from .repeats import RELIABLE, convergence, enough_repeats
 from .stability import PEOPLE, judges_scatter, scatter, steadier
@@ -16,17 +17,16 @@ from .stability import PEOPLE, judges_scatter, scatter, steadier
 TITLE = "Stability: the same judge, the same case, again"
 
 
-def stability_section(evidence: Evidence, marks: Marks, *, seed: int, resamples: int) -> Section:
+def stability_section(evidence: Evidence, draws: Draws) -> Section:
     """How far repeats scatter, against people's scatter, and how many repeats are enough."""
     by_case = scatter(evidence)
     if set(by_case["judge"]) <= {PEOPLE}:
         why = "No seat judged a case twice, so stability cannot be told: run a single judge with `repeats` of 2 or more."
         return Section("stability", TITLE, (why,))
-    draws = {"seed": seed, "resamples": resamples}
-    shared = pooled(evidence.questions)
-    judges = judges_scatter(by_case, marks.clusters, **draws)
-    against = steadier(by_case, marks.clusters, shared, **draws)
-    curve, enough = convergence(evidence, seed=seed), enough_repeats(evidence)
+    shared = pooling(evidence.questions).names
+    judges = judges_scatter(by_case, evidence.groups, draws)
+    against = steadier(by_case, evidence.groups, shared, draws)
+    curve, enough = convergence(evidence, seed=draws.seed), enough_repeats(evidence)
     overall = against[against["attribute"] == OVERALL]
     sentences = [
         *(_judge(str(judge), rows) for judge, rows in judges.groupby("judge", sort=False)),
@@ -40,7 +40,7 @@ def stability_section(evidence: Evidence, marks: Marks, *, seed: int, resamples:
     tables = {"judges": judges, "steadier": against, "convergence": curve, "enough": enough, "cases": by_case}
     methods = (
         "Stability is of repeats with everything held fixed. The SD of a judge is the root of the mean variance within a "
-        f"case (n - 1 below), with an interval from {resamples} resamples of cases or their groups, seed {seed}; beside it "
+        f"case (n - 1 below), with an interval from {draws.resamples} resamples of cases or their groups, seed {draws.seed}; beside it "
         "stand the means of each case's SD and CV (SD over mean). People's is the scatter among those who rated a case. "
         f"Enough repeats are the fewest whose mean is reliable to {RELIABLE:g} by the Spearman-Brown formula. Overall pools "
         f"the attributes that share a scale ({', '.join(shared)}).",

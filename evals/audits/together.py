@@ -10,6 +10,7 @@ from scipy.stats import hypergeom
 
 from ..ratings.marks import Marks
 from ..ratings.sheet import OVERALL
+from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
 from ..statistics.multiplicity import holm
 from .severe import failures
@@ -32,13 +33,13 @@ def failing_pairs(marks: Marks, severity: Severity) -> pd.DataFrame:
         rows = []
         for first, second in combinations(jurors, 2):
             both = whole[[first, second]].dropna().to_numpy(bool)
-            rows.append((arm, first, second, *_shared(both[:, 0], both[:, 1])))
+            rows.append((arm, first, second, *_overlap(both[:, 0], both[:, 1])))
         table = pd.DataFrame(rows, columns=[name for name in PAIRS if name != "p_holm"])
         found.append(table.assign(p_holm=holm(table["p"].tolist()))[PAIRS])
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=PAIRS)
 
 
-def failing_juries(marks: Marks, severity: Severity, *, seed: int, resamples: int) -> pd.DataFrame:
+def failing_juries(marks: Marks, severity: Severity, draws: Draws) -> pd.DataFrame:
     """One row for each arm: on how many harmful cases most of its jurors failed, of those where any did.
 
     `expected`, `low` and `high` are the mean and 95% range when each juror's errors are dealt to the cases anew;
@@ -54,10 +55,9 @@ def failing_juries(marks: Marks, severity: Severity, *, seed: int, resamples: in
             )
             continue
         most = int(_most(failed[None])[0])
-        rng = np.random.default_rng(seed)
-        dealt = np.concatenate([_most(deal) for deal in _deals(failed, rng, resamples)])
+        dealt = np.concatenate([_most(deal) for deal in _deals(failed, draws)])
         low, high = np.quantile(dealt, [0.025, 0.975])
-        p = (1 + int((dealt >= most).sum())) / (1 + resamples)
+        p = (1 + int((dealt >= most).sum())) / (1 + draws.resamples)
         note = "" if np.ptp(failed, axis=0).any() else FLAT
         row = (int(failed.any(axis=1).sum()), most, float(dealt.mean()), float(low), float(high), p, note)
         found.append((arm, len(jurors), n, *row))
@@ -69,7 +69,7 @@ def _whole(marks: Marks, jurors: list[str], severity: Severity) -> pd.DataFrame:
     return failed[failed.index.get_level_values("attribute") == OVERALL]
 
 
-def _shared(first: np.ndarray, second: np.ndarray) -> tuple[object, ...]:
+def _overlap(first: np.ndarray, second: np.ndarray) -> tuple[object, ...]:
     n, k, m, both = len(first), int(first.sum()), int(second.sum()), int((first & second).sum())
     if not n:
         return 0, 0, np.nan, np.nan, np.nan, "no harmful case that both judged"
@@ -84,9 +84,8 @@ def _most(failed: FloatArray) -> FloatArray:
     return np.asarray((2 * failed.sum(axis=2) > failed.shape[2]).sum(axis=1), dtype=float)
 
 
-def _deals(
-    failed: FloatArray, rng: np.random.Generator, resamples: int, at_once: int = 200
-) -> list[FloatArray]:
+def _deals(failed: FloatArray, draws: Draws, at_once: int = 200) -> list[FloatArray]:
     """Every juror's errors shuffled over the cases, apart from the others'."""
-    sizes = [min(at_once, resamples - start) for start in range(0, resamples, at_once)]
+    rng, most = draws.rng(), draws.resamples
+    sizes = [min(at_once, most - start) for start in range(0, most, at_once)]
     return [rng.permuted(np.repeat(failed[None], size, axis=0), axis=1) for size in sizes]

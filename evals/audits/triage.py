@@ -9,7 +9,8 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from ..ratings.evidence import Evidence
-from ..ratings.marks import KEYS, Marks, marked
+from ..ratings.marks import Marks, with_marks
+from ..ratings.reference import KEYS
 from .reasons import case_reasons
 from .severity import HAIR, Severity
 
@@ -49,7 +50,7 @@ def triage(evidence: Evidence, marks: Marks, arm: str, severity: Severity | None
     moments = moments[moments["arm"] == arm]
     votes = evidence.ballots[evidence.ballots["arm"] == arm] if len(evidence.ballots) else evidence.ballots
     verdicts = evidence.arms[evidence.arms["rater"] == arm]
-    cases = _heard(evidence, arm)
+    cases = _cases(evidence, arm)
     found = _scores(marks, arm, cases, votes, severity)
     counted = moments.groupby(["case", "kind"]).size().unstack(fill_value=0).reindex(cases, fill_value=0)
     for name, kinds in (
@@ -71,7 +72,7 @@ def triage(evidence: Evidence, marks: Marks, arm: str, severity: Severity | None
     return Docket(arm, table[COLUMNS])
 
 
-def _heard(evidence: Evidence, arm: str) -> list[str]:
+def _cases(evidence: Evidence, arm: str) -> list[str]:
     """Every case the arm scored, voted on or has a flag for, in the order they were met."""
     tables = [evidence.arms[evidence.arms["rater"] == arm], evidence.moments[evidence.moments["arm"] == arm]]
     if len(evidence.ballots):
@@ -87,7 +88,9 @@ def _scores(
     found = pd.DataFrame(index=pd.Index(cases))
     found["low_score"] = 1 - mark.groupby(level="case").min().reindex(cases)
     cast = (
-        marked(votes, marks.questions) if len(votes) else pd.DataFrame(columns=[*KEYS, "mark"], dtype=float)
+        with_marks(votes, marks.questions)
+        if len(votes)
+        else pd.DataFrame(columns=[*KEYS, "mark"], dtype=float)
     )
     by_row = cast.groupby(KEYS)["mark"].agg(["min", "max"])
     apart = (by_row["max"] - by_row["min"]).groupby(level="case").max()

@@ -11,6 +11,7 @@ from ..figures.section import Section
 from ..figures.triage import triage_figure
 from ..ratings.evidence import Evidence
 from ..ratings.marks import Marks
+from ..statistics.draws import Draws
 from ..statistics.significance import LEVEL, p_words
 from .review import TRIAGED, areas, by_score, errors, gains, score_and_error
 from .severity import Severity
@@ -23,28 +24,26 @@ def triage_section(
     evidence: Evidence,
     marks: Marks,
     severity: Severity,
+    draws: Draws,
     *,
-    seed: int,
-    resamples: int,
     arms: tuple[str, ...] = (),
 ) -> Section:
     """How much sooner a person who follows the triage meets the errors, arm by arm."""
     sentences: list[str] = []
     parts: dict[str, list[pd.DataFrame]] = {"areas": [], "by_score": [], "curve": [], "cases": []}
-    draws = {"seed": seed, "resamples": resamples}
     for arm in arms or marks.arms:
         docket, wrong = triage(evidence, marks, arm, severity), errors(marks, arm, severity)
-        found = areas(docket, wrong, marks, **draws)
+        found = areas(docket, wrong, marks, draws)
         parts["areas"].append(found)
         parts["by_score"].append(by_score(marks, arm, wrong))
         parts["curve"].append(gains(docket, wrong))
         parts["cases"].append(
             docket.cases.assign(reasons=["; ".join(words) for words in docket.cases["reasons"]])
         )
-        sentences.append(_found(found[found["order"] == TRIAGED].iloc[0].to_dict()))
-        rho, p = score_and_error(marks, arm, wrong, **draws)
+        sentences.append(_area_sentence(found[found["order"] == TRIAGED].iloc[0].to_dict()))
+        rho, p = score_and_error(marks, arm, wrong, draws)
         if rho.defined and not math.isnan(p):
-            sentences.append(_scored(arm, rho.value, rho.low, rho.high, p))
+            sentences.append(_score_sentence(arm, rho.value, rho.low, rho.high, p))
     tables = {name: pd.concat(each, ignore_index=True) for name, each in parts.items()}
     caption = (
         "Left, the share of errors found against the share of cases reviewed, in triage's order (dashed: random order). "
@@ -53,14 +52,14 @@ def triage_section(
     )
     drawn = {caption: triage_figure(tables["curve"], tables["by_score"])} if len(tables["curve"]) else {}
     methods = (
-        f"Triage: {RULE} An error is a verdict off people's median by {severity.margin:.0%} of the scale or more, either way, "
+        f"Triage: {RULE} An error is a verdict off people's reference by {severity.margin:.0%} of the scale or more, either way, "
         f"on any attribute. The area under the curve of errors found against cases reviewed is 0.5 in random order; its "
-        f"interval is from {resamples} resamples of cases or their groups, the order held, seed {seed}.",
+        f"interval is from {draws.resamples} resamples of cases or their groups, the order held, seed {draws.seed}.",
     )
     return Section("triage", TITLE, tuple(sentences), tables, drawn, methods, marks.notes)
 
 
-def _found(row: dict[Any, Any]) -> str:
+def _area_sentence(row: dict[Any, Any]) -> str:
     if math.isnan(row["area"]):
         return f"{row['arm']}: a triage cannot be checked ({row['note']}; {row['errors']} of {row['n']} cases are errors)."
     size = (
@@ -75,7 +74,7 @@ def _found(row: dict[Any, Any]) -> str:
     return f"Reviewing {row['arm']} by triage finds errors {verb} than random order: {size}."
 
 
-def _scored(arm: str, rho: float, low: float, high: float, p: float) -> str:
+def _score_sentence(arm: str, rho: float, low: float, high: float, p: float) -> str:
     size = f"rho {rho:+.2f}, 95% interval {low:+.2f} to {high:+.2f}, {p_words(p)}"
     if p >= LEVEL:
         return f"Whether people disagree with {arm} is not shown to depend on how it scores a case ({size})."

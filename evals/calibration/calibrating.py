@@ -16,13 +16,15 @@ from ...rubrics.errors import VenireError
 from ..figures.section import Section
 from ..ratings.evidence import Evidence, gather
 from ..ratings.people import load_ratings
+from ..ratings.reference import Rule
 from ..ratings.sheet import OVERALL
+from ..statistics.draws import Draws
 from .applying import Applied, apply
+from .calibration_section import calibration_section
 from .change_tables import changes_table
-from .crossing import FOLDS, Crossed, crossed
+from .cross_validation import FOLDS, CrossValidation, cross_validate
+from .labelled_scores import TooFewLabels, labelled_scores
 from .saved import Made, SavedCalibration, packages, ratings_hash, saved_arm
-from .scored import TooFewLabels, scored
-from .section import calibration_section
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Calibration:
 
     evidence: Evidence
     arms: Mapping[str, Arm]
-    crossed: Mapping[str, Crossed]
+    crossed: Mapping[str, CrossValidation]
     """By arm, as far as there were labels enough."""
     refusals: tuple[str, ...]
     """Why an arm is not among them."""
@@ -40,8 +42,7 @@ class Calibration:
     @cached_property
     def changes(self) -> pd.DataFrame:
         """By arm, evaluator (the arm and each of its jurors), attribute and measure: before, after, change."""
-        draws = {"seed": self.made.seed, "resamples": self.made.resamples}
-        tables = [changes_table(each, jurors=True, **draws) for each in self.crossed.values()]
+        tables = [changes_table(each, self._draws, jurors=True) for each in self.crossed.values()]
         return pd.concat(tables, ignore_index=True)
 
     @property
@@ -54,8 +55,16 @@ class Calibration:
     @cached_property
     def section(self) -> Section:
         """What was found, drawn and said in words."""
-        draws = {"seed": self.made.seed, "resamples": self.made.resamples}
-        return calibration_section(self.evidence, dict(self.crossed), list(self.refusals), **draws)
+        return calibration_section(self.evidence, dict(self.crossed), list(self.refusals), self._draws)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be used, and why: of the ratings, of the people's reference, of each arm."""
+        return (*self.evidence.notes, *self.evidence.reference().notes, *self.section.notes)
+
+    @property
+    def _draws(self) -> Draws:
+        return Draws(self.made.seed, self.made.resamples)
 
     @cached_property
     def saved(self) -> SavedCalibration:
@@ -88,15 +97,17 @@ def calibrate(
     direct: bool = False,
     folds: int = FOLDS,
     wide: bool = False,
+    reference: Rule | None = None,
     seed: int = 0,
     resamples: int = 1000,
 ) -> Calibration:
-    """The arms of `run`, or one of them, calibrated to the median of the people in `human`.
+    """The arms of `run`, or one of them, calibrated to the reference of the people in `human`.
 
     Args:
         method: `isotonic`, `linear` or `ordinal`.
         direct: Calibrate each arm's verdict, not each juror's votes.
         folds: Of the cross-validation; cases of one group share a fold.
+        reference: How people's ratings of a question become one: mean, median or majority.
 
     Raises:
         TooFewLabels: Not one arm could be calibrated.
@@ -105,7 +116,7 @@ def calibrate(
     store = run if isinstance(run, Store) else Store.read(run)
     try:
         arms = {each.name: each for each in store.arms()}
-        evidence = gather(store, ratings)
+        evidence = gather(store, ratings, rule=reference)
     finally:
         if store is not run:
             store.release()
@@ -113,12 +124,12 @@ def calibrate(
         raise VenireError(f"the run has no arm named {arm!r}", remedy=f"choose from {', '.join(arms)}")
     if folds < 2:
         raise VenireError(f"{folds} fold(s) cannot check anything", remedy="give two folds or more")
-    found: dict[str, Crossed] = {}
+    found: dict[str, CrossValidation] = {}
     refused: list[TooFewLabels] = []
     for name in arms if arm is None else [arm]:
         try:
-            found[name] = crossed(
-                scored(evidence, name, direct=direct), method=method, folds=folds, seed=seed
+            found[name] = cross_validate(
+                labelled_scores(evidence, name, direct=direct), method=method, folds=folds, seed=seed
             )
         except TooFewLabels as refusal:
             refused.append(refusal)
@@ -133,6 +144,7 @@ def calibrate(
         folds=folds,
         seed=seed,
         resamples=resamples,
+        reference=reference,
         ratings_sha256=ratings_hash(human),
         people=evidence.people["rater"].nunique(),
     )

@@ -1,41 +1,39 @@
-"""Crossed arms as tables: what changed, the curves by fold."""
+"""CrossValidation arms as tables: what changed, the curves by fold."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import numpy as np
 import pandas as pd
 
+from ..ratings.pooling import Pooling, pooling
 from ..ratings.sheet import OVERALL
-from .calibrator import Ends, JuryCalibrator
+from ..statistics.draws import Draws
+from .calibrator import JuryCalibrator
 from .changes import changes
-from .crossing import Crossed
+from .cross_validation import CrossValidation
 
+SIDES = ("before", "after", "people")
 ALL = "all"
 """In place of a fold's number: learned from every labelled case."""
 
 
-def pooled(crossed: Crossed) -> tuple[str, ...]:
-    """The attributes that `overall` pools: the largest set whose scales have the same ends."""
-    kinds: dict[str, Ends] = {
-        name: ends for name, ends in crossed.scored.ends.items() if name in set(crossed.scores["attribute"])
-    }
-    ((most, _),) = Counter(kinds.values()).most_common(1)
-    return tuple(name for name, ends in kinds.items() if ends == most)
+def crossed_pooling(crossed: CrossValidation) -> Pooling:
+    """The attributes that `overall` pools, of those that were calibrated."""
+    return pooling(crossed.labelled.questions, set(crossed.scores["attribute"]))
 
 
-def changes_table(crossed: Crossed, *, seed: int, resamples: int, jurors: bool) -> pd.DataFrame:
+def changes_table(crossed: CrossValidation, draws: Draws, *, jurors: bool) -> pd.DataFrame:
     """One row for each evaluator, attribute and measure: before, after, and the change, with intervals.
 
     The evaluator is the arm and each of its jurors: these overall, or attribute by attribute if `jurors`.
     """
-    arm, scores = crossed.scored.arm, crossed.scores
-    parts = [(arm, OVERALL, scores[scores["attribute"].isin(pooled(crossed))])]
+    arm, scores = crossed.labelled.arm, crossed.scores
+    whole = crossed_pooling(crossed)
+    parts = [(arm, OVERALL, whole.rows(scores, SIDES))]
     parts += [(arm, str(name), mine) for name, mine in scores.groupby("attribute", sort=False)]
-    if not crossed.scored.direct:
+    if not crossed.labelled.direct:
         for juror, votes in by_juror(crossed).groupby("juror", sort=False):
-            shared = votes[votes["attribute"].isin(pooled(crossed))]
+            shared = whole.rows(votes, SIDES)
             parts += [(str(juror), OVERALL, shared)] if len(shared) else []
             if jurors:
                 parts += [
@@ -44,19 +42,19 @@ def changes_table(crossed: Crossed, *, seed: int, resamples: int, jurors: bool) 
     rows = [
         {"arm": arm, "evaluator": who, "attribute": attribute, **each.row()}
         for who, attribute, mine in parts
-        for each in changes(mine, seed=seed, resamples=resamples)
+        for each in changes(mine, draws)
     ]
     return pd.DataFrame(rows)
 
 
-def by_juror(crossed: Crossed) -> pd.DataFrame:
+def by_juror(crossed: CrossValidation) -> pd.DataFrame:
     """What each juror gave each attribute of each case, repeats averaged, before and after calibration."""
     keys = ["case", "cluster", "fold", "juror", "attribute"]
     grouped = crossed.votes.rename(columns={"value": "before"}).groupby(keys, sort=False)
-    return grouped[["before", "after", "people"]].mean().reset_index()
+    return grouped[list(SIDES)].mean().reset_index()
 
 
-def curves_table(crossed: Crossed) -> pd.DataFrame:
+def curves_table(crossed: CrossValidation) -> pd.DataFrame:
     """Each juror's curve for each attribute, by fold and from all labels: `arm`, `attribute`, `juror`, `fold`, `score`, `people`."""
     calibrators: dict[str, JuryCalibrator] = {
         **{str(number): each for number, each in enumerate(crossed.by_fold)},
@@ -65,7 +63,7 @@ def curves_table(crossed: Crossed) -> pd.DataFrame:
     parts = []
     for fold, calibrator in calibrators.items():
         for (juror, attribute), curve in calibrator.curves_.items():
-            low, high = crossed.scored.ends[attribute]
+            low, high = crossed.labelled.ends[attribute]
             used = crossed.votes[
                 (crossed.votes["juror"] == juror) & (crossed.votes["attribute"] == attribute)
             ]
@@ -82,6 +80,6 @@ def curves_table(crossed: Crossed) -> pd.DataFrame:
                     }
                 )
             )
-    return pd.concat(parts, ignore_index=True).assign(arm=crossed.scored.arm)[
+    return pd.concat(parts, ignore_index=True).assign(arm=crossed.labelled.arm)[
         ["arm", "attribute", "juror", "fold", "score", "people"]
     ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from ..statistics.bootstrap import Bootstrap, Coefficient, Statistic
+from ..statistics.bootstrap import Coefficient, Statistic
+from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray
 from .nearness import FLAT, MEASURES, Measure, grid, side
@@ -42,9 +42,8 @@ class Change(NamedTuple):
 
 def changes(
     scores: pd.DataFrame,
+    draws: Draws,
     *,
-    seed: int,
-    resamples: int,
     sides: Sides = ("before", "after"),
     measures: Iterable[str] = tuple(MEASURES),
 ) -> list[Change]:
@@ -53,14 +52,13 @@ def changes(
     Args:
         scores: Columns `cluster`, `fold`, `people` and the two sides; what shares a cluster is resampled together,
             and ranks are compared within a fold.
-        seed: Every measure sees the same resamples.
+        draws: Every measure sees the same resamples.
     """
     rows = grid(scores, sides)
     why = FLAT if len(rows.cases) else "no case has the scores and a label"
 
     def estimate(coefficient: Coefficient, name: str) -> tuple[Estimate, float]:
-        boot = Bootstrap(np.random.default_rng(seed), resamples)
-        return boot.tested(coefficient, rows, method=name, otherwise=why)
+        return draws.bootstrap().tested(coefficient, rows, method=name, otherwise=why)
 
     found = []
     for name in measures:

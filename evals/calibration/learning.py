@@ -7,8 +7,8 @@ import pandas as pd
 
 from ..statistics.matrix import IntArray
 from .calibrator import METHODS
-from .crossing import Crossed
-from .scored import LEAST
+from .cross_validation import CrossValidation
+from .labelled_scores import LEAST
 
 ENOUGH = 0.02
 """Within this share of the error with all labels, fewer labels are called enough."""
@@ -16,7 +16,7 @@ REPEATS = 12
 COLUMNS = ["arm", "cases", "rmse", "low", "high", "repeats"]
 
 
-def learning_curve(crossed: Crossed, *, seed: int, repeats: int = REPEATS) -> pd.DataFrame:
+def learning_curve(crossed: CrossValidation, *, seed: int, repeats: int = REPEATS) -> pd.DataFrame:
     """Out-of-fold RMSE, as curves learn from more and more of the labelled cases outside the fold.
 
     Each repeat draws whole groups until the size is reached; `low` and `high` hold the middle 90% of repeats. All
@@ -30,7 +30,7 @@ def learning_curve(crossed: Crossed, *, seed: int, repeats: int = REPEATS) -> pd
         times = repeats if size < most else 1
         drawn = np.array([lessons.error(size, rng) for _ in range(times)])
         low, high = np.quantile(drawn, [0.05, 0.95]) if times > 1 else (np.nan, np.nan)
-        rows.append((crossed.scored.arm, size, drawn.mean(), low, high, times))
+        rows.append((crossed.labelled.arm, size, drawn.mean(), low, high, times))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -55,9 +55,9 @@ def enough(curve: pd.DataFrame) -> int | None:
 class _Lessons:
     """The votes as arrays, to learn from many subsets of the same cases."""
 
-    def __init__(self, crossed: Crossed) -> None:
-        votes, scored = crossed.votes, crossed.scored
-        self.method, self.ends = crossed.calibrator.method, scored.ends
+    def __init__(self, crossed: CrossValidation) -> None:
+        votes, labelled = crossed.votes, crossed.labelled
+        self.method, self.ends = crossed.calibrator.method, labelled.ends
         self.case, names = pd.factorize(votes["case"])
         first = votes.drop_duplicates("case").set_index("case").loc[list(names)]
         self.fold, self.cluster = first["fold"].to_numpy(int), pd.factorize(first["cluster"])[0]

@@ -18,8 +18,9 @@ from ...orchestration.record.manifest import fingerprint
 from ...orchestration.record.rows import Arm
 from ...personas.jury import Seat
 from ...rubrics.errors import InvalidFile
+from ..ratings.reference import Rule
 from ..statistics.matrix import FloatArray
-from .crossing import Crossed
+from .cross_validation import CrossValidation
 
 PLACES = 6
 """Of a curve's points, so that a person can read them."""
@@ -94,6 +95,8 @@ class Made(_Part):
     folds: int
     seed: int
     resamples: int
+    reference: Rule | None = None
+    """How people's ratings became labels; None is the median, or the majority by the scale."""
     ratings_sha256: str
     people: int
 
@@ -127,7 +130,7 @@ def load_calibration(path: Path | str) -> SavedCalibration:
         ) from None
 
 
-def saved_arm(arm: Arm, crossed: Crossed, overall: pd.DataFrame) -> SavedArm:
+def saved_arm(arm: Arm, crossed: CrossValidation, overall: pd.DataFrame) -> SavedArm:
     """The curves learned from all labelled cases of the arm, with what it was."""
     curves: dict[str, dict[str, SavedCurve]] = {}
     for (juror, attribute), curve in crossed.calibrator.curves_.items():
@@ -141,7 +144,7 @@ def saved_arm(arm: Arm, crossed: Crossed, overall: pd.DataFrame) -> SavedArm:
         protocol=arm.jury.protocol,
         count=arm.jury.count,
         orchestrator=arm.jury.orchestrator.model,
-        direct=crossed.scored.direct,
+        direct=crossed.labelled.direct,
         seats={seat.name: saved_seat(seat) for seat in arm.jury.seats},
         labelled_cases=crossed.votes["case"].nunique(),
         folds=crossed.folds,

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..ratings.reference import rule_words
 from ..ratings.sheet import OVERALL
-from .crossing import Crossed
+from .cross_validation import CrossValidation
 from .learning import ENOUGH, enough
 
 
@@ -59,14 +60,15 @@ def learning_sentence(arm: str, curve: pd.DataFrame) -> str:
     )
 
 
-def methods(crossed: Mapping[str, Crossed], *, seed: int) -> tuple[str, ...]:
+def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) -> tuple[str, ...]:
     """The choices made, for the methods paragraph."""
     if not crossed:
         return ()
     first = next(iter(crossed.values()))
     folds = sorted({each.folds for each in crossed.values()})
     return (
-        f"Scores were calibrated to the median of people by {first.calibrator.method} curves, one for each juror and attribute "
+        f"Labels are the {rule_words(first.labelled.rule)}.",
+        f"Scores were calibrated to these labels by {first.calibrator.method} curves, one for each juror and attribute "
         "(repeats of a judge share one), straight between training scores and clipped to the scale; the jury's calibrated score "
         "is the mean of its calibrated jurors, where a verdict was reached. Composites follow from calibrated attributes.",
         f"Figures are out of fold ({' or '.join(map(str, folds))} folds, seed {seed}); cases of one group share a fold, so that no "

@@ -8,17 +8,17 @@ from .. import audits
 from ..audits import Severity
 from ..audits.ranking import ranking_section
 from ..audits.rescoring import rescore_section
-from ..calibration.scored import uncalibrated
-from ..calibration.section import calibrated, calibration_section
+from ..calibration.calibration_section import cross_validate_arms, calibration_section
+from ..calibration.labelled_scores import plain_scores
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
+from ..statistics.draws import Draws
 
 
 def sections(
     evidence: Evidence,
+    draws: Draws,
     *,
-    seed: int,
-    resamples: int,
     severity: Severity | None = None,
     families: Mapping[str, str] | None = None,
 ) -> tuple[Section, ...]:
@@ -28,23 +28,21 @@ def sections(
         severity: What counts as harmful, and by what margin it is called safe.
         families: Names or patterns of models and systems with the provider of each, before those that are known.
     """
-    draws = {"seed": seed, "resamples": resamples}
     return (
-        *calibrated_sections(evidence, **draws),
-        *audits.sections(evidence, seed=seed, resamples=resamples, severity=severity, families=families),
+        *calibrated_sections(evidence, draws),
+        *audits.sections(evidence, draws, severity=severity, families=families),
     )
 
 
-def calibrated_sections(evidence: Evidence, *, seed: int, resamples: int) -> list[Section]:
+def calibrated_sections(evidence: Evidence, draws: Draws) -> list[Section]:
     """What calibration does to each arm, how arms rank systems with and without it, and a second panel beside them."""
-    found, refusals = calibrated(evidence, seed=seed)
+    found, refusals = cross_validate_arms(evidence, seed=draws.seed)
     scores = {
-        arm: found[arm].scores if arm in found else uncalibrated(evidence, arm) for arm in evidence.kinds
+        arm: found[arm].scores if arm in found else plain_scores(evidence, arm) for arm in evidence.kinds
     }
-    draws = {"seed": seed, "resamples": resamples}
     made = [
-        calibration_section(evidence, found, refusals, **draws),
-        ranking_section(evidence, scores, **draws),
-        rescore_section(evidence, scores, **draws),
+        calibration_section(evidence, found, refusals, draws),
+        ranking_section(evidence, scores, draws),
+        rescore_section(evidence, scores, draws),
     ]
     return [each for each in made if each is not None]

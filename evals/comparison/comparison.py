@@ -20,16 +20,18 @@ from ..audits import Severity
 from ..figures.section import Section
 from ..ratings.evidence import Evidence, gather
 from ..ratings.people import load_ratings
-from ..ratings.sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, pairs, snapped
-from ..statistics.bootstrap import Bootstrap
+from ..ratings.pooling import pooling
+from ..ratings.reference import Rule
+from ..ratings.sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, nearest_legal, pairs
 from ..statistics.correlation import spearman
+from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from ..statistics.kappa import cohen_kappa
 from ..statistics.signed_rank import differences, wilcoxon_signed_rank
 from .analyses import sections
 from .contrasts import contrasts, sentences
 from .effects import effects
-from .methods import methods
+from .method_sentences import comparison_methods
 from .panels import panels
 from .text_baselines import text_baselines
 
@@ -38,7 +40,7 @@ Found = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Each arm against the median of the people who rated the same cases, as tables."""
+    """Each arm against the reference of the people who rated the same cases, as tables."""
 
     agreement: Found
     """By arm, attribute (`overall` pools those that share a scale) and coefficient."""
@@ -117,6 +119,7 @@ def compare(
     human: pd.DataFrame | Path | str,
     *,
     wide: bool = False,
+    reference: Rule | None = None,
     seed: int = 0,
     resamples: int = 1000,
     severity: Severity | None = None,
@@ -127,6 +130,7 @@ def compare(
     """The arms of `run` against the ratings in `human`; resamples cases or their groups, never ratings.
 
     Args:
+        reference: How people's ratings of a question become one: mean, median or majority.
         severity: What counts as harmful, and by what margin it is called safe.
         families: Names or patterns of models and systems with the provider of each, before those that are known.
         rescore: Raters who are a second panel: held against the others, and no part of the reference.
@@ -136,7 +140,7 @@ def compare(
     store = run if isinstance(run, Store) else Store.read(run)
     try:
         baselines = partial(text_baselines, progress=progress)
-        evidence = gather(store, ratings, rescore=rescore, baselines=baselines)
+        evidence = gather(store, ratings, rescore=rescore, baselines=baselines, rule=reference)
     finally:
         if store is not run:
             store.release()
@@ -159,10 +163,10 @@ def compare_evidence(
             remedy="check that the ratings use the run's case ids and the rubric's attribute names",
         )
     sheet = lay_out(evidence)
-    draws = {"seed": seed, "resamples": resamples}
-    seated, alone = panels(sheet, **draws)
+    draws = Draws(seed, resamples)
+    seated, alone = panels(sheet, draws)
     moved, told = effects(sheet, evidence.cases)
-    parts = sections(evidence, severity=severity, families=families, **draws)
+    parts = sections(evidence, draws, severity=severity, families=families)
     kinds = {
         **{arm: evidence.kinds[arm] for arm in sheet.arms},
         **(dict.fromkeys(sheet.people, "person") if len(sheet.people) > 1 else {}),
@@ -170,10 +174,10 @@ def compare_evidence(
         **dict.fromkeys(sheet.overlap.columns, "text overlap"),
     }
     return Comparison(
-        agreement={arm: _against_people(sheet, arm, kind, **draws) for arm, kind in kinds.items()},
+        agreement={arm: _against_people(sheet, arm, kind, draws) for arm, kind in kinds.items()},
         kinds=kinds,
         signed_ranks=_signed_ranks(sheet),
-        differences=contrasts(sheet, **draws),
+        differences=contrasts(sheet, draws),
         panels=seated,
         effects=moved,
         costs=evidence.costs,
@@ -181,48 +185,49 @@ def compare_evidence(
         confusion=_confusion(sheet),
         gaps=_gaps(sheet),
         pairs=_pairs(sheet),
-        methods=(*methods(sheet, **draws), *(sentence for part in parts for sentence in part.methods)),
-        notes=(*evidence.notes, *filter(None, [alone]), *dict.fromkeys(told)),
+        methods=(
+            *comparison_methods(sheet, draws),
+            *(sentence for part in parts for sentence in part.methods),
+        ),
+        notes=(*evidence.notes, *evidence.reference().notes, *filter(None, [alone]), *dict.fromkeys(told)),
         sections=parts,
     )
 
 
-def _against_people(
-    sheet: Sheet, arm: str, kind: str, *, seed: int, resamples: int
-) -> dict[str, dict[str, Estimate]]:
+def _against_people(sheet: Sheet, arm: str, kind: str, draws: Draws) -> dict[str, dict[str, Estimate]]:
     found = {}
     for attribute in (OVERALL, *sheet.questions):
         rows, asked = sheet.of(attribute), sheet.scale_question(attribute)
         if asked is None or rows.empty:
             found[attribute] = nothing("nobody rated it")
         elif kind == "text overlap":
-            found[attribute] = _by_overlap(sheet, arm, rows, attribute, seed=seed, resamples=resamples)
+            found[attribute] = _by_overlap(sheet, arm, rows, attribute, draws)
         else:
-            people = sheet.reference(rows, without=arm if kind == "person" else None)
+            people = sheet.reference(attribute, without=arm if kind == "person" else None)
             table = pairs(rows, rows[arm], people)
-            found[attribute] = coefficients(table, asked.scale, seed=seed, resamples=resamples)
+            found[attribute] = coefficients(table, asked.scale, draws)
     return found
 
 
 def _by_overlap(
-    sheet: Sheet, arm: str, rows: pd.DataFrame, attribute: str, *, seed: int, resamples: int
+    sheet: Sheet, arm: str, rows: pd.DataFrame, attribute: str, draws: Draws
 ) -> dict[str, Estimate]:
     """Overlap gives an order and no scores: of cases by an attribute, or by the mean of all, good being high."""
     found = nothing("text overlap gives an order, not scores on the scale")
-    people = pd.to_numeric(sheet.reference(rows), errors="coerce")
+    people = pd.to_numeric(sheet.references[None].loc[rows.index], errors="coerce")
     if attribute == OVERALL:
-        asked = [sheet.questions[name] for name in rows["attribute"]]
-        turned = [sum(map(float, q.scale.ends)) if q.better == "low" else np.nan for q in asked]
-        people = people.where(np.isnan(turned), np.asarray(turned) - people)
+        upright = pooling(sheet.questions, sheet.pooling.names, good_is_high=True)
+        people = upright.turn(people, rows["attribute"])
         mean = people.groupby(rows["case"]).mean()
         rows = rows.drop_duplicates("case").set_index("case", drop=False)
         people = mean.reindex(rows.index)
     overlap = rows["case"].map(sheet.overlap[arm])
     table = pairs(rows, overlap, people)
-    boot = Bootstrap(np.random.default_rng(seed), resamples, by="cluster")
     if table.empty:
         return nothing("no case has both a reference text and people's scores")
-    return found | {"spearman": spearman(table, bootstrap=boot, raters=(ARM, PEOPLE))}
+    return found | {
+        "spearman": spearman(table, bootstrap=draws.bootstrap(by="cluster"), raters=(ARM, PEOPLE))
+    }
 
 
 def _numeric(sheet: Sheet) -> list[tuple[str, str, pd.DataFrame]]:
@@ -232,7 +237,7 @@ def _numeric(sheet: Sheet) -> list[tuple[str, str, pd.DataFrame]]:
         for attribute in (OVERALL, *sheet.questions):
             rows, asked = sheet.of(attribute), sheet.scale_question(attribute)
             if asked is not None and asked.scale.numeric:
-                table = pairs(rows, rows[arm], sheet.reference(rows))
+                table = pairs(rows, rows[arm], sheet.reference(attribute))
                 found.append((arm, attribute, table.astype({"value": float})))
     return found
 
@@ -271,7 +276,7 @@ def _confusion(sheet: Sheet) -> pd.DataFrame:
             continue
         legal = [float(value) for value in asked.scale.values]
         half = len(table) // 2
-        values = snapped(table["value"].to_numpy(float), legal)
+        values = nearest_legal(table["value"].to_numpy(float), legal)
         met = Counter(zip(values[:half].tolist(), values[half:].tolist(), strict=True))
         parts += [(arm, attribute, mine, theirs, met[mine, theirs]) for mine in legal for theirs in legal]
     columns = ["arm", "attribute", "arm_value", "people_value", "count"]
@@ -285,7 +290,7 @@ def _pairs(sheet: Sheet) -> pd.DataFrame:
         table = pairs(
             rows, pd.to_numeric(rows[first], errors="coerce"), pd.to_numeric(rows[second], errors="coerce")
         )
-        boot = Bootstrap(np.random.default_rng(0), 1, by="cluster")
+        boot = Draws(resamples=1).bootstrap(by="cluster")
         kappa = (
             cohen_kappa(table, weighting="quadratic", bootstrap=boot, raters=(ARM, PEOPLE))
             if len(table)

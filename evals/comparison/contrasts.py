@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..ratings.sheet import CONSTANT, OVERALL, Sheet
 from ..statistics.bootstrap import Bootstrap, Coefficient, Statistic
+from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.icc import icc_coefficient
 from ..statistics.matrix import FloatArray, Matrix
@@ -20,7 +21,7 @@ from ..statistics.significance import LEVEL, p_words
 WORDS = {"absolute error": "mean absolute error", "icc3k": "ICC(3,k)"}
 
 
-def contrasts(sheet: Sheet, *, seed: int, resamples: int) -> pd.DataFrame:
+def contrasts(sheet: Sheet, draws: Draws) -> pd.DataFrame:
     """One row for each two arms, attribute and measure: the first's minus the second's.
 
     A negative difference in absolute error, or a positive one in ICC(3,k), says that the first agrees better.
@@ -32,8 +33,7 @@ def contrasts(sheet: Sheet, *, seed: int, resamples: int) -> pd.DataFrame:
         for attribute in (OVERALL, *sheet.questions):
             grid = _grid(sheet, attribute, first, second)
             for measure, coefficient in (("absolute error", _errors), ("icc3k", _reliabilities)):
-                boot = Bootstrap(np.random.default_rng(seed), resamples)
-                found, p = _tested(grid, coefficient, measure, boot)
+                found, p = _difference(grid, coefficient, measure, draws.bootstrap())
                 rows.append(
                     {
                         "first": first,
@@ -62,12 +62,14 @@ def sentences(table: pd.DataFrame) -> list[str]:
 
 
 def _grid(sheet: Sheet, attribute: str, first: str, second: str) -> Matrix | None:
-    """The two arms and the people's median, over the rows that have all three; None for words."""
+    """The two arms and the people's reference, over the rows that have all three; None for words."""
     rows = sheet.of(attribute)
     asked = sheet.scale_question(attribute)
     if asked is None or not asked.scale.numeric:
         return None
-    values = pd.DataFrame({"first": rows[first], "second": rows[second], "people": sheet.reference(rows)})
+    values = pd.DataFrame(
+        {"first": rows[first], "second": rows[second], "people": sheet.reference(attribute)}
+    )
     values = values.apply(pd.to_numeric, errors="coerce")
     whole = values.notna().all(axis=1).to_numpy(bool)
     cluster, _ = pd.factorize(rows["cluster"][whole])
@@ -79,7 +81,7 @@ def _grid(sheet: Sheet, attribute: str, first: str, second: str) -> Matrix | Non
     )
 
 
-def _tested(
+def _difference(
     grid: Matrix | None, coefficient: Coefficient, measure: str, bootstrap: Bootstrap
 ) -> tuple[Estimate, float]:
     method = f"difference in {WORDS[measure]}"

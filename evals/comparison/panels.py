@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 
 from ..ratings.sheet import OVERALL, Sheet
-from ..statistics.bootstrap import Bootstrap
+from ..statistics.draws import Draws
 from ..statistics.substitution import Change, as_extra_rater, as_substitute
 
 COLUMNS = ["arm", "role", "before", "after", "change", "low", "high", "p", "n", "note"]
 EXTRA = "extra rater"
 
 
-def panels(sheet: Sheet, *, seed: int, resamples: int) -> tuple[pd.DataFrame, str]:
+def panels(sheet: Sheet, draws: Draws) -> tuple[pd.DataFrame, str]:
     """One row for each arm and seat: the people's ICC(3,k) before and after, the change and its two-sided p.
 
     Only scores that everyone gave, the arm among them, on the attributes that `overall` pools. The second
@@ -42,9 +42,9 @@ def panels(sheet: Sheet, *, seed: int, resamples: int) -> tuple[pd.DataFrame, st
         if table[table["rater"] == arm]["value"].notna().sum() == 0:
             continue
         table = table[table["rater"].isin(table[table["value"].notna()]["rater"].unique())]
-        extra = as_extra_rater(table, jury=arm, bootstrap=_boot(seed, resamples))
+        extra = as_extra_rater(table, jury=arm, bootstrap=draws.bootstrap(by="cluster"))
         found.append(_row(arm, EXTRA, extra))
-        swaps = as_substitute(table, jury=arm, bootstrap=_boot(seed, resamples))
+        swaps = as_substitute(table, jury=arm, bootstrap=draws.bootstrap(by="cluster"))
         found += [_row(arm, f"in place of {person}", change) for person, change in swaps.items()]
     return pd.DataFrame(found, columns=COLUMNS), ""
 
@@ -62,7 +62,3 @@ def _row(arm: str, role: str, change: Change) -> dict[str, object]:
         "n": change.change.n,
         "note": change.change.note,
     }
-
-
-def _boot(seed: int, resamples: int) -> Bootstrap:
-    return Bootstrap(np.random.default_rng(seed), resamples, by="cluster")

@@ -56,7 +56,7 @@ def calibration_json(run: str, found: Calibration | None, applied: Applied | Non
         document["direct"] = records(told.tables["direct"])
         document["sentences"] = list(told.sentences)
         document["methods"] = list(told.methods)
-        document["notes"] = [*found.evidence.notes, *told.notes]
+        document["notes"] = list(found.notes)
     document["applied"] = (
         None if applied is None else {"scores": records(applied.scores), "notes": list(applied.notes)}
     )
@@ -71,7 +71,7 @@ def calibration_page(found: Calibration) -> str:
         section_part(told),
         section("Every juror and attribute", table("calibration-jurors", found.changes, heads)),
         section("Methods", paragraph(" ".join(told.methods))),
-        section("Notes", items(found.evidence.notes, "notes") or paragraph("None.")),
+        section("Notes", items(found.notes, "notes") or paragraph("None.")),
     ]
     made = found.made
     under = f"{', '.join(found.crossed)}; {made.method}, {made.folds} folds, seed {made.seed}; 95% intervals"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -11,9 +11,11 @@ from ...orchestration.record import Store
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Scale
 from ..statistics.matrix import InvalidRatings
+from .clusters import groups_in
 from .flag_table import COLUMNS, ArmMoments
 from .people import last_round
 from .question import Question, rubric_questions
+from .reference import Reference, Rule, reference
 from .run_tables import ArmCosts, ArmRatings, ArmStops, JurorRatings, arm_tables
 
 TextBaselines = Callable[[Sequence[tuple[str, str]]], tuple[pd.DataFrame, list[str]]]
@@ -42,22 +44,41 @@ class Evidence:
     """By arm: what it was asked, with the composites that follow from it."""
     rescored: pd.DataFrame = field(default_factory=pd.DataFrame)
     """What a second panel gave some of the cases; its raters are not among `people`, who are the reference."""
+    rule: Rule | None = None
+    """How people's ratings of a question become its reference; None is the median, or the majority by the scale."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> pd.Series:
+        """By case, its group, as far as it has one."""
+        return groups_in(self.cases)
+
+    def reference(self, *, without: Collection[str] = ()) -> Reference:
+        """What people say of the cases that an arm scored, the raters in `without` left out."""
+        heard = self.people["case"].astype(str).isin(set(self.arms["case"].astype(str)))
+        return reference(self.people[heard], self.questions, rule=self.rule, without=without)
 
 
 def gather(
-    store: Store, human: pd.DataFrame, *, rescore: Sequence[str] = (), baselines: TextBaselines | None = None
+    store: Store,
+    human: pd.DataFrame,
+    *,
+    rescore: Sequence[str] = (),
+    baselines: TextBaselines | None = None,
+    rule: Rule | None = None,
 ) -> Evidence:
     """The run in `store` beside the ratings in `human`; the raters in `rescore` are a second panel.
 
-    Without `baselines`, which take their time over long texts, no case's text is set beside its reference.
+    Args:
+        baselines: Without them, which take their time over long texts, no case's text is set beside its reference.
+        rule: How people's ratings of a question become its reference.
     """
     arms = store.arms()
     questions = rubric_questions(*(arm.rubric for arm in arms))
     kinds = {arm.name: "single judge" if arm.jury.protocol == "single" else "jury" for arm in arms}
     first, second = two_panels(human, rescore)
-    people, notes = checked(first, questions, taken=set(kinds))
-    rescored, further = checked(second, questions, taken=set(kinds))
+    people, notes = valid_ratings(first, questions, taken=set(kinds))
+    rescored, further = valid_ratings(second, questions, taken=set(kinds))
     ratings, ballots, costs, stops, moments = arm_tables(
         store, ArmRatings(), JurorRatings(), ArmCosts(), ArmStops(), ArmMoments()
     )
@@ -74,6 +95,7 @@ def gather(
         moments=moments,
         rubrics={arm.name: arm.rubric for arm in arms},
         rescored=rescored,
+        rule=rule,
         notes=tuple(dict.fromkeys((*notes, *further, *untold))),
     )
 
@@ -101,7 +123,7 @@ def two_panels(human: pd.DataFrame, rescore: Sequence[str]) -> tuple[pd.DataFram
     return human[~second], human[second]
 
 
-def checked(
+def valid_ratings(
     human: pd.DataFrame, questions: Mapping[str, Question], *, taken: set[str]
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The people's last words on what was asked, and what was left out of them.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from .clusters import clusters
 from .evidence import Evidence
 from .question import Question
+from .reference import KEYS, Rule, reference, reference_values
 
-KEYS = ["case", "attribute"]
 SECOND = "re-score panel"
 
 
@@ -32,18 +32,23 @@ class Marks:
     """Those whose scale has an order; the others have no marks."""
     clusters: pd.Series
     """By case, what is resampled together with it."""
+    rule: Rule | None = None
+    """How people's marks of a question become its reference."""
     notes: tuple[str, ...] = ()
 
-    def reference(self, *, without: str | None = None) -> pd.Series:
-        """The median of the people, or of the others."""
-        return self.table[[name for name in self.people if name != without]].median(axis=1)
+    def reference(self, *, without: Collection[str] = ()) -> pd.Series:
+        """The people's reference, or that of the others; NaN where there is none."""
+        given = self.table[[name for name in self.people if name not in without]]
+        attributes = given.index.get_level_values("attribute")
+        values = reference_values(given.to_numpy(float), attributes, self.questions, self.rule)
+        return pd.Series(values, given.index)
 
     @property
     def grouped(self) -> bool:
         return bool(self.clusters.duplicated().any())
 
     def attributes(self) -> list[str]:
-        """Those that anybody marked, in the rubric's order."""
+        """Those that anybody with_marks, in the rubric's order."""
         there = set(self.table.index.get_level_values("attribute"))
         return [name for name in self.questions if name in there]
 
@@ -70,6 +75,7 @@ def lay_marks(evidence: Evidence) -> Marks:
     }
     panel = {SECOND: "second panel"} if len(second) else {}
     columns = [*evidence.kinds, *(name for names in by_arm.values() for name in names), *panel, *raters]
+    cases = wide.index.get_level_values("case").unique().to_series()
     left_out = [name for name in evidence.questions if name not in ordered]
     return Marks(
         table=wide.reindex(columns=columns),
@@ -83,22 +89,13 @@ def lay_marks(evidence: Evidence) -> Marks:
             **dict.fromkeys(raters, "person"),
         },
         questions=ordered,
-        clusters=_clusters(evidence, wide),
-        notes=(f"without an order of its values, and left out: {', '.join(left_out)}",) if left_out else (),
+        clusters=clusters(cases, evidence.groups).set_axis(cases),
+        rule=evidence.rule,
+        notes=(
+            *((f"without an order of its values, and left out: {', '.join(left_out)}",) if left_out else ()),
+            *evidence.reference().notes,
+        ),
     )
-
-
-def pooled(questions: Mapping[str, Question]) -> tuple[str, ...]:
-    """The largest set of attributes that share one scale of numbers."""
-    kinds = {
-        name: (asked.scale.ends, asked.scale.values)
-        for name, asked in questions.items()
-        if asked.scale.numeric
-    }
-    if not kinds:
-        return ()
-    ((most, _),) = Counter(kinds.values()).most_common(1)
-    return tuple(name for name, kind in kinds.items() if kind == most)
 
 
 def _seats(ballots: pd.DataFrame) -> pd.DataFrame:
@@ -112,7 +109,7 @@ def _seats(ballots: pd.DataFrame) -> pd.DataFrame:
     ]
 
 
-def marked(rows: pd.DataFrame, questions: Mapping[str, Question]) -> pd.DataFrame:
+def with_marks(rows: pd.DataFrame, questions: Mapping[str, Question]) -> pd.DataFrame:
     """The rows whose attribute has an order, each with its `mark`; NaN where the value is no number."""
     kept = rows[rows["attribute"].isin(list(questions))]
     values = pd.to_numeric(kept["value"], errors="coerce").to_numpy(float)
@@ -122,24 +119,19 @@ def marked(rows: pd.DataFrame, questions: Mapping[str, Question]) -> pd.DataFram
 
 
 def _long(table: pd.DataFrame, named: str, questions: Mapping[str, Question]) -> pd.DataFrame:
-    rows = marked(table, questions).rename(columns={named: "evaluator"})
+    rows = with_marks(table, questions).rename(columns={named: "evaluator"})
     return rows.astype({"case": str})[[*KEYS, "evaluator", "mark"]].dropna(subset=["mark"])
 
 
 def _second_panel(evidence: Evidence, questions: Mapping[str, Question]) -> pd.DataFrame:
-    """What those who scored again gave, under one name; the median of them is taken with everything else."""
+    """What those who scored again say together, under one name."""
     if evidence.rescored.empty:
         return pd.DataFrame(columns=[*KEYS, "evaluator", "mark"])
-    return _long(evidence.rescored, "rater", questions).assign(evaluator=SECOND)
+    together = reference(evidence.rescored, questions, rule=evidence.rule).table
+    return _long(together.assign(rater=SECOND), "rater", questions)
 
 
 def _ends(asked: Question) -> tuple[float, float]:
     """The bad end of the scale and the good one."""
     low, high = (float(end) for end in asked.scale.ends)
     return (low, high) if asked.better == "high" else (high, low)
-
-
-def _clusters(evidence: Evidence, wide: pd.DataFrame) -> pd.Series:
-    cases = pd.Index(wide.index.get_level_values("case").unique())
-    groups = evidence.cases.drop_duplicates("case").set_index("case")["group"].reindex(cases)
-    return groups.where(groups.notna(), pd.Series(cases, index=cases)).astype(str)

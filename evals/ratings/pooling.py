@@ -30,11 +30,7 @@ class Pooling:
 
     def turn(self, values: pd.Series, attributes: pd.Series) -> pd.Series:
         """The values, those of turned attributes reflected on their scale; unchanged where none is turned."""
-        if not self.turned:
-            return values
-        total = attributes.map(self.turned).to_numpy(float)
-        numbers = pd.to_numeric(values, errors="coerce").to_numpy(float)
-        return pd.Series(np.where(np.isnan(total), numbers, total - numbers), values.index)
+        return _reflected(values, attributes, self.turned) if self.turned else values
 
     @property
     def note(self) -> str:
@@ -59,6 +55,11 @@ def pooling(
         if asked.scale.numeric and (among is None or name in among)
     }
     return _turned(_largest_set(kinds), questions, good_is_high=good_is_high)
+
+
+def upright(values: pd.Series, attributes: pd.Series, questions: Mapping[str, Question]) -> pd.Series:
+    """The values, those of attributes that are better low reflected on their scale: high is good for all."""
+    return _reflected(values, attributes, _low_ones(questions))
 
 
 def table_pooling(
@@ -104,12 +105,23 @@ def table_pooling(
 def _turned(
     names: tuple[str, ...], questions: Mapping[str, Question], *, good_is_high: bool = False
 ) -> Pooling:
-    low = {
-        name: sum(map(float, questions[name].scale.ends))
-        for name in names
-        if name in questions and questions[name].better == "low" and questions[name].scale.ordered
-    }
+    low = _low_ones({name: questions[name] for name in names if name in questions})
     return Pooling(names, low if good_is_high or len(low) < len(names) else {})
+
+
+def _low_ones(questions: Mapping[str, Question]) -> dict[str, float]:
+    """By attribute that is better low, the sum of its scale's ends."""
+    return {
+        name: sum(map(float, asked.scale.ends))
+        for name, asked in questions.items()
+        if asked.better == "low" and asked.scale.ordered
+    }
+
+
+def _reflected(values: pd.Series, attributes: pd.Series, total: Mapping[str, float]) -> pd.Series:
+    ends = attributes.map(total).to_numpy(float)
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(float)
+    return pd.Series(np.where(np.isnan(ends), numbers, ends - numbers), values.index)
 
 
 def _largest_set(kinds: Mapping[str, Hashable]) -> tuple[str, ...]:

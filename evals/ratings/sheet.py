@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,8 +9,11 @@ import numpy as np
 import pandas as pd
 
 from ..statistics.matrix import FloatArray
+from .clusters import clusters
 from .evidence import Evidence
+from .pooling import Pooling, pooling
 from .question import Question
+from .reference import KEYS, Rule
 
 ARM, PEOPLE = "arm", "people"
 OVERALL = "overall"
@@ -35,39 +37,35 @@ class Sheet:
     arms: tuple[str, ...]
     """Of the run, juries before single judges."""
     questions: Mapping[str, Question]
+    pooling: Pooling
+    """The attributes that `overall` pools."""
+    references: Mapping[str | None, pd.Series]
+    """Row by row what people say, under None; under a person's name what the others do."""
+    rule: Rule | None
     overlap: pd.DataFrame
     """By case, how far its text overlaps with its reference: one column for each baseline that has a value."""
     grouped: bool
     """Whether cases of one group are drawn together."""
 
-    @property
-    def pooled(self) -> tuple[str, ...]:
-        """The attributes that `overall` pools: the largest set that shares one numeric scale."""
-        numeric = {name: asked.scale for name, asked in self.questions.items() if asked.scale.numeric}
-        rated = set(self.rows["attribute"])
-        kinds = {name: (scale.ends, scale.values) for name, scale in numeric.items() if name in rated}
-        if not kinds:
-            return ()
-        ((most, _),) = Counter(kinds.values()).most_common(1)
-        return tuple(name for name, kind in kinds.items() if kind == most)
-
     def of(self, attribute: str) -> pd.DataFrame:
-        """The rows of one attribute, or of those that `overall` pools."""
-        wanted = self.pooled if attribute == OVERALL else (attribute,)
-        return self.rows[self.rows["attribute"].isin(wanted)]
+        """The rows of one attribute, or of those that `overall` pools, which are turned to one direction."""
+        if attribute != OVERALL:
+            return self.rows[self.rows["attribute"] == attribute]
+        return self.pooling.rows(self.rows, (*self.arms, *self.people, CONSTANT))
 
     def scale_question(self, attribute: str) -> Question | None:
         """The attribute's question; for `overall`, one of those that share the scale."""
-        name = next(iter(self.pooled), None) if attribute == OVERALL else attribute
+        name = next(iter(self.pooling.names), None) if attribute == OVERALL else attribute
         return None if name is None else self.questions[name]
 
-    def reference(self, rows: pd.DataFrame, *, without: str | None = None) -> pd.Series:
-        """The median of the people, or their most frequent word; NaN where nobody or no word wins."""
-        raters = [name for name in self.people if name != without]
-        given = rows[raters]
-        if all(self.questions[name].scale.numeric for name in rows["attribute"].unique()):
-            return given.astype(float).median(axis=1)
-        return given.apply(_winner, axis=1) if len(given) else given.iloc[:, 0]
+    def reference(self, attribute: str, *, without: str | None = None) -> pd.Series:
+        """What people say of the rows `of` the attribute; NaN where nobody rated or there is no majority."""
+        rows = self.of(attribute)
+        values = self.references[without].loc[rows.index]
+        if attribute == OVERALL:
+            values = self.pooling.turn(values, rows["attribute"])
+        asked = self.scale_question(attribute)
+        return values.astype(float) if asked is not None and asked.scale.numeric else values
 
 
 def lay_out(evidence: Evidence) -> Sheet:
@@ -83,20 +81,29 @@ def lay_out(evidence: Evidence) -> Sheet:
     wide[CONSTANT] = pd.Series(
         [_best(evidence.questions[name]) for name in wide["attribute"]], wide.index, object
     )
-    groups = evidence.cases.set_index("case")["group"]
-    known = wide["case"].map(groups)
-    wide.insert(2, "cluster", known.where(known.notna(), wide["case"]))
+    groups = evidence.groups
+    wide.insert(2, "cluster", clusters(wide["case"], groups))
     return Sheet(
         rows=wide,
         people=people,
         arms=arms,
         questions=evidence.questions,
+        pooling=pooling(evidence.questions, set(wide["attribute"])),
+        references={None: _reference(evidence, wide)}
+        | {name: _reference(evidence, wide, name) for name in people if len(people) > 1},
+        rule=evidence.rule,
         overlap=evidence.cases.set_index("case")
         .reindex(columns=list(OVERLAPS))
         .rename(columns=OVERLAPS)
         .dropna(axis="columns", how="all"),
-        grouped=bool(known.notna().any()),
+        grouped=bool(wide["case"].isin(groups.index).any()),
     )
+
+
+def _reference(evidence: Evidence, wide: pd.DataFrame, *without: str) -> pd.Series:
+    """Row by row of `wide` what people say, those in `without` left out."""
+    found = evidence.reference(without=without).table.set_index(KEYS)["value"]
+    return found.reindex(pd.MultiIndex.from_frame(wide[KEYS].astype(str))).set_axis(wide.index)
 
 
 def pairs(rows: pd.DataFrame, first: pd.Series, second: pd.Series) -> pd.DataFrame:
@@ -113,7 +120,7 @@ def pairs(rows: pd.DataFrame, first: pd.Series, second: pd.Series) -> pd.DataFra
     ).infer_objects()
 
 
-def snapped(values: FloatArray, legal: Sequence[float]) -> FloatArray:
+def nearest_legal(values: FloatArray, legal: Sequence[float]) -> FloatArray:
     """Each value at the nearest legal one, the lower of two that are as near."""
     points = np.asarray(legal, dtype=float)
     return points[np.abs(values[:, None] - points).argmin(axis=1)]
@@ -122,10 +129,3 @@ def snapped(values: FloatArray, legal: Sequence[float]) -> FloatArray:
 def _best(asked: Question) -> object:
     """The good end of the scale; nothing for words, of which none is best."""
     return asked.scale.ends[1 if asked.better == "high" else 0] if asked.scale.ordered else np.nan
-
-
-def _winner(words: pd.Series) -> object:
-    counted = words.dropna().value_counts()
-    if counted.empty or (counted == counted.iloc[0]).sum() > 1:
-        return np.nan
-    return counted.index[0]

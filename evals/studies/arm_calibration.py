@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ...orchestration.record import Store
-from ..calibration.crossing import crossed
-from ..calibration.scored import TooFewLabels, scored
+from ..calibration.cross_validation import cross_validate
+from ..calibration.labelled_scores import TooFewLabels, labelled_scores
 from ..ratings.evidence import gather
 from .schema import Calibration
 
@@ -33,7 +33,7 @@ def calibrate_arms(
     parts, notes = [values[~values["rater"].isin(list(wanted))]], []
     for arm, how in wanted.items():
         try:
-            found = crossed(scored(evidence, arm), method=how, seed=seed)
+            found = cross_validate(labelled_scores(evidence, arm), method=how, seed=seed)
         except TooFewLabels as few:
             notes.append(f"{arm} is left out: {few.problem}")
             continue

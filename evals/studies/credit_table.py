@@ -9,7 +9,7 @@ import pandas as pd
 from ...agents.cost import CostUnit
 from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Store
-from ..ratings.evidence import checked
+from ..ratings.evidence import valid_ratings
 from ..ratings.question import rubric_questions
 from ..ratings.reference import Rule, reference
 from ..ratings.run_tables import VALUES
@@ -69,7 +69,7 @@ def credit_table(
     values, notes = calibrate_arms(
         store, people, values, {arm.name: arms[arm.name] for arm in sat}, seed=seed
     )
-    rated, left_out = checked(people, rubric_questions(*(arm.rubric for arm in sat)), taken=set())
+    rated, left_out = valid_ratings(people, rubric_questions(*(arm.rubric for arm in sat)), taken=set())
     kinds = {arm.name: SINGLE if arm.jury.protocol == "single" else JURY for arm in sat}
     agreed = reference(rated[rated["case"].isin(list(cases))], questions, rule=rule)
     table = arm_credits(

@@ -11,7 +11,7 @@ import pandas as pd
 from ...agents.cost import Cost
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
-from ..ratings.evidence import checked
+from ..ratings.evidence import valid_ratings
 from ..ratings.question import Question, rubric_questions
 from ..selection import Composition, analyse, weigh
 from .blind_ballots import blind_ballots
@@ -179,7 +179,7 @@ def _jurors(
 ) -> Composition:
     """What the seats add to each other, as far as they voted blind; raises `VenireError` where too few did."""
     ballots = blind_ballots(store, study.arms, study.unit)
-    rated, _ = checked(people, questions, taken=set())
+    rated, _ = valid_ratings(people, questions, taken=set())
     ballots["group"] = ballots["case"].map(groups_of(store, [*study.selection, *study.test]))
     if study.search is not None:
         # Only what was chosen heard the test cases: all seats can be held against each other on the others alone.

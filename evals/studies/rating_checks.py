@@ -10,7 +10,7 @@ from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
-from ..ratings.evidence import checked
+from ..ratings.evidence import valid_ratings
 from ..ratings.question import rubric_questions
 from .study import Study
 
@@ -33,7 +33,7 @@ def rating_gaps(
     """What people left unrated of `attributes`: errors for a case or an attribute with nothing, a note for single scores."""
     errors: list[VenireError] = []
     try:
-        kept, notes = checked(ratings, rubric_questions(rubric), taken=set())
+        kept, notes = valid_ratings(ratings, rubric_questions(rubric), taken=set())
     except VenireError as error:
         return [error], []
     ids = [case.id for case in cases]

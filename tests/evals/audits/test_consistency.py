@@ -15,6 +15,7 @@ from venire.evals.audits.consistency_section import consistency_section
 from venire.evals.pages.svg import svg
 from venire.evals.ratings.marks import Marks, lay_marks
 from venire.evals.ratings.question import Question
+from venire.evals.statistics.draws import Draws
 
 NAMES = ("accurate", "clear", "brief")
 ASKED = dict.fromkeys(NAMES, WIDE)
@@ -55,17 +56,17 @@ def test_a_risk_is_turned_before_it_is_correlated() -> None:
 
 
 def test_a_halo_is_found_and_none_is_not() -> None:
-    planted = halo(world(1.5), seed=0, resamples=400).set_index("evaluator").loc["jury"]
+    planted = halo(world(1.5), Draws(0, 400)).set_index("evaluator").loc["jury"]
     assert planted["difference"] > 0.2 and planted["p_holm"] < 0.01 and planted["low"] > 0
 
-    claims = sum(halo(world(0.0, seed=s), seed=0, resamples=200)["p"][0] < 0.05 for s in range(16))
+    claims = sum(halo(world(0.0, seed=s), Draws(0, 200))["p"][0] < 0.05 for s in range(16))
     assert claims <= 3
 
 
 def test_the_summary_is_the_mean_of_the_table() -> None:
     marks = world(0.5)
     found = correlations(marks).groupby("evaluator")["spearman"].mean()
-    row = halo(marks, seed=0, resamples=50).iloc[0]
+    row = halo(marks, Draws(0, 50)).iloc[0]
 
     assert row["mean"] == pytest.approx(found["jury"]) and row["people"] == pytest.approx(found[PEOPLE])
     assert row["difference"] == pytest.approx(found["jury"] - found[PEOPLE])
@@ -80,7 +81,7 @@ def test_each_juror_has_its_matrix_and_the_section_draws_them() -> None:
     both = lay_marks(evidence(ASKED, arms=table("jury", rng.normal(0, 1, (80, 3))), ballots=cast))
     assert {"jury: one", "jury: two"} <= set(correlations(both)["evaluator"])
 
-    section = consistency_section(marks, seed=0, resamples=200)
+    section = consistency_section(marks, Draws(0, 200))
     assert "as under a halo" in section.sentences[0]
     assert svg(*section.figures.values()).count("people&#x27;s median") == 1
 
@@ -93,7 +94,7 @@ def test_an_attribute_that_people_never_rated_and_a_juror_with_one_score() -> No
     marks = lay_marks(
         evidence(ASKED, arms=table("jury", scores), people=table("Ana", scores)[:2], ballots=[*flat, *other])
     )
-    section = consistency_section(marks, seed=0, resamples=50)
+    section = consistency_section(marks, Draws(0, 50))
 
     assert "rated by no person, so not compared: brief" in section.notes
     silent = section.tables["correlations"].set_index("evaluator").loc["jury: flat"]
@@ -103,6 +104,6 @@ def test_an_attribute_that_people_never_rated_and_a_juror_with_one_score() -> No
 
 def test_one_attribute_and_nobody_to_compare_with_are_said() -> None:
     alone = lay_marks(evidence({"safe": LIKERT}, arms=[ratings("jury", [1.0, 2.0, 3.0])]))
-    assert "needs two" in consistency_section(alone, seed=0, resamples=20).sentences[0]
+    assert "needs two" in consistency_section(alone, Draws(0, 20)).sentences[0]
     unrated = lay_marks(evidence(ASKED, arms=table("jury", np.random.default_rng(0).normal(0, 1, (9, 3)))))
-    assert "nobody rated the cases" in consistency_section(unrated, seed=0, resamples=20).sentences[0]
+    assert "nobody rated the cases" in consistency_section(unrated, Draws(0, 20)).sentences[0]

@@ -15,6 +15,7 @@ from venire.evals.pages.svg import svg
 from venire.evals.ratings.evidence import two_panels
 from venire.evals.ratings.question import Question
 from venire.evals.statistics.concordance import concordance_statistic
+from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.ranks import rank_agreement, ranking
 from venire.evals.statistics.stratified import stratified_spearman_statistic
 
@@ -98,7 +99,7 @@ def test_systems_are_ranked_by_composite_before_and_after_with_small_samples_sho
     world = jury_evidence(
         {"accurate": votes, "risk": risk}, {"accurate": people, "risk": 6 - people}, rubric=RUBRIC, systems=systems.tolist()
     )  # fmt: skip
-    found = section("ranking", sections(world, seed=0, resamples=100))
+    found = section("ranking", sections(world, Draws(0, 100)))
     ranks = found.tables["ranks"]
 
     assert set(ranks["by"]) == {"quality"} and set(ranks["side"]) == {"before", "after", "people"}
@@ -120,7 +121,7 @@ def test_without_composites_the_mean_of_attributes_counts_and_a_risk_is_turned()
         systems=["good", "bad"] * 20,
         questions={"accurate": Question(LIKERT, "high"), "risk": Question(LIKERT, "low")},
     )
-    ranks = section("ranking", sections(world, seed=0, resamples=50)).tables["ranks"]
+    ranks = section("ranking", sections(world, Draws(0, 50))).tables["ranks"]
     people = ranks[ranks["side"] == "people"].set_index("system")
 
     assert set(ranks["by"]) == {"mean of attributes"}
@@ -130,7 +131,7 @@ def test_without_composites_the_mean_of_attributes_counts_and_a_risk_is_turned()
 def test_systems_are_ranked_even_where_labels_are_too_few_to_calibrate() -> None:
     votes, people = harsh_jury(1, 8)
     world = jury_evidence({"accurate": votes}, {"accurate": people}, systems=["a", "b"] * 4)
-    found = section("ranking", sections(world, seed=0, resamples=50))
+    found = section("ranking", sections(world, Draws(0, 50)))
 
     assert set(found.tables["ranks"]["side"]) == {"before", "people"}
     after = found.tables["agreement"].set_index("side").loc["after"]
@@ -141,7 +142,7 @@ def test_one_system_or_none_is_not_ranked() -> None:
     votes, people = harsh_jury(1, 30)
     for systems in (None, ["only"] * 30):
         world = jury_evidence({"accurate": votes}, {"accurate": people}, systems=systems)
-        assert [each.name for each in sections(world, seed=0, resamples=20)] == ["calibration"]
+        assert [each.name for each in sections(world, Draws(0, 20))] == ["calibration"]
 
 
 # The second panel
@@ -152,7 +153,7 @@ def test_a_calibrated_jury_overtakes_a_noisy_second_panel() -> None:
     rng = np.random.default_rng(3)
     second = np.where(np.arange(120) < 60, np.clip(people + rng.choice([-2.0, 0, 2.0], 120), 1, 5), np.nan)
     world = jury_evidence({"accurate": votes}, {"accurate": people}, rescored={"accurate": second})
-    found = section("rescore", sections(world, seed=0, resamples=200))
+    found = section("rescore", sections(world, Draws(0, 200)))
     wins = found.tables["wins"].set_index(["attribute", "side", "measure"])
     before, after = (wins.loc[("accurate", side, "rmse")] for side in ("before", "after"))
 
@@ -167,7 +168,7 @@ def test_an_arm_that_equals_the_second_panel_wins_half_and_has_no_advantage() ->
     people = np.tile([1.0, 2, 3, 4, 5, 5], 8)
     same = np.clip(people + np.tile([1.0, 0, -1, 0], 12), 1, 5)
     world = jury_evidence({"accurate": {"ana": same}}, {"accurate": people}, rescored={"accurate": same})
-    wins = section("rescore", sections(world, seed=0, resamples=100)).tables["wins"]
+    wins = section("rescore", sections(world, Draws(0, 100))).tables["wins"]
     before = wins[(wins["side"] == "before") & (wins["attribute"] == "accurate")]
 
     assert (before["win_rate"] == 0.5).all() and (before["advantage"] == 0).all()
@@ -177,7 +178,7 @@ def test_a_second_panel_of_other_cases_is_said() -> None:
     votes, people = harsh_jury(1, 40)
     world = jury_evidence({"accurate": votes}, {"accurate": people}, rescored={"accurate": people})
     world.rescored["case"] = "elsewhere"
-    found = section("rescore", sections(world, seed=0, resamples=20))
+    found = section("rescore", sections(world, Draws(0, 20)))
 
     assert "shares no scored case" in found.sentences[0] and not found.tables
 

@@ -21,6 +21,7 @@ from venire.evals.ratings.marks import lay_marks
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.sheet import OVERALL
 from venire.evals.statistics.beta_binomial import chance_lower, credible, paired_p
+from venire.evals.statistics.draws import Draws
 from venire.rubrics.scale import Scale
 
 SAFE = {"safe": LIKERT}
@@ -84,7 +85,7 @@ def test_planted_rates_are_recovered_and_told_apart() -> None:
         found = row(rates, evaluator=name)
         assert found["low"] < rate < found["high"] and found["harmful"] == 400
     assert row(lower, first="careful", second="careless")["chance_lower"] > 0.999
-    told = severe_section(marks, Severity(), seed=0, resamples=50).sentences
+    told = severe_section(marks, Severity(), Draws(0, 50)).sentences
     assert any(words.startswith("careful makes fewer severe errors than careless") for words in told)
 
 
@@ -126,13 +127,13 @@ def jurors(shared: float, n: int, rng: np.random.Generator) -> Evidence:
 
 def test_jurors_who_fail_together_are_found_and_others_are_not() -> None:
     together = lay_marks(jurors(0.8, 120, np.random.default_rng(2)))
-    (found,) = failing_juries(together, Severity(), seed=0, resamples=400).to_dict("records")
+    (found,) = failing_juries(together, Severity(), Draws(0, 400)).to_dict("records")
     assert found["p"] < 0.01 and found["most"] > 2 * found["expected"]
     pairs = failing_pairs(together, Severity())
     assert len(pairs) == 3 and (pairs["p_holm"] < 0.05).all() and (pairs["both"] > pairs["expected"]).all()
 
     claims = [
-        failing_juries(lay_marks(jurors(0.0, 80, np.random.default_rng(seed))), Severity(), seed=0, resamples=200)["p"][0]
+        failing_juries(lay_marks(jurors(0.0, 80, np.random.default_rng(seed))), Severity(), Draws(0, 200))["p"][0]
         for seed in range(25)
     ]  # fmt: skip
     assert sum(p < 0.05 for p in claims) <= 4
@@ -185,7 +186,7 @@ def test_a_second_panel_is_an_evaluator_of_its_own() -> None:
 )
 def test_what_cannot_be_told_is_said(arms: list[float], people: list[float], told: str) -> None:
     world = evidence(SAFE, arms=[ratings("jury", arms)], people=[ratings("Ana", people)])
-    section = severe_section(lay_marks(world), Severity(), seed=0, resamples=20)
+    section = severe_section(lay_marks(world), Severity(), Draws(0, 20))
 
     assert any(words.startswith(told) for words in section.sentences)
 
@@ -203,7 +204,7 @@ def test_a_juror_with_one_score_and_words_without_order_are_no_failure() -> None
     assert "colour" in marks.notes[0]
     pair = failing_pairs(marks, Severity()).iloc[0]
     assert math.isnan(pair["p"]) or pair["harmful"] == 3
-    assert severe_section(marks, Severity(), seed=0, resamples=20).sentences
+    assert severe_section(marks, Severity(), Draws(0, 20)).sentences
 
 
 @pytest.mark.parametrize("limits", [(-0.1, 0.5), (1.0, 0.5), (0.25, 0.0), (0.25, 1.5)])
@@ -233,7 +234,7 @@ def test_pandalm_judges_fail_together() -> None:
     assert [(row(rates, evaluator=name)["severe"], row(rates, evaluator=name)["harmful"]) for name in ("gpt35", "pandalm7b", "both")] == [
         (71, 422), (84, 422), (31, 422),
     ]  # fmt: skip
-    (found,) = failing_juries(marks, severity, seed=0, resamples=500).to_dict("records")
+    (found,) = failing_juries(marks, severity, Draws(0, 500)).to_dict("records")
     assert (
         found["most"] == 31
         and found["expected"] == pytest.approx(71 * 84 / 422, abs=0.5)

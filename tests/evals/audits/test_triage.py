@@ -23,6 +23,7 @@ from venire.evals.audits.triage import SIGNALS, Docket, triage
 from venire.evals.audits.triage_section import triage_section
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.marks import lay_marks
+from venire.evals.statistics.draws import Draws
 from venire.orchestration.deliberate import hear
 from venire.orchestration.runner import case_fingerprint
 
@@ -96,7 +97,7 @@ def review(
     severity = severity or Severity()
     marks = lay_marks(world)
     docket, wrong = triage(world, marks, arm, severity), errors(marks, arm, severity)
-    table = areas(docket, wrong, marks, seed=0, resamples=300)
+    table = areas(docket, wrong, marks, Draws(0, 300))
     return docket, wrong, table[table["order"] == TRIAGED].iloc[0]
 
 
@@ -143,8 +144,7 @@ def test_the_probability_of_an_error_by_score() -> None:
         evidence(SAFE, arms=[ratings("jury", scores)], people=[ratings("Ana", people)]),
         marks,
         Severity(),
-        seed=0,
-        resamples=200,
+        Draws(0, 200),
     )
     assert any("more often where it scores low" in words for words in section.sentences)
 
@@ -152,7 +152,7 @@ def test_the_probability_of_an_error_by_score() -> None:
 @pytest.mark.parametrize("people", [[4.0, 4.0, 4.0], [1.0, 1.0, 1.0]])
 def test_no_error_or_nothing_else_is_said(people: list[float]) -> None:
     world = evidence(SAFE, arms=[ratings("jury", [4.0, 4.0, 4.0])], people=[ratings("Ana", people)])
-    section = triage_section(world, lay_marks(world), Severity(), seed=0, resamples=50)
+    section = triage_section(world, lay_marks(world), Severity(), Draws(0, 50))
 
     assert "a triage cannot be checked" in section.sentences[0]
     assert math.isnan(section.tables["areas"]["area"][0])

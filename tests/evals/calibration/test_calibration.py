@@ -12,15 +12,16 @@ from shared_data import shared_file
 
 from venire.evals.calibration.calibrator import METHODS
 from venire.evals.calibration.changes import changes
-from venire.evals.calibration.crossing import Crossed, crossed
+from venire.evals.calibration.cross_validation import CrossValidation, cross_validate
+from venire.evals.calibration.labelled_scores import TooFewLabels, labelled_scores
 from venire.evals.calibration.learning import enough, learning_curve
-from venire.evals.calibration.scored import TooFewLabels, scored
 from venire.evals.comparison.analyses import calibrated_sections as sections
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.folds import fold_numbers
 from venire.evals.ratings.question import Question
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.evals.statistics.correlation import spearman
+from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.kappa import cohen_kappa
 
@@ -47,8 +48,8 @@ def test_planted_offset_and_compression_are_removed_to_within_five_percent_of_wh
     before, after, offsets = [], [], []
     for seed in range(1, 6):
         votes, people = harsh_jury(seed, 250)
-        done = crossed(
-            scored(jury_evidence({"accurate": votes}, {"accurate": people}), "jury"), method=method, seed=seed
+        done = cross_validate(
+            labelled_scores(jury_evidence({"accurate": votes}, {"accurate": people}), "jury"), method=method, seed=seed
         )
         before.append(rmse(done.scores["before"], done.scores["people"]))
         after.append(rmse(done.scores["after"], done.scores["people"]))
@@ -65,12 +66,11 @@ def test_of_scores_that_need_no_calibration_an_improvement_is_claimed_no_more_of
         rng = np.random.default_rng(seed)
         score = rng.integers(2, 5, 100).astype(float)
         people = score + rng.choice([-1.0, 0.0, 1.0], 100, p=[0.3, 0.4, 0.3])
-        done = crossed(
-            scored(jury_evidence({"accurate": {"ana": score}}, {"accurate": people}), "jury"), seed=seed
+        done = cross_validate(
+            labelled_scores(jury_evidence({"accurate": {"ana": score}}, {"accurate": people}), "jury"), seed=seed
         )
         found = {
-            each.measure: each
-            for each in changes(done.scores, seed=seed, resamples=200, measures=("offset", "rmse"))
+            each.measure: each for each in changes(done.scores, Draws(seed, 200), measures=("offset", "rmse"))
         }
         improved += found["rmse"].change.high < 0
         level += found["offset"].before.low > 0 or found["offset"].before.high < 0
@@ -124,9 +124,9 @@ class Eager:
 def test_a_case_is_never_scored_by_curves_that_saw_it_or_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """The labels of a group can be known from its other cases alone; whoever predicts them has seen one."""
     monkeypatch.setitem(METHODS, "eager", Eager)  # type: ignore[arg-type]
-    sealed = scored(sealed_groups(), "jury")
-    honest = crossed(sealed, method="eager").scores
-    leaking = crossed(sealed, method="eager", split=ignoring_groups).scores
+    sealed = labelled_scores(sealed_groups(), "jury")
+    honest = cross_validate(sealed, method="eager").scores
+    leaking = cross_validate(sealed, method="eager", split=ignoring_groups).scores
 
     assert rmse(honest["after"], honest["people"]) == pytest.approx(1.0)
     assert rmse(leaking["after"], leaking["people"]) < 0.1, "the plant is not worth finding"
@@ -149,7 +149,7 @@ def test_no_fold_learns_from_a_group_it_scores(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(JuryCalibrator, "fit", noting_fit)
     monkeypatch.setattr(JuryCalibrator, "predict", noting_predict)
-    crossed(scored(sealed_groups(), "jury"))
+    cross_validate(labelled_scores(sealed_groups(), "jury"))
 
     assert len(seen) == 5
     assert not any(taught & asked for taught, asked in seen)
@@ -157,7 +157,7 @@ def test_no_fold_learns_from_a_group_it_scores(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_learning_curve_learns_from_outside_the_fold_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "eager", Eager)  # type: ignore[arg-type]
-    done = crossed(scored(sealed_groups(), "jury"), method="eager")
+    done = cross_validate(labelled_scores(sealed_groups(), "jury"), method="eager")
 
     assert (learning_curve(done, seed=1, repeats=2)["rmse"] > 0.99).all()
 
@@ -165,9 +165,9 @@ def test_the_learning_curve_learns_from_outside_the_fold_too(monkeypatch: pytest
 # What the numbers are
 
 
-def jury_of_three(seed: int = 1, n: int = 120, **more: object) -> Crossed:
+def jury_of_three(seed: int = 1, n: int = 120, **more: object) -> CrossValidation:
     votes, people = harsh_jury(seed, n)
-    return crossed(scored(jury_evidence({"accurate": votes}, {"accurate": people}, **more), "jury"))  # type: ignore[arg-type]
+    return cross_validate(labelled_scores(jury_evidence({"accurate": votes}, {"accurate": people}, **more), "jury"))  # type: ignore[arg-type]
 
 
 def test_the_jurys_calibrated_score_is_the_mean_of_its_calibrated_jurors() -> None:
@@ -181,7 +181,7 @@ def test_the_jurys_calibrated_score_is_the_mean_of_its_calibrated_jurors() -> No
 def test_before_is_what_compare_measures() -> None:
     done = jury_of_three(groups=[f"g{number // 3}" for number in range(120)])
     one = replace(done, scores=done.scores.assign(fold=0)).scores
-    found = {each.measure: each.before for each in changes(one, seed=2, resamples=50)}
+    found = {each.measure: each.before for each in changes(one, Draws(2, 50))}
     sides = {"arm": one["before"], "people": one["people"]}
     long = pd.concat([pd.DataFrame({"case": one["case"], "rater": k, "value": v}) for k, v in sides.items()])
 
@@ -198,8 +198,8 @@ def test_a_curve_that_rises_leaves_the_rank_correlation_as_it_was() -> None:
     """Equal scores of different folds get different curves; ranks within folds do not notice."""
     votes, people = harsh_jury(5, 200)
     world = jury_evidence({"accurate": {"ana": votes["ana"]}}, {"accurate": people})
-    done = crossed(scored(world, "jury"), method="ordinal")
-    found = {each.measure: each for each in changes(done.scores, seed=0, resamples=50)}
+    done = cross_validate(labelled_scores(world, "jury"), method="ordinal")
+    found = {each.measure: each for each in changes(done.scores, Draws(0, 50))}
 
     assert found["spearman"].change.value == pytest.approx(0, abs=1e-12)
 
@@ -210,7 +210,7 @@ def test_composites_are_recomputed_from_calibrated_scores_with_risks_reversed() 
     world = jury_evidence(
         {"accurate": votes, "risk": risk}, {"accurate": people, "risk": 6 - people}, rubric=RUBRIC
     )
-    done = crossed(scored(world, "jury"))
+    done = cross_validate(labelled_scores(world, "jury"))
     by = done.scores.pivot(index="case", columns="attribute", values="after")
 
     assert done.composites == ("quality",)
@@ -220,7 +220,7 @@ def test_composites_are_recomputed_from_calibrated_scores_with_risks_reversed() 
 def test_an_abstention_is_never_filled_in() -> None:
     votes, people = harsh_jury(4, 90)
     votes["ben"][::3] = np.nan
-    done = crossed(scored(jury_evidence({"accurate": votes}, {"accurate": people}), "jury"))
+    done = cross_validate(labelled_scores(jury_evidence({"accurate": votes}, {"accurate": people}), "jury"))
 
     assert len(done.votes) == 90 * 3 - 30
     first = done.votes[done.votes["case"] == "c0"]
@@ -232,7 +232,7 @@ def test_a_hung_case_stays_without_a_score() -> None:
     votes, people = harsh_jury(4, 60)
     world = jury_evidence({"accurate": votes}, {"accurate": people})
     world = replace(world, arms=world.arms[world.arms["case"] != "c7"])
-    done = crossed(scored(world, "jury"))
+    done = cross_validate(labelled_scores(world, "jury"))
 
     assert "c7" not in set(done.votes["case"]) | set(done.scores["case"])
 
@@ -240,7 +240,7 @@ def test_a_hung_case_stays_without_a_score() -> None:
 def test_repeats_of_a_judge_share_one_curve() -> None:
     votes, people = harsh_jury(6, 60)
     repeats = {f"judge#{number}": values for number, values in enumerate(votes.values(), 1)}
-    done = crossed(scored(jury_evidence({"accurate": repeats}, {"accurate": people}), "jury"))
+    done = cross_validate(labelled_scores(jury_evidence({"accurate": repeats}, {"accurate": people}), "jury"))
 
     assert set(done.calibrator.curves_) == {("judge", "accurate")}
     assert done.calibrator.cases_["judge", "accurate"] == 60
@@ -258,7 +258,7 @@ def test_more_labels_lower_the_error_and_enough_is_said() -> None:
 def test_the_same_seed_gives_the_same_numbers() -> None:
     votes, people = harsh_jury(1, 60)
     world = jury_evidence({"accurate": votes}, {"accurate": people})
-    first, second = (sections(world, seed=3, resamples=50) for _ in range(2))
+    first, second = (sections(world, Draws(3, 50)) for _ in range(2))
 
     for one, other in zip(first, second, strict=True):
         assert one.sentences == other.sentences
@@ -296,8 +296,8 @@ def one_group() -> Evidence:
 def test_too_little_to_learn_from_is_one_clear_sentence(world: object, told: str) -> None:
     given = world()  # type: ignore[operator]
     with pytest.raises(TooFewLabels, match=told):
-        scored(given, "jury")
-    (section, *_) = sections(given, seed=0, resamples=20)
+        labelled_scores(given, "jury")
+    (section, *_) = sections(given, Draws(0, 20))
 
     assert told in section.sentences[0] and not section.figures
 
@@ -310,7 +310,7 @@ def test_attributes_without_order_or_labels_are_left_out_with_a_note() -> None:
         {"accurate": people, "colour": words},
         questions={"accurate": Question(LIKERT, "high"), "colour": Question(KIND, "high"), "thorough": Question(LIKERT, "high")},
     )  # fmt: skip
-    (section, *_) = sections(world, seed=0, resamples=20)
+    (section, *_) = sections(world, Draws(0, 20))
 
     assert set(section.tables["changes"]["attribute"]) == {"overall", "accurate"}
     assert any("'colour' has words" in note for note in section.notes)
@@ -322,7 +322,7 @@ def test_a_juror_with_one_score_a_late_one_and_a_backward_one_are_noted() -> Non
     votes["ana"] = np.full(60, 2.0)
     votes["ben"][6:] = np.nan
     votes["cy"] = 6 - people
-    (section, *_) = sections(jury_evidence({"accurate": votes}, {"accurate": people}), seed=0, resamples=20)
+    (section, *_) = sections(jury_evidence({"accurate": votes}, {"accurate": people}), Draws(0, 20))
 
     assert any("ana gave one score throughout" in note for note in section.notes)
     assert any("ben has 6 labelled case(s)" in note and "left out" in note for note in section.notes)
@@ -335,7 +335,7 @@ def test_fewer_groups_than_folds_make_fewer_folds() -> None:
     world = jury_evidence(
         {"accurate": votes}, {"accurate": people}, groups=[f"ward {n % 3}" for n in range(30)]
     )
-    done = crossed(scored(world, "jury"))
+    done = cross_validate(labelled_scores(world, "jury"))
 
     assert done.folds == 3
     assert any("3 folds in place of 5" in note for note in done.notes)
@@ -344,7 +344,7 @@ def test_fewer_groups_than_folds_make_fewer_folds() -> None:
 def test_an_arm_whose_votes_are_not_known_is_calibrated_directly() -> None:
     votes, people = harsh_jury(1, 40)
     world = replace(jury_evidence({"accurate": votes}, {"accurate": people}), ballots=pd.DataFrame())
-    (section, *_) = sections(world, seed=0, resamples=20)
+    (section, *_) = sections(world, Draws(0, 20))
 
     assert any("calibrated directly" in note for note in section.notes)
 
@@ -362,8 +362,8 @@ def test_a_clinician_calibrated_to_the_agreed_label() -> None:
         groups=rows["call_id"].tolist(),
         questions={"harm": Question(scale, "low")},
     )
-    done = crossed(scored(world, "jury"))
-    found = {each.measure: each for each in changes(done.scores, seed=0, resamples=300)}
+    done = cross_validate(labelled_scores(world, "jury"))
+    found = {each.measure: each for each in changes(done.scores, Draws(0, 300))}
 
     assert len(done.scores) == 175 and done.votes["cluster"].nunique() == 21
     assert found["offset"].before.value == pytest.approx(-0.171, abs=5e-4)

@@ -23,6 +23,7 @@ from venire.evals.pages.json_documents import comparison_json
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.marks import lay_marks
 from venire.evals.ratings.question import Question
+from venire.evals.statistics.draws import Draws
 from venire.rubrics.scale import Scale
 
 AUDITS = ["severe", "triage", "consistency", "stability", "self_preference"]
@@ -126,7 +127,7 @@ def test_words_without_an_order_are_said_to_tell_nothing() -> None:
         ballots=[votes("jury", "a", words, attribute="colour")],
         moments=[("jury", "c1", "overruled", "colour", "decided red against a")],
     )
-    parts = audits.sections(world_of_words, seed=0, resamples=20)
+    parts = audits.sections(world_of_words, Draws(0, 20))
 
     assert [part.name for part in parts] == AUDITS and all(part.sentences for part in parts)
     docket = triage(world_of_words, lay_marks(world_of_words), "jury").cases

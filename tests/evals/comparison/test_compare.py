@@ -27,7 +27,7 @@ from venire.evals.metrics import embeddings
 from venire.evals.pages.comparison_files import write_report
 from venire.evals.pages.json_documents import comparison_json
 from venire.evals.pages.png import check_png, png
-from venire.evals.ratings.evidence import Evidence, checked, gather
+from venire.evals.ratings.evidence import Evidence, valid_ratings, gather
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.sheet import CONSTANT, OVERALL
 from venire.evals.statistics.multiplicity import holm
@@ -242,7 +242,7 @@ def test_ratings_that_cannot_be_meant_are_refused(row: dict[str, object], proble
     labels = pd.read_csv(LABELS)
     extra = {"case": "demo-99", "rater": "construction", "attribute": "accurate", **row}
     with pytest.raises(VenireError, match=problem):
-        checked(
+        valid_ratings(
             pd.concat([labels, pd.DataFrame([extra])]), {"accurate": Question(LIKERT, "high")}, taken=set()
         )
 

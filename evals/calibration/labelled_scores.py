@@ -9,7 +9,10 @@ import pandas as pd
 
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
+from ..ratings.clusters import clusters
 from ..ratings.evidence import Evidence
+from ..ratings.question import Question
+from ..ratings.reference import Rule
 from .calibrator import Ends
 
 LEAST = 10
@@ -21,7 +24,7 @@ class TooFewLabels(VenireError):
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class LabelledScores:
     """One arm's scores of what people scored too, as far as it can be calibrated."""
 
     arm: str
@@ -29,24 +32,31 @@ class Scored:
     """One row a vote: `case`, `cluster`, `juror`, `attribute`, `value`, `people`. Directly: one a verdict."""
     verdicts: pd.DataFrame
     """One row a verdict: `case`, `cluster`, `attribute`, `before`, `people`."""
-    ends: Mapping[str, Ends]
-    """The attributes that can be calibrated, with the ends of their scales."""
+    questions: Mapping[str, Question]
+    """The attributes that can be calibrated."""
     rubric: Rubric | None
+    rule: Rule | None
+    """How people's ratings became the label."""
     direct: bool
     """Whether the verdict is calibrated as it is, not juror by juror."""
     notes: tuple[str, ...]
 
+    @property
+    def ends(self) -> dict[str, Ends]:
+        """By attribute that can be calibrated, the ends of its scale."""
+        return {name: _ends(asked) for name, asked in self.questions.items()}
 
-def scored(evidence: Evidence, arm: str, *, direct: bool = False) -> Scored:
-    """The arm's scores that have a label: the median of the people who rated the same.
+
+def labelled_scores(evidence: Evidence, arm: str, *, direct: bool = False) -> LabelledScores:
+    """The arm's scores that have a label: the reference of the people who rated the same.
 
     A vote counts where a verdict was reached; what is hung stays hung. Repeats of a single judge share one curve.
 
     Raises:
         TooFewLabels: No attribute has `LEAST` labelled cases in two groups.
     """
-    ends, notes = calibrable(evidence)
-    verdicts = _labelled(evidence, evidence.arms[evidence.arms["rater"] == arm], ends)
+    questions, notes = calibrable(evidence)
+    verdicts = _with_labels(evidence, evidence.arms[evidence.arms["rater"] == arm], questions)
     verdicts = verdicts.rename(columns={"value": "before"}).drop(columns="rater")
     enough = _enough(verdicts, "attribute")
     notes += [
@@ -54,8 +64,8 @@ def scored(evidence: Evidence, arm: str, *, direct: bool = False) -> Scored:
         for name, many in verdicts.groupby("attribute")["case"].nunique().items()
         if name not in enough
     ]
-    ends = {name: each for name, each in ends.items() if name in enough}
-    verdicts = verdicts[verdicts["attribute"].isin(list(ends))]
+    questions = {name: asked for name, asked in questions.items() if name in enough}
+    verdicts = verdicts[verdicts["attribute"].isin(list(questions))]
     if verdicts.empty:
         raise TooFewLabels(
             f"{arm} cannot be calibrated: " + ("; ".join(notes) or "it shares no scored case with people"),
@@ -66,12 +76,13 @@ def scored(evidence: Evidence, arm: str, *, direct: bool = False) -> Scored:
     if votes.empty:
         notes.append(f"the votes of {arm}'s jurors are not known, so its verdicts were calibrated directly")
         votes, direct = whole, True
-    return Scored(arm, votes, verdicts, ends, evidence.rubrics.get(arm), direct, tuple(notes))
+    rubric = evidence.rubrics.get(arm)
+    return LabelledScores(arm, votes, verdicts, questions, rubric, evidence.rule, direct, tuple(notes))
 
 
-def calibrable(evidence: Evidence) -> tuple[dict[str, Ends], list[str]]:
+def calibrable(evidence: Evidence) -> tuple[dict[str, Question], list[str]]:
     """The attributes whose values have an order and which people rated, and why the others are left out."""
-    ends: dict[str, Ends] = {}
+    found: dict[str, Question] = {}
     notes = []
     rated = set(evidence.people["attribute"])
     for name, asked in evidence.questions.items():
@@ -80,9 +91,8 @@ def calibrable(evidence: Evidence) -> tuple[dict[str, Ends], list[str]]:
         elif name not in rated:
             notes.append(f"people did not rate {name!r}: it is not calibrated")
         else:
-            low, high = map(float, asked.scale.ends)
-            ends[name] = (low, high)
-    return ends, notes
+            found[name] = asked
+    return found, notes
 
 
 def _votes(evidence: Evidence, arm: str, verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -95,20 +105,13 @@ def _votes(evidence: Evidence, arm: str, verdicts: pd.DataFrame) -> pd.DataFrame
     return votes.assign(value=pd.to_numeric(votes["value"], errors="coerce")).dropna(subset=["value"])
 
 
-def _labelled(evidence: Evidence, scores: pd.DataFrame, ends: Mapping[str, Ends]) -> pd.DataFrame:
-    """The scores of ordered attributes with people's median beside them, and what is drawn together."""
-    wanted = evidence.people[evidence.people["attribute"].isin(list(ends))]
-    numbers = wanted.assign(people=pd.to_numeric(wanted["value"], errors="coerce"))
-    label = numbers.groupby(["case", "attribute"], sort=False)["people"].median().reset_index()
+def _with_labels(evidence: Evidence, scores: pd.DataFrame, questions: Mapping[str, Question]) -> pd.DataFrame:
+    """The scores of `questions` with people's reference beside them, and what is drawn together."""
+    label = evidence.reference().table.rename(columns={"value": "people"})
+    label = label[label["attribute"].isin(list(questions))].astype({"people": float})
     found = scores.astype({"case": str}).merge(label, on=["case", "attribute"])
     found = found.assign(value=pd.to_numeric(found["value"], errors="coerce")).dropna()
-    return found.assign(cluster=clusters(evidence, found["case"]))
-
-
-def clusters(evidence: Evidence, cases: pd.Series) -> pd.Series:
-    """Each case's group, or the case itself where it has none."""
-    group = cases.map(evidence.cases.drop_duplicates("case").set_index("case")["group"])
-    return group.where(group.notna(), cases)
+    return found.assign(cluster=clusters(found["case"], evidence.groups))
 
 
 def _enough(rows: pd.DataFrame, by: str) -> set[str]:
@@ -116,10 +119,10 @@ def _enough(rows: pd.DataFrame, by: str) -> set[str]:
     return set(counted.index[(counted["cases"] >= LEAST) & (counted["groups"] >= 2)])
 
 
-def uncalibrated(evidence: Evidence, arm: str) -> pd.DataFrame:
-    """The arm's verdicts beside people's, in the shape of `Crossed.scores` with nothing under `after`."""
-    ends, _ = calibrable(evidence)
-    found = _labelled(evidence, evidence.arms[evidence.arms["rater"] == arm], ends)
+def plain_scores(evidence: Evidence, arm: str) -> pd.DataFrame:
+    """The arm's verdicts beside people's, in the shape of `CrossValidation.scores` with nothing under `after`."""
+    questions, _ = calibrable(evidence)
+    found = _with_labels(evidence, evidence.arms[evidence.arms["rater"] == arm], questions)
     found = found.rename(columns={"value": "before"}).assign(fold=0, after=float("nan"))
     found = found[["case", "cluster", "fold", "attribute", "before", "after", "people"]]
     return pd.concat([found, composites(found, evidence.rubrics.get(arm))], ignore_index=True)
@@ -143,3 +146,8 @@ def composites(scores: pd.DataFrame, rubric: Rubric | None) -> pd.DataFrame:
                     start = {"case": case, "cluster": mine["cluster"].iloc[0], "fold": mine["fold"].iloc[0]}
                     rows.append({**start, "attribute": name, **{side: found[side][name] for side in sides}})
     return pd.DataFrame(rows, columns=list(scores.columns)) if rows else scores.iloc[:0]
+
+
+def _ends(asked: Question) -> Ends:
+    low, high = map(float, asked.scale.ends)
+    return low, high

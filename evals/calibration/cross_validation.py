@@ -10,18 +10,18 @@ import pandas as pd
 
 from ..ratings.folds import fold_numbers
 from .calibrator import JuryCalibrator, jury_means
-from .scored import LEAST, Scored, TooFewLabels, composites
+from .labelled_scores import LEAST, LabelledScores, TooFewLabels, composites
 
 FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Crossed:
+class CrossValidation:
     """An arm before and after calibration, out of fold, and the curves behind it."""
 
-    scored: Scored
+    labelled: LabelledScores
     votes: pd.DataFrame
-    """`scored.votes` with `fold` and `after`, the vote calibrated out of fold."""
+    """`labelled.votes` with `fold` and `after`, the vote calibrated out of fold."""
     scores: pd.DataFrame
     """One row an attribute or composite of a case: `case`, `cluster`, `fold`, `attribute`, `before`, `after`, `people`."""
     by_fold: tuple[JuryCalibrator, ...]
@@ -36,14 +36,14 @@ class Crossed:
         return len(self.by_fold)
 
 
-def crossed(
-    scored: Scored,
+def cross_validate(
+    labelled: LabelledScores,
     *,
     method: str = "isotonic",
     folds: int = FOLDS,
     seed: int = 0,
     split: Callable[..., np.ndarray] = fold_numbers,
-) -> Crossed:
+) -> CrossValidation:
     """The arm's scores calibrated out of fold, and the curves learned from all of them.
 
     Args:
@@ -52,16 +52,16 @@ def crossed(
     Raises:
         TooFewLabels: No juror has labels enough.
     """
-    calibrator = JuryCalibrator(scored.ends, method=method, least=LEAST).fit(
-        scored.votes, scored.votes["people"]
+    calibrator = JuryCalibrator(labelled.ends, method=method, least=LEAST).fit(
+        labelled.votes, labelled.votes["people"]
     )
     if not calibrator.curves_:
         raise TooFewLabels(
-            f"no juror of {scored.arm} has {LEAST} labelled cases in an attribute",
+            f"no juror of {labelled.arm} has {LEAST} labelled cases in an attribute",
             remedy="have people score more cases, or calibrate the verdicts as they are (--direct)",
         )
-    pairs = pd.MultiIndex.from_frame(scored.votes[["juror", "attribute"]])
-    votes = scored.votes[pairs.isin(list(calibrator.curves_))].reset_index(drop=True)
+    pairs = pd.MultiIndex.from_frame(labelled.votes[["juror", "attribute"]])
+    votes = labelled.votes[pairs.isin(list(calibrator.curves_))].reset_index(drop=True)
     cases = votes[["case", "cluster"]].drop_duplicates("case")
     fold_of = pd.Series(
         split(cases["cluster"].tolist(), folds, np.random.default_rng(seed)), index=cases["case"].tolist()
@@ -75,27 +75,27 @@ def crossed(
         after[held] = learned.predict(votes[held])
         by_fold.append(learned)
     votes["after"] = after
-    scores = _scores(scored, votes, fold_of)
-    combined = composites(scores, scored.rubric)
-    return Crossed(
-        scored=scored,
+    scores = _scores(labelled, votes, fold_of)
+    combined = composites(scores, labelled.rubric)
+    return CrossValidation(
+        labelled=labelled,
         votes=votes,
         scores=pd.concat([scores, combined], ignore_index=True),
         by_fold=tuple(by_fold),
         calibrator=calibrator,
         composites=tuple(dict.fromkeys(combined["attribute"])),
-        notes=(*scored.notes, *_notes(scored, calibrator, len(by_fold), folds)),
+        notes=(*labelled.notes, *_notes(labelled, calibrator, len(by_fold), folds)),
     )
 
 
-def _scores(scored: Scored, votes: pd.DataFrame, fold_of: pd.Series) -> pd.DataFrame:
+def _scores(labelled: LabelledScores, votes: pd.DataFrame, fold_of: pd.Series) -> pd.DataFrame:
     means = jury_means(votes, votes["after"].to_numpy(float)).rename(columns={"value": "after"})
-    found = scored.verdicts.merge(means, on=["case", "attribute"])
+    found = labelled.verdicts.merge(means, on=["case", "attribute"])
     found["fold"] = found["case"].map(fold_of)
     return found[["case", "cluster", "fold", "attribute", "before", "after", "people"]]
 
 
-def _notes(scored: Scored, calibrator: JuryCalibrator, made: int, asked: int) -> list[str]:
+def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, made: int, asked: int) -> list[str]:
     notes = [
         f"{juror} has {many} labelled case(s) of {attribute!r}, fewer than {LEAST}: left out of the calibrated mean there"
         for (juror, attribute), many in calibrator.cases_.items()
@@ -103,7 +103,7 @@ def _notes(scored: Scored, calibrator: JuryCalibrator, made: int, asked: int) ->
     ]
     given = {
         (str(juror), str(attribute)): votes["value"].nunique()
-        for (juror, attribute), votes in scored.votes.groupby(["juror", "attribute"], sort=False)
+        for (juror, attribute), votes in labelled.votes.groupby(["juror", "attribute"], sort=False)
     }
     notes += [
         f"{juror} gave one score throughout for {attribute!r}: calibrated, it is people's mean and tells no cases apart"
@@ -115,8 +115,8 @@ def _notes(scored: Scored, calibrator: JuryCalibrator, made: int, asked: int) ->
         for (juror, attribute), curve in calibrator.curves_.items()
         if given[juror, attribute] > 1 and np.ptp(curve.y_) < 1e-9
     ]
-    for composite, weights in (scored.rubric.composites if scored.rubric else {}).items():
-        reversed_names = scored.rubric.reversed_names if scored.rubric else {}
+    for composite, weights in (labelled.rubric.composites if labelled.rubric else {}).items():
+        reversed_names = labelled.rubric.reversed_names if labelled.rubric else {}
         parts = [reversed_names.get(part, part) for part, weight in weights.items() if weight]
         lost = sorted(set(parts) - {attribute for _, attribute in calibrator.curves_})
         if lost:
@@ -124,5 +124,5 @@ def _notes(scored: Scored, calibrator: JuryCalibrator, made: int, asked: int) ->
                 f"the composite {composite!r} is left out: {', '.join(lost)} could not be calibrated"
             )
     if made < asked:
-        notes.append(f"{scored.arm}: {made} folds in place of {asked}, as there are {made} groups of cases")
+        notes.append(f"{labelled.arm}: {made} folds in place of {asked}, as there are {made} groups of cases")
     return notes

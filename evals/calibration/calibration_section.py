@@ -8,39 +8,40 @@ from ..figures.calibration_curves import curves_figure, learning_figure
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
 from ..ratings.sheet import OVERALL
-from .change_tables import changes_table, curves_table, pooled
+from ..statistics.draws import Draws
+from .change_tables import changes_table, crossed_pooling, curves_table
 from .changes import changes
-from .crossing import FOLDS, Crossed, crossed
+from .cross_validation import FOLDS, CrossValidation, cross_validate
+from .labelled_scores import TooFewLabels, labelled_scores
 from .learning import learning_curve
-from .scored import TooFewLabels, scored
-from .wording import change_sentence, direct_sentence, learning_sentence, methods
+from .wording import calibration_methods, change_sentence, direct_sentence, learning_sentence
 
 
-def calibrated(evidence: Evidence, *, seed: int) -> tuple[dict[str, Crossed], list[str]]:
+def cross_validate_arms(evidence: Evidence, *, seed: int) -> tuple[dict[str, CrossValidation], list[str]]:
     """Every arm that can be calibrated, out of fold; and why the others cannot."""
-    found: dict[str, Crossed] = {}
+    found: dict[str, CrossValidation] = {}
     refusals: list[str] = []
     for arm in evidence.kinds:
         try:
-            found[arm] = crossed(scored(evidence, arm), folds=FOLDS, seed=seed)
+            found[arm] = cross_validate(labelled_scores(evidence, arm), folds=FOLDS, seed=seed)
         except TooFewLabels as refusal:
             refusals.append(refusal.problem)
     return found, refusals
 
 
 def calibration_section(
-    evidence: Evidence, found: dict[str, Crossed], refusals: list[str], *, seed: int, resamples: int
+    evidence: Evidence, found: dict[str, CrossValidation], refusals: list[str], draws: Draws
 ) -> Section:
     """Every arm before and after; where no arm could be calibrated, why."""
     sentences, tables, figures = [f"{_sentence(why)}" for why in refusals], {}, {}
     if found:
         changed = pd.concat(
-            [changes_table(each, seed=seed, resamples=resamples, jurors=False) for each in found.values()],
+            [changes_table(each, draws, jurors=False) for each in found.values()],
             ignore_index=True,
         )
         curves = pd.concat([curves_table(each) for each in found.values()], ignore_index=True)
-        learned = {arm: learning_curve(each, seed=seed) for arm, each in found.items()}
-        direct = _directly(evidence, found, seed=seed, resamples=resamples)
+        learned = {arm: learning_curve(each, seed=draws.seed) for arm, each in found.items()}
+        direct = _directly(evidence, found, draws)
         told = {str(row["arm"]): row for row in direct.to_dict("records") if row["measure"] == "rmse"}
         said = []
         for arm in found:
@@ -67,27 +68,30 @@ def calibration_section(
         sentences=tuple(sentences),
         tables=tables,
         figures=figures,
-        methods=methods(found, seed=seed),
+        methods=calibration_methods(found, seed=draws.seed),
         notes=tuple(notes),
     )
 
 
-def _directly(evidence: Evidence, found: dict[str, Crossed], *, seed: int, resamples: int) -> pd.DataFrame:
+def _directly(evidence: Evidence, found: dict[str, CrossValidation], draws: Draws) -> pd.DataFrame:
     """For each arm of several jurors, verdicts calibrated directly against the mean of calibrated jurors."""
     rows: list[dict[str, object]] = []
+    names = ("by_juror", "directly")
     for arm, each in found.items():
-        if each.scored.direct or each.votes["juror"].nunique() < 2:
+        if each.labelled.direct or each.votes["juror"].nunique() < 2:
             continue
-        whole = crossed(
-            scored(evidence, arm, direct=True), method=each.calibrator.method, folds=each.folds, seed=seed
+        whole = cross_validate(
+            labelled_scores(evidence, arm, direct=True),
+            method=each.calibrator.method,
+            folds=each.folds,
+            seed=draws.seed,
         )
-        sides = each.scores[each.scores["attribute"].isin(pooled(each))].rename(columns={"after": "by_juror"})
-        whole_scores = whole.scores[["case", "attribute", "after"]].rename(columns={"after": "directly"})
-        both = sides.merge(whole_scores, on=["case", "attribute"])
-        names = ("by_juror", "directly")
+        directly = whole.scores[["case", "attribute", "after"]].rename(columns={"after": "directly"})
+        both = each.scores.rename(columns={"after": "by_juror"}).merge(directly, on=["case", "attribute"])
+        both = crossed_pooling(each).rows(both, (*names, "people"))
         rows += [
             {"arm": arm, "attribute": OVERALL, **change.row(names)}
-            for change in changes(both, seed=seed, resamples=resamples, sides=names)
+            for change in changes(both, draws, sides=names)
         ]
     return pd.DataFrame(rows)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from ..ratings.reference import rule_words
 from ..ratings.sheet import CONSTANT, Sheet
+from ..statistics.draws import Draws
 
 
-def methods(sheet: Sheet, *, seed: int, resamples: int) -> tuple[str, ...]:
+def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
     """Sentences for a paper."""
     cases = sheet.rows["case"].nunique()
     people = len(sheet.people)
-    pooled = sheet.pooled
+    pooled = sheet.pooling.names
     apart = [name for name in sheet.questions if name not in pooled]
     clusters = sheet.rows["cluster"].nunique()
     drawn = (
@@ -21,25 +23,24 @@ def methods(sheet: Sheet, *, seed: int, resamples: int) -> tuple[str, ...]:
         f"{cases} cases were scored by {', '.join(sheet.arms)} and by {people} {'person' if people == 1 else 'people'}.",
         "An arm's score is the verdict recounted from its ballots by its jury's own rule; a single judge's is the count "
         "of its repeats. What was hung or not applicable has no score and is counted apart.",
-        "The reference is the median of the people who rated the same attribute of the same case (for words, the most "
-        "frequent one, ties left out)."
+        f"The reference is the {rule_words(sheet.rule)}."
         if people > 1
         else "The reference is the one person's rating.",
-        "Each person is set against the median of the other people." if people > 1 else "",
+        "Each person is set against the reference of the other people." if people > 1 else "",
         f"Floors: '{CONSTANT}', which gives every case the good end of the scale"
         + (
             f", and {' and '.join(map(repr, sheet.overlap.columns))} with the case's reference text, which gives an order only."
             if len(sheet.overlap.columns)
             else "."
         ),
-        f"'Overall' pools the attributes that share one scale ({', '.join(pooled)})"
+        f"'Overall' pools the attributes that share one scale ({', '.join(filter(None, (*pooled, sheet.pooling.note)))})"
         + (f"; {', '.join(apart)} {'stands' if len(apart) == 1 else 'stand'} alone." if apart else "."),
         "ICC(3,k) has two columns, the arm and the reference (k = 2), as in Croxford et al. (2025). Kappa has quadratic "
         "weights over the values themselves and, beside it, none; alpha is ordinal; AC2 has quadratic weights over all "
         "values of the rubric's scale. For exact agreement, plain kappa, AC2 and the confusion matrices a mean or median "
         "between two legal values counts as the nearest, the lower of two as near.",
-        f"Intervals are 95%. Resampled ones are expanded BCa intervals (Efron 1987; Hesterberg 2015) from {resamples} "
-        f"resamples of {drawn}, seed {seed}; where no two scores share a case or a group, ICC has its F interval, AC2 Gwet's, exact "
+        f"Intervals are 95%. Resampled ones are expanded BCa intervals (Efron 1987; Hesterberg 2015) from {draws.resamples} "
+        f"resamples of {drawn}, seed {draws.seed}; where no two scores share a case or a group, ICC has its F interval, AC2 Gwet's, exact "
         "agreement Wilson's. Every coefficient saw the same resamples.",
         "Differences between arms are paired: both arms, on the scores that both and people gave, under the same "
         "resamples; p is two-sided, from inverting the same interval, and corrected by Holm's method within each measure, "
