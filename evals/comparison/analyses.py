@@ -8,7 +8,7 @@ from .. import audits
 from ..audits import Severity
 from ..audits.ranking import ranking_section
 from ..audits.rescoring import rescore_section
-from ..calibration.calibration_section import cross_validate_arms, calibration_section
+from ..calibration.calibration_section import calibration_section, cross_validate_arms
 from ..calibration.labelled_scores import plain_scores
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
