@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .evals import Comparison, compare
-    from .evals.agreement.coefficients import agreement
+    from .evals.agreement.rater_agreement import agreement
     from .orchestration import Court, Stop, Store, Transcript, Verdict, deliberate, deliberate_sync, recount
     from .personas import Jury, Limits, Persona, Seat, load_jury, load_persona
     from .rubrics import (

@@ -101,6 +101,7 @@ def compare(
 @click.option("--wide", is_flag=True, help="One column an attribute.")
 @click.option("--rubric", help="Take each attribute's level and values from this rubric.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
+@REFERENCE
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES
 @JSON
@@ -109,21 +110,22 @@ def agreement(
     wide: bool,
     rubric: str | None,
     output: Path | None,
+    reference: Rule | None,
     seed: int,
     resamples: int,
     as_json: bool,
 ) -> None:
     """How far the raters of any ratings table agree: every coefficient that fits, with intervals."""
     from ..evals import load_ratings
-    from ..evals.agreement.coefficients import agreement as agreed
+    from ..evals.agreement.rater_agreement import agreement as agreed
     from ..evals.pages.terminal_tables import agreement_table, raters_table
+    from ..evals.ratings.question import rubric_questions
     from ..rubrics import load_rubric
 
     asked = load_rubric(rubric) if rubric else None
-    levels = {a.name: asked.scale_of(a.name).level for a in asked.attributes} if asked else None
-    values = {a.name: asked.scale_of(a.name).values for a in asked.attributes} if asked else None
     table = load_ratings(ratings, wide=wide)
-    found = agreed(table, levels=levels, categories=values, seed=seed, resamples=resamples)
+    questions = rubric_questions(asked) if asked else None
+    found = agreed(table, questions=questions, reference=reference, seed=seed, resamples=resamples)
     if output is not None:
         from ..evals.pages.agreement_page import agreement_page
 
@@ -134,3 +136,5 @@ def agreement(
         return
     console().print(agreement_table(found))
     console().print(raters_table(found))
+    for note in found.notes:
+        click.echo(f"  note: {note}")

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .agreement.coefficients import Agreement
+    from .agreement.rater_agreement import Agreement
     from .audits import Severity
     from .audits.preference import self_preference
     from .audits.run_triage import run_triage

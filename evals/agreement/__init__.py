@@ -13,7 +13,7 @@ from typing import Any
 
 class _Room(ModuleType):
     def __call__(self, *args: Any, **options: Any) -> Any:
-        from .coefficients import agreement
+        from .rater_agreement import agreement
 
         return agreement(*args, **options)
 

@@ -15,7 +15,7 @@ import pandas as pd
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
 from ..agreement.against_people import coefficients, nothing
-from ..agreement.coefficients import cells
+from ..agreement.rater_agreement import cells
 from ..audits import Severity
 from ..figures.section import Section
 from ..ratings.evidence import Evidence, gather

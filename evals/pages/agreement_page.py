@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..agreement.coefficients import Agreement
-from .parts import page, paragraph, section, table
+from ..agreement.rater_agreement import Agreement
+from .parts import items, page, paragraph, section, table
 
 HEADS = {
     "coefficient": "coefficient", "value": "value", "low": "low", "high": "high", "n": "n",
@@ -32,6 +32,8 @@ def agreement_page(agreement: Agreement) -> str:
     body.append(
         section("raters", paragraph(named), paragraph(rule, "soft"), table("raters", raters, columns))
     )
+    if agreement.notes:
+        body.append(section("notes", items(agreement.notes, "notes")))
     cases = max((each.n for each in agreement.overall.values() if not math.isnan(each.value)), default=0)
     under = f"up to {cases} rated units; 95% intervals; bands are conventions, read the interval first"
     return page("Agreement of raters", under, body)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from rich.table import Table
 
+from ..agreement.coefficient import band
 from ..ratings.sheet import OVERALL
-from ..statistics.bands import band
 from ..statistics.estimate import Estimate
 
 if TYPE_CHECKING:
-    from ..agreement.coefficients import Agreement
+    from ..agreement.rater_agreement import Agreement
     from ..comparison.comparison import Comparison
 
 

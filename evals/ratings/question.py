@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+import pandas as pd
+
 from ...rubrics.rubric import Rubric
-from ...rubrics.scale import Scale
+from ...rubrics.scale import Scale, Value
 
 
 class Question(NamedTuple):
@@ -25,3 +27,25 @@ def rubric_questions(*rubrics: Rubric, only: Iterable[str] | None = None) -> dic
         for attribute in rubric.attributes
         if wanted is None or attribute.name in wanted
     }
+
+
+def assumed_question(
+    values: pd.Series, level: str | None, categories: Sequence[Value] = ()
+) -> Question | None:
+    """What ratings without a rubric seem to answer; None where they are the same throughout.
+
+    Words are nominal, 0 and 1 a binary scale, other numbers an interval between the lowest and the highest.
+    """
+    numbers = pd.to_numeric(values, errors="coerce")
+    words = bool(numbers.isna().any())
+    used = sorted(set(map(str, values))) if words else sorted(set(numbers.astype(float)))
+    if len(used) < 2:
+        return None
+    legal = list(categories) or used
+    if words or level == "nominal":
+        scale = Scale(level="nominal", anchors={value: str(value) for value in legal})
+    elif len(legal) == 2 and (level == "binary" or set(legal) == {0.0, 1.0}):
+        scale = Scale(level="binary", anchors={value: str(value) for value in legal})
+    else:
+        scale = Scale(level="interval", minimum=used[0], maximum=used[-1])
+    return Question(scale, "high")

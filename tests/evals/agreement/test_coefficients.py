@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, by_rater, long_table
 
-from venire.evals.agreement.coefficients import COEFFICIENTS, agreement
+from venire.evals.agreement.coefficient import registered_coefficients
+from venire.evals.agreement.rater_agreement import agreement
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.matrix import InvalidRatings
 
@@ -44,7 +45,7 @@ def of(rows, attribute="a"):
 def test_the_shape_that_other_programs_read():
     found = json.loads(json.dumps(agreement(of(SHROUT_FLEISS), resamples=100).to_json(), allow_nan=False))
 
-    assert list(COEFFICIENTS) == NAMES
+    assert list(registered_coefficients()) == NAMES
     assert list(found["attributes"]["a"]) == list(found["overall"]) == NAMES
     assert set(found["overall"]["icc1"]) == {"value", "low", "high", "n", "method", "note"}
 

@@ -83,7 +83,7 @@ def test_each_juror_has_its_matrix_and_the_section_draws_them() -> None:
 
     section = consistency_section(marks, Draws(0, 200))
     assert "as under a halo" in section.sentences[0]
-    assert svg(*section.figures.values()).count("people&#x27;s median") == 1
+    assert svg(*section.figures.values()).count("people&#x27;s reference") == 1
 
 
 def test_an_attribute_that_people_never_rated_and_a_juror_with_one_score() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rating_tables import long_table, seeded_bootstrap
 from shared_data import shared_file
 
+from venire.evals.agreement.coefficient import band
 from venire.evals.metrics.overlap import rouge_l, token_f1
-from venire.evals.statistics.bands import band
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.mixed import difference_effects, mean_difference_effects
 from venire.evals.statistics.outliers import rater_outliers

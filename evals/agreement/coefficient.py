@@ -1,0 +1,88 @@
+"""A coefficient of agreement: what it is made of, and every one that is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+from ...rubrics.plugins import registered
+from ..statistics.bands import Band, Bands
+from ..statistics.bootstrap import Bootstrap
+from ..statistics.estimate import Estimate
+from ..statistics.matrix import Value
+
+GROUP = "venire.coefficients"
+MANY_VALUES = 100
+"""Distinct values beyond which nothing is told by how often each occurs."""
+
+
+class Setting(NamedTuple):
+    """How a coefficient is to be computed."""
+
+    bootstrap: Bootstrap | None
+    """How its interval is resampled; None where it is to give an interval of its own."""
+    categories: Sequence[Value] | None
+    """The values of the scale, used or not, where they are declared."""
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A coefficient of agreement, as `venire agreement` names it."""
+
+    name: str
+    estimate: Callable[[pd.DataFrame, Setting], Estimate]
+    """From a ratings table (`case`, `rater`, `value` and what is resampled together) to the value with its interval."""
+    range: tuple[float, float]
+    """The lowest and the highest value that it can have."""
+    place: int = 1000
+    """Where it stands among the others: the lowest first, equals by name."""
+    level: Literal["nominal", "ordinal", "ratio"] = "ordinal"
+    """The least that ratings must be: labels, numbers with an order, or numbers with a true zero."""
+    counts_values: bool = False
+    """Whether it counts how often each value occurs, and so needs values that recur."""
+    orders_words: bool = False
+    """Whether words will do in place of numbers where the values are declared in order."""
+    analytic: bool = False
+    """Whether it has an interval of its own, where cases are independent."""
+    bands: Bands | None = None
+    """What its values are called, and by whom."""
+
+    def unfit(self, values: pd.Series, level: str | None, categories: Sequence[Value] | None) -> str:
+        """Why it does not fit ratings of this level, or nothing."""
+        words = is_text(values)
+        if level in ("nominal", "binary") and self.level != "nominal":
+            return f"needs more than the {level} level"
+        if words and self.level != "nominal":
+            fits = self.orders_words and categories is not None
+            return "" if fits else "needs numbers; the values are text"
+        if self.level == "ratio" and level in ("ordinal", "interval"):
+            return f"needs a true zero, which the {level} level does not have"
+        if self.level == "ratio" and (values.astype(float) < 0).any():
+            return "needs values of zero or more"
+        distinct = int(values.nunique())
+        if self.counts_values and distinct > MANY_VALUES:
+            return f"needs values that recur; there are {distinct} distinct ones"
+        return ""
+
+
+def is_text(values: pd.Series) -> bool:
+    """Whether any of the values is no number."""
+    return bool(pd.to_numeric(values, errors="coerce").isna().any())
+
+
+@cache
+def registered_coefficients() -> dict[str, Coefficient]:
+    """Every coefficient that is registered, by name, in the order in which they are shown."""
+    everyone: list[Coefficient] = [plugin.load() for plugin in registered(GROUP).values()]
+    return {each.name: each for each in sorted(everyone, key=lambda each: (each.place, each.name))}
+
+
+def band(coefficient: str, value: float) -> Band | None:
+    """What a coefficient's value is called; None where nobody has words for it."""
+    known = registered_coefficients().get(coefficient)
+    return None if known is None or known.bands is None else known.bands.band(value)

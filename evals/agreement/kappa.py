@@ -1,0 +1,62 @@
+"""Cohen's kappa, plain and weighted, and Fleiss's."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ..statistics.bands import LANDIS_KOCH
+from ..statistics.estimate import Estimate
+from ..statistics.fleiss import fleiss_kappa
+from ..statistics.kappa import cohen_kappa
+from ..statistics.weights import Weighting
+from .coefficient import Coefficient, Setting
+
+
+def _cohen(ratings: pd.DataFrame, setting: Setting, weighting: Weighting) -> Estimate:
+    assert setting.bootstrap is not None
+    return cohen_kappa(
+        ratings, weighting=weighting, categories=setting.categories, bootstrap=setting.bootstrap
+    )
+
+
+def _fleiss(ratings: pd.DataFrame, setting: Setting) -> Estimate:
+    return fleiss_kappa(ratings, bootstrap=setting.bootstrap)
+
+
+KAPPA = Coefficient(
+    "kappa",
+    lambda ratings, setting: _cohen(ratings, setting, "identity"),
+    (-1.0, 1.0),
+    40,
+    level="nominal",
+    counts_values=True,
+    bands=LANDIS_KOCH,
+)
+KAPPA_LINEAR = Coefficient(
+    "kappa_linear",
+    lambda ratings, setting: _cohen(ratings, setting, "linear"),
+    (-1.0, 1.0),
+    41,
+    counts_values=True,
+    orders_words=True,
+    bands=LANDIS_KOCH,
+)
+KAPPA_QUADRATIC = Coefficient(
+    "kappa_quadratic",
+    lambda ratings, setting: _cohen(ratings, setting, "quadratic"),
+    (-1.0, 1.0),
+    42,
+    counts_values=True,
+    orders_words=True,
+    bands=LANDIS_KOCH,
+)
+FLEISS = Coefficient(
+    "fleiss",
+    _fleiss,
+    (-1.0, 1.0),
+    43,
+    level="nominal",
+    counts_values=True,
+    analytic=True,
+    bands=LANDIS_KOCH,
+)

@@ -1,0 +1,209 @@
+"""Every coefficient that fits a ratings table, by attribute and overall."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from ..ratings.people import last_round
+from ..ratings.pooling import table_pooling
+from ..ratings.question import Question, assumed_question
+from ..ratings.reference import Rule, reference
+from ..statistics.alpha import Level
+from ..statistics.draws import Draws
+from ..statistics.estimate import Estimate, undefined
+from ..statistics.matrix import InvalidRatings, Value
+from ..statistics.outliers import rater_outliers
+from .coefficient import MANY_VALUES, Setting, band, is_text, registered_coefficients
+
+Estimates = dict[str, Estimate]
+LEVELS = ("nominal", "binary", "ordinal", "interval", "ratio")
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far raters agree."""
+
+    attributes: dict[str, Estimates]
+    overall: Estimates
+    raters: pd.DataFrame
+    """By attribute, each rater's harshness and whether the others would agree better without them."""
+    notes: tuple[str, ...] = ()
+    """Where the raters have no reference among them, for want of a majority."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per attribute and coefficient, with the band its value falls in; `overall` comes last."""
+        everything = {**self.attributes, "overall": self.overall}
+        return pd.DataFrame(
+            [
+                {"attribute": name, "coefficient": coefficient, **cells(coefficient, each)}
+                for name, found in everything.items()
+                for coefficient, each in found.items()
+            ]
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The shape that other programs read; NaN is None, with a note."""
+        return {
+            "attributes": {name: _as_json(found) for name, found in self.attributes.items()},
+            "overall": _as_json(self.overall),
+            "notes": list(self.notes),
+        }
+
+
+def agreement(
+    ratings: pd.DataFrame,
+    *,
+    questions: Mapping[str, Question] | None = None,
+    levels: Mapping[str, str] | None = None,
+    categories: Mapping[str, Sequence[Value]] | None = None,
+    reference: Rule | None = None,
+    seed: int = 0,
+    resamples: int = 1000,
+) -> Agreement:
+    """The coefficients of a ratings table, with intervals, by attribute and overall.
+
+    A coefficient that does not fit an attribute's level is NaN with a note. Where the level is not declared,
+    text is nominal and numbers get every coefficient that numbers allow. Of several rounds the last counts.
+    "Overall" pools the attributes that share one scale, a case's attributes being drawn together, and is NaN
+    with a note where no two do; those that are better low are turned, should others be better high. ICC(2) has its
+    F interval up to twenty cases and the generalised one beyond.
+
+    Args:
+        ratings: Columns `case`, `rater`, `attribute`, `value`, and perhaps `round`.
+        questions: By attribute, what was asked: its level, its values, and which end is the good one.
+        levels: By attribute that is not among `questions`: nominal, binary, ordinal, interval or ratio.
+        categories: Likewise, the values of its scale, used or not; AC1 and AC2 depend on them.
+        reference: What the raters' scores of a question become as a reference; here it decides only what is noted.
+        seed: Of the resampling; every coefficient sees the same resamples.
+    """
+    asked, draws = questions or {}, Draws(seed, resamples)
+    table = last_round(ratings)
+    parts = {str(name): table[table["attribute"] == name] for name in dict.fromkeys(table["attribute"])}
+    declared = {
+        name: asked[name].scale.level if name in asked else _declared_level(name, levels) for name in parts
+    }
+    scales: dict[str, Sequence[Value]] = {**(categories or {})}
+    scales |= {name: each.scale.values for name, each in asked.items()}
+    attributes = {
+        name: _coefficients(part, declared[name], scales.get(name), draws, by="case")
+        for name, part in parts.items()
+    }
+    outliers = [
+        rater_outliers(
+            part, level=_outlier_level(part["value"], declared[name]), bootstrap=draws.bootstrap()
+        ).assign(attribute=name)
+        for name, part in parts.items()
+    ]
+    raters = (
+        pd.concat(outliers, ignore_index=True) if outliers else pd.DataFrame(columns=["attribute", "rater"])
+    )
+    overall = _overall(parts, attributes, asked, declared, scales, draws)
+    return Agreement(attributes, overall, raters, _notes(parts, asked, declared, scales, reference))
+
+
+def _notes(
+    parts: Mapping[str, pd.DataFrame],
+    asked: Mapping[str, Question],
+    declared: Mapping[str, str | None],
+    scales: Mapping[str, Sequence[Value]],
+    rule: Rule | None,
+) -> tuple[str, ...]:
+    """Where the raters have no majority, so that nothing else could be held against them."""
+    assumed = {
+        name: asked.get(name) or assumed_question(part["value"], declared[name], scales.get(name) or ())
+        for name, part in parts.items()
+    }
+    known = {name: each for name, each in assumed.items() if each is not None}
+    rows = [parts[name] for name in known]
+    return reference(pd.concat(rows), known, rule=rule).notes if rows else ()
+
+
+def _overall(
+    parts: Mapping[str, pd.DataFrame],
+    attributes: dict[str, Estimates],
+    asked: Mapping[str, Question],
+    declared: dict[str, str | None],
+    scales: Mapping[str, Sequence[Value]],
+    draws: Draws,
+) -> Estimates:
+    if len(attributes) == 1:
+        return next(iter(attributes.values()))
+    pooled, note = table_pooling(parts, asked, declared, scales)
+    if not pooled.names:
+        return {name: undefined(note, method=name) for name in registered_coefficients()}
+    first = pooled.names[0]
+    table = pooled.rows(pd.concat([parts[name] for name in pooled.names]))
+    unit = table["case"].astype(str) + "\x1f" + table["attribute"].astype(str)
+    rows = table.assign(cluster=table["case"], case=unit)
+    found = _coefficients(rows, declared[first], scales.get(first) or None, draws, by="cluster")
+    return {
+        name: replace(each, note="; ".join(filter(None, (each.note, note)))) for name, each in found.items()
+    }
+
+
+def _coefficients(
+    ratings: pd.DataFrame, level: str | None, scale: Sequence[Value] | None, draws: Draws, by: str
+) -> Estimates:
+    values = ratings["value"]
+    level = "nominal" if level is None and is_text(values) else level
+    found = {}
+    for name, coefficient in registered_coefficients().items():
+        unfit = coefficient.unfit(values, level, scale)
+        if unfit:
+            found[name] = undefined(unfit, method=name, n=int(ratings["case"].nunique()))
+        else:
+            own = coefficient.analytic and by == "case"
+            setting = Setting(None if own else draws.bootstrap(by=by), scale, draws.seed)
+            found[name] = coefficient.estimate(ratings, setting)
+    return found
+
+
+def _declared_level(name: str, levels: Mapping[str, str] | None) -> str | None:
+    level = (levels or {}).get(name)
+    if level is not None and level not in LEVELS:
+        raise InvalidRatings(f"{name!r} has the unknown level {level!r}", remedy=f"use one of {list(LEVELS)}")
+    return level
+
+
+def _outlier_level(values: pd.Series, level: str | None) -> Level:
+    if is_text(values) or level in ("nominal", "binary"):
+        return "nominal"
+    many = values.nunique() > MANY_VALUES
+    return "interval" if level in ("interval", "ratio") or many else "ordinal"
+
+
+def cells(coefficient: str, estimate: Estimate) -> dict[str, object]:
+    """An estimate as the cells of a row, with the band its value falls in."""
+    named = band(coefficient, estimate.value)
+    return {
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "band": named.word if named else "",
+        "band_source": named.source if named else "",
+        "method": estimate.method,
+        "note": estimate.note,
+    }
+
+
+def _as_json(found: Estimates) -> dict[str, dict[str, object]]:
+    def number(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        name: {
+            "value": number(each.value),
+            "low": number(each.low),
+            "high": number(each.high),
+            "n": each.n,
+            "method": each.method,
+            "note": each.note,
+        }
+        for name, each in found.items()
+    }
