@@ -49,7 +49,9 @@ def test_planted_offset_and_compression_are_removed_to_within_five_percent_of_wh
     for seed in range(1, 6):
         votes, people = harsh_jury(seed, 250)
         done = cross_validate(
-            labelled_scores(jury_evidence({"accurate": votes}, {"accurate": people}), "jury"), method=method, seed=seed
+            labelled_scores(jury_evidence({"accurate": votes}, {"accurate": people}), "jury"),
+            method=method,
+            seed=seed,
         )
         before.append(rmse(done.scores["before"], done.scores["people"]))
         after.append(rmse(done.scores["after"], done.scores["people"]))
@@ -67,7 +69,8 @@ def test_of_scores_that_need_no_calibration_an_improvement_is_claimed_no_more_of
         score = rng.integers(2, 5, 100).astype(float)
         people = score + rng.choice([-1.0, 0.0, 1.0], 100, p=[0.3, 0.4, 0.3])
         done = cross_validate(
-            labelled_scores(jury_evidence({"accurate": {"ana": score}}, {"accurate": people}), "jury"), seed=seed
+            labelled_scores(jury_evidence({"accurate": {"ana": score}}, {"accurate": people}), "jury"),
+            seed=seed,
         )
         found = {
             each.measure: each for each in changes(done.scores, Draws(seed, 200), measures=("offset", "rmse"))
@@ -167,7 +170,9 @@ def test_the_learning_curve_learns_from_outside_the_fold_too(monkeypatch: pytest
 
 def jury_of_three(seed: int = 1, n: int = 120, **more: object) -> CrossValidation:
     votes, people = harsh_jury(seed, n)
-    return cross_validate(labelled_scores(jury_evidence({"accurate": votes}, {"accurate": people}, **more), "jury"))  # type: ignore[arg-type]
+    return cross_validate(
+        labelled_scores(jury_evidence({"accurate": votes}, {"accurate": people}, **more), "jury")
+    )  # type: ignore[arg-type]
 
 
 def test_the_jurys_calibrated_score_is_the_mean_of_its_calibrated_jurors() -> None:
