@@ -44,7 +44,7 @@ def assumed_question(
     legal = list(categories) or used
     if words or level == "nominal":
         scale = Scale(level="nominal", anchors={value: str(value) for value in legal})
-    elif len(legal) == 2 and (level == "binary" or set(legal) == {0.0, 1.0}):
+    elif len(legal) == 2 and (level == "binary" or (level is None and set(legal) == {0.0, 1.0})):
         scale = Scale(level="binary", anchors={value: str(value) for value in legal})
     else:
         scale = Scale(level="interval", minimum=used[0], maximum=used[-1])

@@ -1,0 +1,145 @@
+"""One reference, one cluster, one maker of folds, one pooling: the parts that everything else is built on."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from venire.evals.ratings.clusters import cluster_numbers, clusters, groups_in
+from venire.evals.ratings.folds import fold_numbers, folds
+from venire.evals.ratings.pooling import pooling, upright
+from venire.evals.ratings.question import Question, assumed_question
+from venire.evals.ratings.reference import RULES, reference
+from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.matrix import InvalidRatings
+from venire.rubrics.errors import VenireError
+from venire.rubrics.scale import Scale
+
+LIKERT = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}})
+YES_NO = Question(Scale.model_validate({"level": "binary", "anchors": {0: "no", 1: "yes"}}), "high")
+COLOUR = Question(Scale.model_validate({"level": "nominal", "anchors": {"red": "", "blue": ""}}), "high")
+ASKED = {
+    "clear": Question(LIKERT, "high"),
+    "risk": Question(LIKERT, "low"),
+    "safe": YES_NO,
+    "colour": COLOUR,
+}
+
+
+def people(attribute: str, *cases: list[object]) -> pd.DataFrame:
+    """One row a rating: each list holds what people gave one case."""
+    return pd.DataFrame(
+        [
+            (f"c{number}", f"p{who}", attribute, value)
+            for number, given in enumerate(cases)
+            for who, value in enumerate(given)
+        ],
+        columns=["case", "rater", "attribute", "value"],
+    )
+
+
+def values(table: pd.DataFrame, **options: object) -> dict[str, object]:
+    found = reference(table, ASKED, **options).table  # type: ignore[arg-type]
+    return dict(zip(found["case"], found["value"], strict=True))
+
+
+def test_numbers_have_the_median_words_and_two_values_the_majority() -> None:
+    assert values(people("clear", [1, 2], [1, 2, 5])) == {"c0": 1.5, "c1": 2}
+    assert values(people("safe", [0, 1], [0, 1, 1], [0])) == {"c1": 1, "c2": 0}
+    assert values(people("colour", ["red", "blue"], ["red", "red", "blue"])) == {"c1": "red"}
+
+
+def test_a_rule_counts_for_numbers_with_an_order_only() -> None:
+    clear, safe = people("clear", [1, 1, 5], [1, 2]), people("safe", [0, 1], [1, 1])
+
+    assert values(clear, rule="mean") == pytest.approx({"c0": 7 / 3, "c1": 1.5})
+    assert values(clear, rule="majority") == {"c0": 1}
+    for rule in RULES:
+        assert values(safe, rule=rule) == {"c1": 1}
+    with pytest.raises(VenireError, match="no reference named 'mode'"):
+        values(clear, rule="mode")
+
+
+def test_a_tie_is_counted_and_said_by_attribute() -> None:
+    both = pd.concat([people("safe", [0, 1], [1, 0], [1, 1]), people("colour", ["red", "blue"])])
+    found = reference(both, ASKED)
+
+    assert found.undecided == {"safe": 2, "colour": 1}
+    assert "no majority on 'safe' of 2 cases" in found.notes[0] and "'colour' of 1 case:" in found.notes[1]
+    assert not reference(people("clear", [1, 5]), ASKED).notes
+
+
+def test_raters_may_be_left_out_and_what_is_off_the_scale_is_refused() -> None:
+    split = people("safe", [0, 1])
+
+    assert values(split, without=["p1"]) == {"c0": 0}
+    assert reference(split, ASKED, without=["p0", "p1"]).table.empty
+    with pytest.raises(InvalidRatings, match="not on its scale"):
+        values(people("safe", [7]))
+
+
+def test_a_group_is_never_taken_for_a_case_of_its_name() -> None:
+    cases = pd.Series(["a", "b", "c"])
+
+    assert cluster_numbers(cases, {"a": "b"}).tolist() == [0, 1, 2]
+    assert cluster_numbers(cases, {"a": "b", "c": "b", "b": None}).tolist() == [0, 1, 0]
+    table = pd.DataFrame({"case": ["a", "a", "b"], "group": [None, "ward", np.nan]})
+    assert clusters(cases, groups_in(table)).tolist() == ["group ward", "case b", "case c"]
+    assert groups_in(table[["case"]]).empty
+
+
+def test_folds_hold_groups_whole_are_as_equal_as_they_allow_and_follow_the_seed() -> None:
+    cluster = np.repeat(np.arange(12), [9, 7, 5, 5, 4, 3, 3, 2, 2, 1, 1, 1])
+    numbers = fold_numbers(cluster, 4, np.random.default_rng(3))
+    parts = folds(cluster, 4, np.random.default_rng(3))
+
+    assert sorted(np.bincount(numbers)) == [10, 11, 11, 11]
+    assert all(len(set(numbers[cluster == each])) == 1 for each in range(12))
+    assert [set(fold.held_out) for fold in parts] == [
+        set(np.flatnonzero(numbers == part)) for part in range(4)
+    ]
+    assert not any(set(one.held_out) & set(other.held_out) for one, other in pairwise(parts))
+    assert (numbers != fold_numbers(cluster, 4, np.random.default_rng(4))).any()
+
+
+def test_what_is_pooled_shares_a_scale_and_points_one_way() -> None:
+    both = pooling(ASKED)
+    rows = pd.DataFrame({"attribute": ["clear", "risk", "safe"], "value": [5.0, 1.0, 1.0]})
+
+    assert both.names == ("clear", "risk") and both.note == "risk turned so that high is good"
+    assert both.rows(rows)["value"].tolist() == [5, 5]
+    alone = pooling(ASKED, ["risk"])
+    assert alone.names == ("risk",) and not alone.turned
+    assert pooling(ASKED, ["risk"], good_is_high=True).turned == {"risk": 6}
+    assert pooling({"colour": COLOUR}).names == ()
+    assert upright(rows["value"], rows["attribute"], ASKED).tolist() == [5, 5, 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "level", "assumed"),
+    [
+        ([0, 1, 1], None, "binary"),
+        ([0, 1, 1], "ordinal", "interval"),
+        ([1, 2, 5], None, "interval"),
+        ([1, 2, 5], "nominal", "nominal"),
+        (["a", "b"], None, "nominal"),
+        (["a", "a"], None, None),
+    ],
+)
+def test_what_ratings_without_a_rubric_seem_to_answer(
+    given: list[object], level: str | None, assumed: str | None
+) -> None:
+    found = assumed_question(pd.Series(given), level)
+
+    assert (found.scale.level if found else None) == assumed
+
+
+def test_draws_start_at_the_seed_every_time() -> None:
+    draws = Draws(7, 50)
+
+    assert draws.rng().random() == draws.rng().random()
+    assert draws.bootstrap(by="cluster").resamples == 50 and draws.bootstrap(by="cluster").by == "cluster"
+    assert Draws() == Draws(0, 1000)
