@@ -26,7 +26,7 @@ _HOMES = {
     "rubrics": "Abstention Attribute Ballot Case Rubric Scale VenireError load_cases load_rubric",
     "personas": "Jury Limits Persona Seat load_jury load_persona",
     "evals": "Comparison compare",
-    "evals.agreement.coefficients": "agreement",
+    "evals.agreement.rater_agreement": "agreement",
     "orchestration": "Court Stop Store Transcript Verdict deliberate deliberate_sync recount",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

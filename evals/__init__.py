@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .selection import Composition, analyse, weigh
 
 _HOMES = {
-    "Agreement": "agreement.coefficients",
+    "Agreement": "agreement.rater_agreement",
     "Calibration": "calibration",
     "calibrate": "calibration",
     "load_calibration": "calibration",

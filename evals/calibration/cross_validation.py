@@ -71,7 +71,7 @@ def cross_validate(
     by_fold = []
     for fold in range(int(fold_of.max()) + 1):
         held = (votes["fold"] == fold).to_numpy(bool)
-        learned = JuryCalibrator(scored.ends, method=method).fit(votes[~held], votes["people"][~held])
+        learned = JuryCalibrator(labelled.ends, method=method).fit(votes[~held], votes["people"][~held])
         after[held] = learned.predict(votes[held])
         by_fold.append(learned)
     votes["after"] = after

@@ -27,7 +27,7 @@ from venire.evals.metrics import embeddings
 from venire.evals.pages.comparison_files import write_report
 from venire.evals.pages.json_documents import comparison_json
 from venire.evals.pages.png import check_png, png
-from venire.evals.ratings.evidence import Evidence, valid_ratings, gather
+from venire.evals.ratings.evidence import Evidence, gather, valid_ratings
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.sheet import CONSTANT, OVERALL
 from venire.evals.statistics.multiplicity import holm
