@@ -53,6 +53,8 @@ class StudyReport:
             )
         for sentence in self.document["advice"]:
             console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
+        for note in self.document["notes"]:
+            console.print(f"  note: {note}", highlight=False, markup=False, soft_wrap=True)
 
 
 def write_study_report(found: Findings, output: Path | None = None) -> StudyReport:

@@ -10,6 +10,7 @@ from ...orchestration.record import Store
 from ..calibration.cross_validation import cross_validate
 from ..calibration.labelled_scores import TooFewLabels, labelled_scores
 from ..ratings.evidence import gather
+from ..ratings.reference import Rule
 from .schema import Calibration
 
 
@@ -19,6 +20,7 @@ def calibrate_arms(
     values: pd.DataFrame,
     arms: Mapping[str, Calibration],
     *,
+    rule: Rule | None,
     seed: int,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """`values` with the scores of the arms that say so calibrated, and what could not be.
@@ -29,7 +31,7 @@ def calibrate_arms(
     wanted = {arm: how for arm, how in arms.items() if how != "none"}
     if not wanted:
         return values, ()
-    evidence = gather(store, people)
+    evidence = gather(store, people, rule=rule)
     parts, notes = [values[~values["rater"].isin(list(wanted))]], []
     for arm, how in wanted.items():
         try:

@@ -67,7 +67,7 @@ def credit_table(
     questions = rubric_questions(*(arm.rubric for arm in sat), only=attributes)
     values, spent = arm_values(store, [arm.name for arm in sat], cases, unit)
     values, notes = calibrate_arms(
-        store, people, values, {arm.name: arms[arm.name] for arm in sat}, seed=seed
+        store, people, values, {arm.name: arms[arm.name] for arm in sat}, rule=rule, seed=seed
     )
     rated, left_out = valid_ratings(people, rubric_questions(*(arm.rubric for arm in sat)), taken=set())
     kinds = {arm.name: SINGLE if arm.jury.protocol == "single" else JURY for arm in sat}

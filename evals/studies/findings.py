@@ -99,7 +99,7 @@ def recorded_findings(plan: RecordedPlan, folder: Path, *, resamples: int) -> Re
     """What juries of recorded jurors are worth, on cases that did not choose them."""
     how = plan.study.judgements
     assert how is not None
-    people, left_out = checked(plan.recording.people, plan.recording.questions, taken=set())
+    people, left_out = valid_ratings(plan.recording.people, plan.recording.questions, taken=set())
     jurors = analyse(
         plan.recording.judgements,
         people,

@@ -92,6 +92,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "calibrate": ("calibrate", "run", "--human", "people.csv"),
     "triage": ("triage", "run", "--human", "people.csv"),
     "agreement": ("agreement", "people.csv", "--rubric", "rubric.yaml"),
+    "study": ("study", "report", "study.yaml"),
 }
 
 
