@@ -104,7 +104,7 @@ def frontier(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
 
 
 def pareto(score: FloatArray, *costs: FloatArray) -> npt.NDArray[np.bool_]:
-    """Whether nobody is as good in everything and better in something; without a score or a cost, no place on it."""
+    """Which points are on the Pareto front: no other is as good in everything and better in something. NaN is never on it."""
     goods = np.column_stack([score, *(-cost for cost in costs)])
     known = np.asarray(~np.isnan(goods).any(axis=1))
     at_least = (goods[:, None, :] >= goods[None, :, :]).all(axis=2)
@@ -151,7 +151,7 @@ def price_tiers(
 
 
 def chosen_credits(credits: FloatArray, parts: Sequence[Fold]) -> FloatArray:
-    """On held-out questions, the credits of the column that agreed best on the others."""
+    """The credits, on held-out questions, of the column that agreed best on the others."""
     best = [np.nanargmax(mean_credit(credits[fold.chosen_on].T)) for fold in parts]
     return held_values(parts, [credits[fold.held_out, at] for fold, at in zip(parts, best, strict=True)])
 

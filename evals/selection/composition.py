@@ -1,4 +1,4 @@
-"""What a study of compositions finds: tables, and what they allow to be said."""
+"""The result of a selection: tables, and the advice that they allow."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def shapley(counter: VoteCounter, *, rng: np.random.Generator, orders: int = 200
 
 
 def exact_shapley(counter: VoteCounter) -> Shares:
-    """Over every coalition."""
+    """Shapley values over every coalition."""
     size = len(counter.pool.jurors)
     coalitions = list(chain.from_iterable(combinations(range(size), n) for n in range(size + 1)))
     at = {coalition: row for row, coalition in enumerate(coalitions)}
@@ -71,7 +71,7 @@ def exact_shapley(counter: VoteCounter) -> Shares:
 
 
 def sampled_shapley(counter: VoteCounter, *, rng: np.random.Generator, orders: int) -> Shares:
-    """Over drawn orders and their reverses; `orders` counts both."""
+    """Shapley values over drawn orders of arrival and their reverses; `orders` counts both."""
     size, pairs = len(counter.pool.jurors), max(2, orders // 2)
     each = np.zeros((size, len(counter.pool.truth)))
     means = np.zeros((pairs, size))

@@ -1,4 +1,4 @@
-"""What arms that sat earned: their scores held against people's, question by question."""
+"""Credits of arms that deliberated: their scores held against people's, question by question."""
 
 from __future__ import annotations
 

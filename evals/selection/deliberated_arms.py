@@ -1,4 +1,4 @@
-"""Arms that really sat: which to use, by the same rules as for juries made of recorded jurors."""
+"""Which of the arms that deliberated to use, by the same rules as for juries made of recorded jurors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def weigh(
     resamples: int = 1000,
     unit: str | None = None,
 ) -> Composition:
-    """Which arm to use.
+    """Which arm to use, from the credit that each earned.
 
     Args:
         arms: One row for each arm, case and attribute: `arm`, `kind` (jury or single judge), `case`, `attribute`,

@@ -1,4 +1,4 @@
-"""How far jurors err together, and how many independent ones they are worth."""
+"""Dependence of jurors' errors: their correlations, and the effective number of independent jurors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def juror_errors(pool: Pool) -> FloatArray:
 
 
 def error_correlations(pool: Pool) -> pd.DataFrame:
-    """Pearson's, of the errors of every two jurors on the questions that both answered; NaN where one never varies."""
+    """Pearson correlations of the errors of every two jurors on the questions that both answered; NaN where one never varies."""
     found = pd.DataFrame(juror_errors(pool), columns=list(pool.jurors))
     matrix = correlation_matrix(found.to_numpy(float))
     known = found.notna().to_numpy(float)
@@ -43,7 +43,7 @@ def error_correlations(pool: Pool) -> pd.DataFrame:
 
 
 def correlation_matrix(values: FloatArray) -> FloatArray:
-    """Pearson's, by pairs of columns, over the rows that both have."""
+    """Pearson correlations of pairs of columns, over the rows that both have."""
     known = ~np.isnan(values)
     kept, seen = np.where(known, values, 0.0), known.astype(float)
     n = seen.T @ seen
@@ -85,7 +85,10 @@ def independence(pool: Pool, juries: dict[str, Members], bootstrap: Bootstrap) -
 
 
 def effective_number(values: FloatArray, cluster: IntArray, bootstrap: Bootstrap) -> Estimate:
-    """The variance of one juror's error over that of the jury's mean error, every juror's brought to unit variance."""
+    """The effective number of independent jurors: the variance of one juror's error over that of the mean error.
+
+    Every juror's errors are brought to unit variance first.
+    """
     if values.shape[1] < 2:
         return undefined("fewer than two jurors with errors that vary", method=METHOD, n=len(values))
     standard = (values - np.nanmean(values, axis=0)) / np.nanstd(values, axis=0)

@@ -1,4 +1,4 @@
-"""What juries answer and how well that agrees with people, many juries at a time.
+"""Vote counts of many juries at a time: what each answers, and how well that agrees with people.
 
 A jury is a row of ones and zeros over the pool. One matrix product counts the votes of every jury on every question;
 the rules are those of `orchestration/counting`, without a quorum: one vote is enough.
@@ -78,7 +78,7 @@ class VoteCounter:
 def credit(
     answers: FloatArray, truth: FloatArray, *, exact: npt.NDArray[np.bool_], width: FloatArray
 ) -> FloatArray:
-    """1 for the people's answer; on numbers less, in proportion to the distance on the scale.
+    """The credit of answers, from 0 to 1: 1 for the people's, on numbers less in proportion to the distance on the scale.
 
     No answer is a miss where only the same answer agrees, and NaN, to be left out, where agreement is by distance.
     """
@@ -87,7 +87,7 @@ def credit(
 
 
 def mean_credit(credits: FloatArray) -> FloatArray:
-    """Row by row, without what is NaN; NaN where nothing is left."""
+    """The mean of each row without its NaNs; NaN where nothing is left."""
     known = ~np.isnan(credits)
     total = known.sum(axis=1)
     return np.where(total > 0, np.where(known, credits, 0).sum(axis=1) / np.maximum(total, 1), np.nan)

@@ -1,4 +1,4 @@
-"""Every choice behind the numbers of a study, as sentences for a paper."""
+"""The methods of a selection as sentences for a paper: every choice behind its numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pool_methods(
     pool: Pool, parts: Sequence[Fold], counting: str, shares: Shares, *, largest: int, tested: bool, rule: Rule | None, draws: Draws,
     usual: tuple[float, float],
 ) -> tuple[str, ...]:  # fmt: skip
-    """For juries made of recorded jurors."""
+    """The methods of juries made of recorded jurors."""
     sampled = (
         f"sampled over {shares.orders} orders of arrival, half of them reverses of the others; the standard error is that of the sampling"
         if shares.orders
@@ -53,7 +53,7 @@ def pool_methods(
 def arm_methods(
     shape: tuple[int, int], parts: Sequence[Fold], cluster: IntArray, tested: bool, rule: Rule | None, draws: Draws, usual: tuple[float, float]
 ) -> tuple[str, ...]:  # fmt: skip
-    """For arms that sat."""
+    """The methods of arms that deliberated."""
     return (
         f"{shape[1]} arms answered {shape[0]} questions.",
         _credit_words(rule),

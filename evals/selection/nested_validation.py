@@ -48,7 +48,7 @@ class HeldOut:
 def held_out(
     pool: Pool, outer: Sequence[Fold], *, sizes: tuple[int, ...], rng: np.random.Generator
 ) -> HeldOut:
-    """What choosing is worth: `outer` holds out each case in turn, or one test set."""
+    """Credits of what was chosen, on questions that did not choose it; `outer` holds out each case in turn, or one test set."""
     parts, rows = [], []
     for number, fold in enumerate(outer, 1):
         train, test = pool.at(fold.chosen_on), VoteCounter(pool.at(fold.held_out))
@@ -100,6 +100,7 @@ def by_inner_folds(pool: Pool, sizes: Sequence[int], rng: np.random.Generator) -
 
 
 def jury_label(pool: Pool, jury: Members) -> str:
+    """The members' names, joined by a plus sign."""
     return " + ".join(name for name, sits in zip(pool.jurors, jury, strict=True) if sits)
 
 

@@ -28,7 +28,7 @@ def tested_mean(
 
 
 def widen(found: Estimate, p: float, by: float) -> tuple[Estimate, float]:
-    """The interval so many times as wide about its value, and the p of zero by how far it lies from there.
+    """The interval made `by` times as wide about its value, and the p of zero that follows from it.
 
     Draws have no p below their number, which widening would make too large; so it is read from the interval, as if
     the side towards zero were normal.
@@ -37,9 +37,9 @@ def widen(found: Estimate, p: float, by: float) -> tuple[Estimate, float]:
         return found, p
     low, high = (found.value + by * (end - found.value) for end in (found.low, found.high))
     reach = found.value - low if found.value > 0 else high - found.value
-    told = f"{found.method}, widened by {by:.2f}"
+    method = f"{found.method}, widened by {by:.2f}"
     z = abs(found.value) / reach * float(ndtri((1 + found.confidence) / 2)) if reach > 0 else np.inf
-    return replace(found, low=low, high=high, method=told), 1.0 if found.value == 0 else float(2 * ndtr(-z))
+    return replace(found, low=low, high=high, method=method), 1.0 if found.value == 0 else float(2 * ndtr(-z))
 
 
 def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:

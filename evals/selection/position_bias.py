@@ -1,4 +1,4 @@
-"""Does a juror favour what is shown first? Told by those who judged the same pair in both orders."""
+"""Position bias: whether a juror favours the text shown first, from pairs that it judged in both orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How small a difference could be seen, and how many cases a smaller one would take.
+"""Power: the minimum detectable difference, and the sample size that a smaller one takes.
 
 A paired design: every case is judged by both. With the standard deviation s of the difference in a case, n cases
 detect (z[1 - alpha/2] + z[power]) s / sqrt(n), as in Appendix E of Bedi et al. (2025), "MedHELM".
@@ -21,12 +21,12 @@ EFFECTS = (0.05, 0.02)
 
 
 def detectable(sd: float, n: int, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The least true difference that n cases show with that power; NaN without a case."""
+    """The minimum detectable difference: the least true one that n cases show with that power; NaN without a case."""
     return _reach(alpha, power) * sd / math.sqrt(n) if n else math.nan
 
 
 def cases_for(effect: float, sd: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """How many cases show a true difference of `effect` with that power; two at least."""
+    """The sample size: how many cases show a true difference of `effect` with that power; two at least."""
     return (
         float(max(2, math.ceil((_reach(alpha, power) * sd / abs(effect)) ** 2 - 1e-9)))
         if effect
@@ -62,7 +62,7 @@ def pairs_power(
 
 
 def typical(credits: FloatArray, cluster: IntArray) -> tuple[float, float]:
-    """The mean over all pairs of columns of what can be detected between them, and its standard deviation."""
+    """Mean and standard deviation, over all pairs of columns, of the minimum detectable difference."""
     means = by_cluster(credits, cluster)
     found = []
     for first in range(means.shape[1]):

@@ -1,4 +1,4 @@
-"""The axes of a grid, looked up: who can sit on what, under which rules, and what of it does not exist."""
+"""The axes of a grid with their names looked up: personas, models, protocols, limits and counting rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROUNDS = ("max_rounds", "max_stalls", "max_replans")
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """What a grid is made of, looked up: only what there is."""
+    """The values of each axis; what does not exist is not among them."""
 
     groups: Mapping[str, tuple[Persona | None, ...]]
     models: Mapping[str, tuple[Mapping[str, Any], ...]]
@@ -45,7 +45,7 @@ class Axes:
 
 
 def axes_of(study: Study, written: Written) -> tuple[Axes, list[VenireError]]:
-    """The grid's axes, and what on them does not exist: each once, however many arms it is in."""
+    """The grid's axes, and an error for each name on them that does not exist, however many arms it is in."""
     assert study.grid is not None
     grid, part = study.grid, written.part("grid")
     errors: list[VenireError] = []
@@ -80,11 +80,12 @@ def axes_of(study: Study, written: Written) -> tuple[Axes, list[VenireError]]:
 
 
 def persona_name(persona: Persona | None) -> str:
+    """Its name; `none` for a seat without a persona."""
     return NOBODY if persona is None else persona.name
 
 
 def label_of(settings: Mapping[str, Any], axes: Axes) -> str:
-    """The name that the grid gives a model by itself; for one that is only dealt with others, theirs and its place."""
+    """A model's label: the name that the grid gives it alone, or that of the list it is dealt in, and its place there."""
     named = [
         (name, dealt.index(settings) + 1, len(dealt))
         for name, dealt in axes.models.items()
@@ -95,7 +96,7 @@ def label_of(settings: Mapping[str, Any], axes: Axes) -> str:
 
 
 def limits_of_use(limits: Sequence[Mapping[str, float | None]], way: str) -> list[Mapping[str, float | None]]:
-    """The limits that can make a difference: a protocol of one step has no rounds to limit."""
+    """The limits that a protocol uses: one of a single step has no rounds to limit."""
     most = protocol(way).most
     if most is None or most(3, 3)[1] > 1:
         return list(limits)

@@ -14,9 +14,9 @@ from ..ratings.question import rubric_questions
 from ..ratings.reference import Rule, reference
 from ..ratings.run_tables import VALUES
 from ..selection import arm_credits
+from ..selection.deliberated_arms import JURY, SINGLE
 from .arm_calibration import calibrate_arms
 from .schema import Calibration
-from .study_arms import JURY, SINGLE
 
 UNITS: Mapping[CostUnit, str] = {
     "usd": "US dollars a case",
@@ -85,7 +85,7 @@ def credit_table(
 
 
 def _by_arm(spent: pd.DataFrame) -> pd.DataFrame:
-    """The mean of a case; one without a price makes the arm's unknown, for what is left out of a sum is not nothing."""
+    """The mean cost and seconds of a case by arm; NaN where the price of one case is unknown."""
     return pd.DataFrame(
         [
             (arm, rows["cost"].mean(skipna=False), rows["seconds"].mean())

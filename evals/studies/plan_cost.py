@@ -47,7 +47,7 @@ class PlanCost:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What arms are to hear."""
+    """The cases, the rubric and the search space that costs are estimated for."""
 
     study: Study
     cases: Sequence[Case]
@@ -137,7 +137,7 @@ class _Estimator:
         return arm_cost(first, arm.jury, len(rubric.names), self._prices)
 
     def _with_trials(self, total: CostEstimate, axes: Axes) -> CostEstimate:
-        """With what the trials cost at the most: each the largest jury there is, pruned never, sharing nothing."""
+        """The total with what the trials cost at the most: each the largest jury there is, pruned never, sharing nothing."""
         scope, search = self._scope, self._scope.study.search
         assert search is not None
         space = SearchSpace(axes, search.max_seats, scope.path)

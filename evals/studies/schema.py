@@ -115,7 +115,7 @@ class Search(StrictModel):
 
     @field_validator("objectives")
     @classmethod
-    def _told_apart(cls, value: tuple[Objective, ...]) -> tuple[Objective, ...]:
+    def _each_once(cls, value: tuple[Objective, ...]) -> tuple[Objective, ...]:
         if "agreement" not in value or len(set(value)) < len(value):
             raise ValueError("each objective once, and agreement among them\nfor example [agreement, cost]")
         return value
@@ -145,8 +145,8 @@ class Split(StrictModel):
         return self
 
 
-class Spending(StrictModel):
-    """What the whole study may take, however often it is continued; `max_seconds` is of one session."""
+class StudyBudget(StrictModel):
+    """The limits of what the whole study may cost, however often it is continued; `max_seconds` is of one session."""
 
     max_usd: float | None = Field(default=None, gt=0)
     max_tokens: int | None = Field(default=None, ge=1)
@@ -155,6 +155,8 @@ class Spending(StrictModel):
 
 
 class Seeds(StrictModel):
+    """The seeds of everything that is drawn; one number sets all."""
+
     run: int = 0
     split: int = 0
     search: int = 0

@@ -1,4 +1,4 @@
-"""What a search may choose: how many seats, who sits in each on which model, and under which rules."""
+"""The search space: how many seats, who sits in each on which model, and under which rules."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ...rubrics.files import Written, read_yaml
 from ...rubrics.rubric import Name, Rubric, load_rubric
 from ..ratings.reference import Rule
 from .errors import one_error
-from .schema import Grid, Judgements, Search, Seeds, Spending, Split, StrictModel
+from .schema import Grid, Judgements, Search, Seeds, Split, StrictModel, StudyBudget
 
 
 class Study(StrictModel):
@@ -42,7 +42,7 @@ class Study(StrictModel):
     prices: Path | None = None
     split: Split = Split(test=0.5)
     seeds: Seeds = Seeds()
-    budget: Spending = Spending()
+    budget: StudyBudget = StudyBudget()
     redact: bool = False
 
     @model_validator(mode="after")

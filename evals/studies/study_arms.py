@@ -1,4 +1,4 @@
-"""The arms of a study: juries written out, and those that a grid implies, each with why it cannot be built if it cannot."""
+"""The arms of a study: those that its file lists, and how a jury is built of given fields."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from ...personas.jury import Jury, load_jury
 from ...personas.options import CHECKED
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import Written
+from ..selection.deliberated_arms import JURY, SINGLE
 from .schema import ArmEntry, Calibration
 from .study import Study
-
-JURY, SINGLE = "jury", "single judge"
 
 
 @dataclass(frozen=True, slots=True)

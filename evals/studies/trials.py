@@ -11,10 +11,11 @@ from ...orchestration.record import Store
 from ...orchestration.record.atomic_write import write_atomically
 from ...orchestration.runner import RunResult
 from ...rubrics.case import Case
+from ..selection.deliberated_arms import SINGLE
 from .credit_table import credit_table
 from .plan import Plan
 from .pruning import Score, arm_scores, beaten_by, pareto_front
-from .study_arms import SINGLE, StudyArm
+from .study_arms import StudyArm
 from .study_files import TRIALS
 from .study_record import recorded_trials, write_record
 from .study_session import StudySession, hear_juries
