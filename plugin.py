@@ -7,6 +7,7 @@ A plug-in is a package with an entry point. Its group says what it adds; its nam
 | a client: another kind of model | `venire.clients` | a function from `ModelSettings` to a `ModelClient`, or a `ClientFactory`; `NAME/...` in a seat's `model:` reaches it |
 | a protocol, with options and prompts | `venire.protocols` | a `Protocol` |
 | a counting rule | `venire.counting` | a `Rule` |
+| a coefficient of agreement | `venire.coefficients` | a `Coefficient`, shown by `venire agreement` |
 | an export format | `venire.exports` | an `ExportFormat`: a function of an `ExportedRun` and a file, for `venire export --to NAME` |
 | an executor: where cases are heard | `venire.executors` | an `ExecutorFactory`, for `venire run --executor NAME` |
 | rubrics | `venire.rubrics` | the `Path` of a folder of YAML files |
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from .agents.prices import Price
     from .agents.prompting import Prompts
     from .agents.statements import Statement
+    from .evals.agreement.coefficient import Coefficient, Setting
+    from .evals.statistics.bootstrap import Bootstrap, Statistic
+    from .evals.statistics.estimate import Estimate, undefined
+    from .evals.statistics.matrix import FloatArray, Matrix, matrix
     from .orchestration.bench import Bench, Court, statements, together
     from .orchestration.conditions import (
         Condition,
@@ -85,6 +90,11 @@ _HOMES = {
     "orchestration.transcript": "Entry Standing Stop Transcript entry_of",
     # a counting rule
     "orchestration.counting.rule": "Count Counted Rule Tally too_few",
+    # a coefficient
+    "evals.agreement.coefficient": "Coefficient Setting",
+    "evals.statistics.bootstrap": "Bootstrap Statistic",
+    "evals.statistics.estimate": "Estimate undefined",
+    "evals.statistics.matrix": "FloatArray Matrix matrix",
     # an export format, an executor
     "orchestration.reading.export_format": "ExportFormat ExportedRun",
     "orchestration.executors.executor": "Executor ExecutorFactory ExecutorJob",
@@ -100,22 +110,27 @@ __all__ = [
     "Attribute",
     "Ballot",
     "Bench",
+    "Bootstrap",
     "Brief",
     "Case",
     "ClientFactory",
+    "Coefficient",
     "Condition",
     "Count",
     "Counted",
     "Court",
     "Entry",
+    "Estimate",
     "Executor",
     "ExecutorFactory",
     "ExecutorJob",
     "ExportFormat",
     "ExportedRun",
+    "FloatArray",
     "Juror",
     "Jury",
     "Limits",
+    "Matrix",
     "Message",
     "MissingExtra",
     "ModelClient",
@@ -133,8 +148,10 @@ __all__ = [
     "Rule",
     "Scale",
     "Seat",
+    "Setting",
     "Standing",
     "Statement",
+    "Statistic",
     "Stop",
     "Subject",
     "Tally",
@@ -154,12 +171,14 @@ __all__ = [
     "hard_limits",
     "hear",
     "limits_of",
+    "matrix",
     "rounds",
     "stable",
     "statements",
     "together",
     "too_few",
     "turns",
+    "undefined",
 ]
 
 

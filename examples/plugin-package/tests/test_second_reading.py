@@ -87,6 +87,19 @@ def test_a_model_string_without_a_score_is_an_error_with_a_remedy() -> None:
         judged(4, seats=[{"name": "judge", "model": "fixed/high"}])
 
 
+def test_the_coefficient_stands_among_venires_own(tmp_path: Path) -> None:
+    ratings = ["case,rater,attribute,value"]
+    for number in range(20):
+        # Two people a point apart on half of the cases, three points on the others.
+        ratings += [f"c{number},ann,accurate,1", f"c{number},ben,accurate,{2 if number % 2 else 4}"]
+    (tmp_path / "ratings.csv").write_text("\n".join(ratings) + "\n")
+    shown = json.loads(venire("agreement", "ratings.csv", "--json", cwd=tmp_path))
+    found = shown["attributes"]["accurate"]["within_one"]
+
+    assert (found["value"], found["n"]) == (0.5, 20)
+    assert found["low"] < 0.5 < found["high"]
+
+
 def test_a_run_from_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text(CASE.model_dump_json() + "\n")
     command = (
