@@ -22,7 +22,7 @@ from pydantic import (
 from ..rubrics.errors import VenireError
 from ..rubrics.fields import Converted
 from ..rubrics.files import load_yaml, nearest, wrong
-from ..rubrics.plugins import library_file, registered, unknown
+from ..rubrics.plugins import library_file, registered_plugins, unknown
 from ..rubrics.rubric import Name
 from .options import (
     PROTOCOLS,
@@ -184,19 +184,21 @@ class Jury(BaseModel):
             return fields
         # What is wrong with the protocol's name is said of the name.
         protocol = str(fields.get("protocol", cls.model_fields["protocol"].default))
-        return with_options(fields, protocol, context) if protocol in registered(PROTOCOLS) else fields
+        return (
+            with_options(fields, protocol, context) if protocol in registered_plugins(PROTOCOLS) else fields
+        )
 
     @field_validator("protocol")
     @classmethod
     def _a_known_protocol(cls, value: str) -> str:
-        if value not in registered(PROTOCOLS) and value not in LATER:
+        if value not in registered_plugins(PROTOCOLS) and value not in LATER:
             raise _refusal(unknown(PROTOCOLS, value, "protocol"))
         return value
 
     @field_validator("count")
     @classmethod
     def _a_known_rule(cls, value: str | None) -> str | None:
-        if value is not None and value not in registered(COUNTING):
+        if value is not None and value not in registered_plugins(COUNTING):
             raise _refusal(unknown(COUNTING, value, "counting rule"))
         return value
 

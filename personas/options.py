@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ..rubrics.errors import VenireError
 from ..rubrics.files import inner_errors, wrong
-from ..rubrics.plugins import BrokenPlugin, load_all, registered
+from ..rubrics.plugins import BrokenPlugin, load_all, registered_plugins
 
 PROTOCOLS = "venire.protocols"
 TOP_LEVEL = ("challenge", "repeats", "shots", "escalation", "debate")
@@ -68,7 +68,7 @@ class _Optioned(Protocol):
 
 def options_model(protocol: str) -> type[Options]:
     """The model that a protocol declares for its options; one without options where there is no such protocol."""
-    plugin = registered(PROTOCOLS).get(protocol)
+    plugin = registered_plugins(PROTOCOLS).get(protocol)
     if plugin is None:
         return Options
     found: _Optioned = plugin.load()
@@ -122,7 +122,7 @@ def refuse_unused(name: str, protocol: str) -> None:
     Raises:
         ValidationError: Its place is the field.
     """
-    if protocol in registered(PROTOCOLS) and name not in options_model(protocol).model_fields:
+    if protocol in registered_plugins(PROTOCOLS) and name not in options_model(protocol).model_fields:
         raise wrong(refusal(name, protocol, _protocols_with(name)), name)
 
 

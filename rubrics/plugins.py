@@ -58,7 +58,7 @@ class Plugin:
 
 
 @cache
-def registered(group: str) -> Mapping[str, Plugin]:
+def registered_plugins(group: str) -> Mapping[str, Plugin]:
     """Everything registered under `group`, by name; nothing is imported. Read once: a new plug-in needs a new process."""
     found: dict[str, dict[str, EntryPoint]] = {}
     # A package that stands on the path twice, as a checkout does beside its installation, registers once.
@@ -74,7 +74,7 @@ def registered(group: str) -> Mapping[str, Plugin]:
 
 def plugged_in(group: str, name: str, noun: str) -> Any:
     """What is registered under `name`, imported; an error that names the nearest one when there is nothing."""
-    found = registered(group)
+    found = registered_plugins(group)
     if name not in found:
         raise unknown(group, name, noun)
     return found[name].load()
@@ -84,14 +84,14 @@ def unknown(group: str, name: str, noun: str) -> VenireError:
     """The error for a name that no package registers: the nearest known one, and how another is added."""
     return VenireError(
         f"no {noun} named {name!r}",
-        remedy=f"{nearest(name, registered(group))} (packages add others under the entry point group {group})",
+        remedy=f"{nearest(name, registered_plugins(group))} (packages add others under the entry point group {group})",
     )
 
 
 def load_all(group: str) -> dict[str, Any]:
     """Everything registered under `group`, imported, for a list; what cannot be is there as its `BrokenPlugin`."""
     loaded: dict[str, Any] = {}
-    for name, plugin in registered(group).items():
+    for name, plugin in registered_plugins(group).items():
         try:
             loaded[name] = plugin.load()
         except BrokenPlugin as broken:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ...personas.jury import ModelSettings
-from ...rubrics.plugins import registered
+from ...rubrics.plugins import registered_plugins
 from ..model_client import ModelClient
 
 GROUP = "venire.clients"
@@ -25,10 +25,10 @@ class ClientFactory(NamedTuple):
 def prefix_of(model: str) -> str:
     """The name under which the client of a model string is registered; anything unknown is LiteLLM's."""
     prefix = model.partition("/")[0]
-    return prefix if prefix in registered(GROUP) else _DEFAULT
+    return prefix if prefix in registered_plugins(GROUP) else _DEFAULT
 
 
 def factory_for(model: str) -> ClientFactory:
     """The factory of a model string's client; an entry point that names only a `connect` has a client per model."""
-    loaded = registered(GROUP)[prefix_of(model)].load()
+    loaded = registered_plugins(GROUP)[prefix_of(model)].load()
     return loaded if isinstance(loaded, ClientFactory) else ClientFactory(connect=loaded)

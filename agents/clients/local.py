@@ -251,25 +251,25 @@ def tighten(
     choices, as many entries as there are choices.
     """
 
-    def bound(node: Any, longest: int) -> Any:
+    def limit(node: Any, longest: int) -> Any:
         if not isinstance(node, Mapping):
             return node
         bounded = dict(node)
         for key in ("anyOf", "oneOf", "allOf"):
             if key in node:
-                bounded[key] = [bound(choice, longest) for choice in node[key]]
+                bounded[key] = [limit(choice, longest) for choice in node[key]]
         if node.get("type") == "string" and not _choices(node):
             bounded["maxLength"] = _upper_bound(node, "minLength", "maxLength", longest)
         elif node.get("type") == "array":
             entry = node.get("items", {})
             most = len(_choices(entry)) or quotes
-            bounded["items"] = bound(entry, quote)
+            bounded["items"] = limit(entry, quote)
             bounded["maxItems"] = _upper_bound(node, "minItems", "maxItems", most)
         elif "properties" in node:
-            bounded["properties"] = {name: bound(part, text) for name, part in node["properties"].items()}
+            bounded["properties"] = {name: limit(part, text) for name, part in node["properties"].items()}
         return bounded
 
-    return bound(schema, text)
+    return limit(schema, text)
 
 
 def _upper_bound(node: Mapping[str, Any], least: str, most: str, limit: int) -> int:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from ...rubrics.plugins import registered
+from ...rubrics.plugins import registered_plugins
 from ..statistics.bands import Band, Bands
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.estimate import Estimate
@@ -78,7 +78,7 @@ def is_text(values: pd.Series) -> bool:
 @cache
 def registered_coefficients() -> dict[str, Coefficient]:
     """Every coefficient that is registered, by name, in the order in which they are shown."""
-    everyone: list[Coefficient] = [plugin.load() for plugin in registered(GROUP).values()]
+    everyone: list[Coefficient] = [plugin.load() for plugin in registered_plugins(GROUP).values()]
     return {each.name: each for each in sorted(everyone, key=lambda each: (each.place, each.name))}
 
 

@@ -126,10 +126,10 @@ def _scores(
     left = [name for name in arm.rubric.names if name not in saved.curves]
     if left:
         notes.append(f"{arm.name}: not calibrated, and left out: {', '.join(left)}")
-    return pd.concat([means, _derived(means, arm.rubric)], ignore_index=True), notes
+    return pd.concat([means, _derived_scores(means, arm.rubric)], ignore_index=True), notes
 
 
-def _derived(means: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:
+def _derived_scores(means: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:
     rows = [
         (case, name, value, 0)
         for case, mine in means.groupby("case", sort=False)

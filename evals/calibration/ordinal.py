@@ -51,7 +51,7 @@ class OrdinalCurve(Curve):
         used, score = np.unique(scores, return_inverse=True)
         counts = np.zeros((len(used), len(self.levels_)))
         np.add.at(counts, (score, level), 1)
-        self.thresholds_, self.slope_ = _fitted((used - centre) / spread, counts, self.ridge)
+        self.thresholds_, self.slope_ = _fit((used - centre) / spread, counts, self.ridge)
         if self.slope_ <= 0:
             return self._level(points, labels)
         at = (points - centre) / spread
@@ -70,7 +70,7 @@ def _shares(at: FloatArray, thresholds: FloatArray, slope: float) -> FloatArray:
     return np.diff(edges, axis=1)
 
 
-def _fitted(at: FloatArray, counts: FloatArray, ridge: float) -> tuple[FloatArray, float]:
+def _fit(at: FloatArray, counts: FloatArray, ridge: float) -> tuple[FloatArray, float]:
     """Thresholds and slope of the highest penalised likelihood; thresholds stay in order by their logged gaps."""
 
     def thresholds(free: FloatArray) -> FloatArray:

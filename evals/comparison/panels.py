@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..ratings.sheet import OVERALL, Sheet
 from ..statistics.draws import Draws
-from ..statistics.substitution import Change, as_extra_rater, as_substitute
+from ..statistics.substitution import IccChange, as_extra_rater, as_substitute
 
 COLUMNS = ["arm", "role", "before", "after", "change", "low", "high", "p", "n", "note"]
 EXTRA = "extra rater"
@@ -49,7 +49,7 @@ def panels(sheet: Sheet, draws: Draws) -> tuple[pd.DataFrame, str]:
     return pd.DataFrame(found, columns=COLUMNS), ""
 
 
-def _row(arm: str, role: str, change: Change) -> dict[str, object]:
+def _row(arm: str, role: str, change: IccChange) -> dict[str, object]:
     return {
         "arm": arm,
         "role": role,

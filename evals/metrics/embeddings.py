@@ -72,7 +72,7 @@ def embed(texts: Sequence[str], *, heard: Callable[[int], None] | None = None) -
     parts: dict[int, list[Vectors]] = {}
     for number, (of, _) in enumerate(windows):
         parts.setdefault(of, []).append(read[number])
-    embedded = {distinct[of]: _embedded(its) for of, its in parts.items()}
+    embedded = {distinct[of]: _embedding(its) for of, its in parts.items()}
     return [embedded.get(text) for text in texts]
 
 
@@ -103,7 +103,7 @@ class MiniLM:
             + self.weights["embeddings.position_embeddings.weight"][:longest]
             + self.weights["embeddings.token_type_embeddings.weight"][0]
         )
-        hidden = self._normed("embeddings", hidden)
+        hidden = self._layer_norm("embeddings", hidden)
         # Where no window is shorter than another there is nothing to hide.
         unseen = None if there.all() else np.where(there, np.float32(0), np.float32(-1e9))[:, None, None, :]
         for layer in range(LAYERS):
@@ -122,20 +122,20 @@ class MiniLM:
         for row, head in product(range(rows), range(0, HEADS, together)):
             part = (row, slice(None), slice(head, head + together))
             hidden_from = None if unseen is None else unseen[row]
-            seen[part] = _attended(query[part], key[part], value[part], hidden_from)
-        hidden = self._normed(
+            seen[part] = _attention(query[part], key[part], value[part], hidden_from)
+        hidden = self._layer_norm(
             f"{name}.attention.output",
             hidden + self._dense(f"{name}.attention.output.dense", seen.reshape(rows, length, width)),
         )
         inner = _gelu(self._dense(f"{name}.intermediate.dense", hidden))
-        return self._normed(f"{name}.output", hidden + self._dense(f"{name}.output.dense", inner))
+        return self._layer_norm(f"{name}.output", hidden + self._dense(f"{name}.output.dense", inner))
 
     def _dense(self, name: str, hidden: Vectors) -> Vectors:
         flat = hidden.reshape(-1, hidden.shape[-1]) @ self.weights[f"{name}.weight"].T
         flat += self.weights[f"{name}.bias"]
         return flat.reshape(*hidden.shape[:-1], -1)
 
-    def _normed(self, name: str, hidden: Vectors) -> Vectors:
+    def _layer_norm(self, name: str, hidden: Vectors) -> Vectors:
         centred = hidden - hidden.mean(axis=-1, keepdims=True)
         spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(1e-12))
         return (
@@ -144,7 +144,7 @@ class MiniLM:
         )
 
 
-def _attended(query: Vectors, key: Vectors, value: Vectors, unseen: Vectors | None) -> Vectors:
+def _attention(query: Vectors, key: Vectors, value: Vectors, unseen: Vectors | None) -> Vectors:
     """What each position takes from all others, for some heads of one window: position, head, dimension."""
     # Laid out anew: a product of strided matrices costs three times as much.
     scores: Vectors = query.transpose(1, 0, 2) @ np.ascontiguousarray(key.transpose(1, 2, 0))
@@ -211,7 +211,7 @@ def _batches(windows: Sequence[list[int]]) -> Iterator[list[int]]:
         yield batch
 
 
-def _embedded(windows: list[Vectors]) -> Embedded:
+def _embedding(windows: list[Vectors]) -> Embedded:
     tokens = np.concatenate([window[1:-1] for window in windows])
     return Embedded(_unit(tokens), _unit(np.concatenate(windows).mean(axis=0)))
 

@@ -46,16 +46,16 @@ def likeness(
     texts = [[text for number in part for text in pairs[number]] for part in parts]
     total, read = sum(map(tokens_of, texts)) if progress else 0, 0
 
-    def heard(tokens: int) -> None:
+    def report_tokens(tokens: int) -> None:
         nonlocal read
         read += tokens
         if progress:
             progress(read, total)
 
-    heard(0)
+    report_tokens(0)
     found: dict[int, Likeness] = {}
     for part, its in zip(parts, texts, strict=True):
-        embedded = embed(its, heard=heard)
+        embedded = embed(its, heard=report_tokens)
         both = zip(embedded[::2], embedded[1::2], strict=True)
         found |= {number: _likeness(*sides) for number, sides in zip(part, both, strict=True)}
     return [found[number] for number in range(len(pairs))]

@@ -30,7 +30,7 @@ class Pooling:
 
     def turn(self, values: pd.Series, attributes: pd.Series) -> pd.Series:
         """The values, those of turned attributes reflected on their scale; unchanged where none is turned."""
-        return _reflected(values, attributes, self.turned) if self.turned else values
+        return _reflect(values, attributes, self.turned) if self.turned else values
 
     @property
     def note(self) -> str:
@@ -54,12 +54,12 @@ def pooling(
         for name, asked in questions.items()
         if asked.scale.numeric and (among is None or name in among)
     }
-    return _turned(_largest_set(kinds), questions, good_is_high=good_is_high)
+    return _one_direction(_largest_set(kinds), questions, good_is_high=good_is_high)
 
 
 def upright(values: pd.Series, attributes: pd.Series, questions: Mapping[str, Question]) -> pd.Series:
     """The values, those of attributes that are better low reflected on their scale: high is good for all."""
-    return _reflected(values, attributes, _low_ones(questions))
+    return _reflect(values, attributes, _low_ones(questions))
 
 
 def table_pooling(
@@ -93,7 +93,7 @@ def table_pooling(
     if len(shared) < 2:
         why = "no ratings" if not parts else "no two attributes share a scale, so they do not pool"
         return Pooling((), {}), why
-    found = _turned(shared, questions)
+    found = _one_direction(shared, questions)
     told = ["taken to share a scale, as none is declared"] if kinds[shared[0]] in undeclared else []
     apart = [name for name in parts if name not in shared]
     if apart:
@@ -102,7 +102,7 @@ def table_pooling(
     return found, f"pools {', '.join(shared)}: {'; '.join(told)}" if told else ""
 
 
-def _turned(
+def _one_direction(
     names: tuple[str, ...], questions: Mapping[str, Question], *, good_is_high: bool = False
 ) -> Pooling:
     low = _low_ones({name: questions[name] for name in names if name in questions})
@@ -118,7 +118,7 @@ def _low_ones(questions: Mapping[str, Question]) -> dict[str, float]:
     }
 
 
-def _reflected(values: pd.Series, attributes: pd.Series, total: Mapping[str, float]) -> pd.Series:
+def _reflect(values: pd.Series, attributes: pd.Series, total: Mapping[str, float]) -> pd.Series:
     ends = attributes.map(total).to_numpy(float)
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(float)
     return pd.Series(np.where(np.isnan(ends), numbers, ends - numbers), values.index)

@@ -82,7 +82,7 @@ def mixed_model(
     best = np.asarray(start)
     for _ in range(3):
         search = minimize(
-            lambda theta: sums.solved(theta).criterion,
+            lambda theta: sums.solve(theta).criterion,
             best,
             method="Nelder-Mead",
             bounds=[(low, MOST) for low in floor],
@@ -92,7 +92,7 @@ def mixed_model(
         # A simplex may have collapsed on a bound; from there, once more with a fresh one.
         if search.success and (best > floor + EDGE).all():
             break
-    found = sums.solved(best)
+    found = sums.solve(best)
     note = "" if search.success else "the fit did not converge"
     error = np.sqrt(found.variance * np.diag(found.inverse))
     reach = float(ndtri((1 + confidence) / 2)) * error
@@ -145,8 +145,8 @@ class _Sums:
         level, levels = pd.factorize(by)
         indicators = [pd.get_dummies(factor.astype(str)).to_numpy(float) for factor in also]
         rest = np.column_stack([*indicators, design, y])
-        own = _added(varying[:, :, None] * varying[:, None, :], level, len(levels))
-        beside = _added(varying[:, :, None] * rest[:, None, :], level, len(levels))
+        own = _sums_by_level(varying[:, :, None] * varying[:, None, :], level, len(levels))
+        beside = _sums_by_level(varying[:, :, None] * rest[:, None, :], level, len(levels))
         flat, kind, count = np.unique(
             own.reshape(len(own), -1), axis=0, return_inverse=True, return_counts=True
         )
@@ -160,7 +160,7 @@ class _Sums:
             len(y),
         )
 
-    def solved(self, theta: FloatArray) -> _Solved:
+    def solve(self, theta: FloatArray) -> _Solved:
         """The profiled criterion and estimates where the random effects' factors, relative to the residual, are `theta`."""
         factor = _factor(theta, self.own.shape[1])
         inner = factor.T @ self.own @ factor + np.eye(len(factor))
@@ -174,10 +174,10 @@ class _Sums:
             taken = solve_triangular(lower, scale * left[:many, many:], lower=True)
             log_det += 2 * np.log(np.diag(lower)).sum()
             left = left[many:, many:] - taken.T @ taken
-        return _ended(left, self.n, float(log_det))
+        return _estimates(left, self.n, float(log_det))
 
 
-def _ended(left: FloatArray, n: int, log_det: float) -> _Solved:
+def _estimates(left: FloatArray, n: int, log_det: float) -> _Solved:
     p = len(left) - 1
     lower = np.linalg.cholesky(left[:p, :p])
     taken = solve_triangular(lower, left[:p, p], lower=True)
@@ -188,7 +188,7 @@ def _ended(left: FloatArray, n: int, log_det: float) -> _Solved:
     return _Solved(float(criterion), inverse.T @ taken, inverse.T @ inverse, residual / free)
 
 
-def _added(products: FloatArray, level: IntArray, levels: int) -> FloatArray:
+def _sums_by_level(products: FloatArray, level: IntArray, levels: int) -> FloatArray:
     """The products summed within each level."""
     total = np.zeros((levels, *products.shape[1:]))
     np.add.at(total, level, products)

@@ -74,7 +74,7 @@ def swap_test(
         return Contrast(undefined(otherwise, method=method, confidence=confidence), np.nan)
     arms = _Arms.of(measure, first, second, cluster)
     _, clusters, width = arms.sums.shape
-    found = arms.studentised(np.zeros((1, clusters), dtype=bool))
+    found = arms.studentise(np.zeros((1, clusters), dtype=bool))
     gap, error = float(found.gap[0]), float(found.error[0])
     if clusters > MANY or clusters * width > COSTLY or np.isnan(gap + error):
         return _by_t(gap, error, clusters, n, method, otherwise, confidence)
@@ -82,7 +82,7 @@ def swap_test(
     if not len(differing):
         return Contrast(Estimate(gap, gap, gap, n, method, confidence, se=error), 1.0)
     swaps, drawn = _swaps(differing, clusters, draws)
-    null = arms.studentised(swaps).size
+    null = arms.studentise(swaps).size
     told = f"{method}; jackknife over {_clusters(clusters, n)}, arms swapped in {drawn}"
     reach = _critical(null, 1 - confidence)
     note = "" if reach < np.inf else _too_few(len(differing), clusters, n)
@@ -149,7 +149,7 @@ class _Arms(NamedTuple):
         np.add.at(added[1], cluster, sums[len(first) :])
         return cls(added, of_totals)
 
-    def studentised(self, swaps: Swaps) -> _Studentised:
+    def studentise(self, swaps: Swaps) -> _Studentised:
         """The difference after each row of swaps, with its jackknife error."""
         _, clusters, width = self.sums.shape
         step = max(1, BLOCK // (clusters * width))

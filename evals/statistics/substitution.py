@@ -12,7 +12,7 @@ from .matrix import FloatArray, Matrix, matrix
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class IccChange:
     """An ICC before and after, and whether the change could be chance."""
 
     before: float
@@ -22,7 +22,9 @@ class Change:
     """Two-sided, from the bootstrap."""
 
 
-def as_extra_rater(ratings: pd.DataFrame, *, jury: str, bootstrap: Bootstrap, form: Form = "icc3k") -> Change:
+def as_extra_rater(
+    ratings: pd.DataFrame, *, jury: str, bootstrap: Bootstrap, form: Form = "icc3k"
+) -> IccChange:
     """The change in the people's ICC when `jury` sits as one more rater.
 
     Missing ratings: only cases rated by everyone, the jury among them, are used before and after.
@@ -38,7 +40,7 @@ def as_extra_rater(ratings: pd.DataFrame, *, jury: str, bootstrap: Bootstrap, fo
 
 def as_substitute(
     ratings: pd.DataFrame, *, jury: str, bootstrap: Bootstrap, form: Form = "icc3k"
-) -> dict[str, Change]:
+) -> dict[str, IccChange]:
     """For each person, the change in the people's ICC when `jury` takes that person's place.
 
     Missing ratings: as for `as_extra_rater`.
@@ -57,12 +59,12 @@ def _panel(ratings: pd.DataFrame, jury: str, bootstrap: Bootstrap) -> tuple[Matr
     return grid, grid.raters.index(jury)
 
 
-def _change(grid: Matrix, before: list[int], after: list[int], form: Form, bootstrap: Bootstrap) -> Change:
+def _change(grid: Matrix, before: list[int], after: list[int], form: Form, bootstrap: Bootstrap) -> IccChange:
     method, n = f"change in {NAMES[form]}", len(grid.cases)
     if len(before) < 2 or n < 2:
         few = "fewer than two people" if len(before) < 2 else f"{n} case(s) rated by everyone; two are needed"
         nothing = undefined(few, method=method, n=n, confidence=bootstrap.confidence)
-        return Change(np.nan, np.nan, nothing, np.nan)
+        return IccChange(np.nan, np.nan, nothing, np.nan)
     make = icc_coefficient(form)
 
     def difference(values: FloatArray) -> Statistic:
@@ -73,4 +75,4 @@ def _change(grid: Matrix, before: list[int], after: list[int], form: Form, boots
     was, becomes = (float(make(grid.values[:, side])(whole)[0]) for side in (before, after))
     flat = "cases do not differ, so there is no variance to share"
     change, p = bootstrap.tested(difference, grid, method=method, otherwise=flat)
-    return Change(was, becomes, change, p)
+    return IccChange(was, becomes, change, p)

@@ -11,7 +11,7 @@ from ...agents.prompting import Prompts
 from ...personas.jury import LATER, CountingRule, Jury
 from ...personas.options import PROTOCOLS, Options
 from ...rubrics.errors import VenireError
-from ...rubrics.plugins import BrokenPlugin, load_all, plugged_in, registered
+from ...rubrics.plugins import BrokenPlugin, load_all, plugged_in, registered_plugins
 from ..bench import Bench
 from ..transcript import Transcript
 
@@ -49,10 +49,10 @@ class Protocol:
 @cache
 def protocol(name: str) -> Protocol:
     """The protocol registered under `name`."""
-    if name in LATER and name not in registered(PROTOCOLS):
+    if name in LATER and name not in registered_plugins(PROTOCOLS):
         raise VenireError(
             f"the protocol {name!r} ({LATER[name]}) is not yet available",
-            remedy=f"choose one of {', '.join(registered(PROTOCOLS))}",
+            remedy=f"choose one of {', '.join(registered_plugins(PROTOCOLS))}",
         )
     way: Protocol = plugged_in(PROTOCOLS, name, "protocol")
     return way

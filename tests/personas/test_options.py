@@ -15,7 +15,7 @@ from venire.orchestration.protocols.protocol import protocols
 from venire.orchestration.protocols.single import SingleOptions
 from venire.orchestration.record.manifest import fingerprint
 from venire.personas.options import CHECKED, TOP_LEVEL
-from venire.rubrics.plugins import registered
+from venire.rubrics.plugins import registered_plugins
 
 SEATS = [{"name": "a", "model": "scripted"}, {"name": "b", "model": "scripted"}]
 SHOTS = {"n": 2, "cases": "c.jsonl", "ratings": "r.csv"}
@@ -71,7 +71,7 @@ def test_a_protocol_reads_its_options_whichever_way_they_were_given() -> None:
 
 
 def test_a_default_stands_the_same_in_the_jury_and_in_every_protocol() -> None:
-    for name in registered("venire.protocols"):
+    for name in registered_plugins("venire.protocols"):
         for option, field in protocol(name).options.model_fields.items():
             assert option in TOP_LEVEL
             assert field.default == Jury.model_fields[option].default

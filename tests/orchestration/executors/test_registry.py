@@ -13,7 +13,7 @@ from rich.console import Console
 from venire import VenireError
 from venire.orchestration.executors.executor import GROUP, executor_factory
 from venire.orchestration.run_session import RunSession, run_session
-from venire.rubrics.plugins import registered
+from venire.rubrics.plugins import registered_plugins
 
 COUNTING = """
 from venire.orchestration.executors import LocalExecutor
@@ -51,7 +51,7 @@ def test_a_run_is_heard_by_the_executor_of_another_package(tmp_path: Path) -> No
 
 
 def test_an_unknown_executor_is_told_with_the_nearest_one_before_anything_is_written(tmp_path: Path) -> None:
-    assert set(registered(GROUP)) >= {"local", "ray"}
+    assert set(registered_plugins(GROUP)) >= {"local", "ray"}
     session = RunSession([], RUBRIC, [], tmp_path / "run", executor="rya")
     with pytest.raises(VenireError, match="no executor named 'rya'") as error:
         run_session(session, Console(file=io.StringIO()), quiet=True)

@@ -12,7 +12,7 @@ from planted_run import SCRIPTS, planted_run
 from venire import VenireError
 from venire.orchestration.reading.export_format import GROUP, export_format
 from venire.orchestration.reading.terminal import export_run
-from venire.rubrics.plugins import registered
+from venire.rubrics.plugins import registered_plugins
 
 TALLY = """
 def tally(run, out):
@@ -26,7 +26,7 @@ def tally(run, out):
 def test_venires_own_formats_are_registered_and_write_every_deliberation(name: str, tmp_path: Path) -> None:
     run, out = planted_run(tmp_path, {"calm": SCRIPTS["calm"]}), io.StringIO()
 
-    assert name in registered(GROUP)
+    assert name in registered_plugins(GROUP)
     assert export_run(run, name, None, out, None) == 2
     assert "calm" in out.getvalue()
 
