@@ -93,8 +93,8 @@ def weigh(
 
 def _costs(facts: pd.DataFrame, unit: str | None) -> tuple[pd.Series, str]:
     if "cost" in facts and facts["cost"].notna().all():
-        told = str(facts["unit"].iloc[0]) if "unit" in facts else PRICED
-        return facts["cost"].astype(float), unit or told
+        given = str(facts["unit"].iloc[0]) if "unit" in facts else PRICED
+        return facts["cost"].astype(float), unit or given
     return pd.Series(np.where(facts["kind"] == JURY, 2.0, 1.0), facts.index), UNPRICED
 
 

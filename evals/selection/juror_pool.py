@@ -59,10 +59,6 @@ class Pool:
             **{name: getattr(self, name)[rows] for name in ("votes", "truth", "cluster", "counting", "exact", "width", "direction")},
         )  # fmt: skip
 
-    @property
-    def clusters(self) -> int:
-        return len(np.unique(self.cluster))
-
 
 def pool_of(
     judgements: pd.DataFrame,

@@ -131,6 +131,16 @@ def test_a_split_on_a_binary_attribute_is_left_out_counted_and_said(tmp_path: Pa
     assert "Where two values are given most often there is no majority" in " ".join(found["methods"])
 
 
+def test_compare_leaves_out_the_same_and_says_the_same(tmp_path: Path, server: ProviderServer) -> None:
+    path = written_study(tmp_path, url=server.url, splits=True, split={"test": 0})
+    studied(path)
+    people = tmp_path / "people.csv"
+    document = printed("compare", tmp_path / "study-run", "--human", people, "--resamples", 20, "--json")
+
+    assert NO_MAJORITY in document["notes"]
+    assert document["arms"]["pair"]["safe"]["exact"]["n"] == len(CASES) - len(SPLIT)
+
+
 def test_a_study_names_its_reference(tmp_path: Path) -> None:
     path = written_study(tmp_path, url=None, reference="mean")
     found = studied(path)
