@@ -26,7 +26,7 @@ from .progress import RunProgress
 from .protocols.examples import worked_examples
 from .record import Location, Store
 from .record.redacted_errors import print_redacted, redact_errors
-from .runner import RunResult, run_study
+from .runner import RunResult, hear_cases
 
 _AT_ONCE = 4
 
@@ -146,7 +146,7 @@ async def _run(session: RunSession, court: Court, total: int, console: Console, 
     progress = RunProgress(total * len(session.juries), console, quiet=quiet)
     try:
         with progress, redact_errors(store.redacted):
-            ended = await run_study(
+            ended = await hear_cases(
                 _cases(session),
                 session.rubric,
                 session.juries,

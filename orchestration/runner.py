@@ -15,7 +15,7 @@ from .arm_manifest import arm_manifest
 from .bench import Court
 from .executors import Executor, LocalExecutor
 from .record import Hearing, Store
-from .record.changes import case_changes, changes
+from .record.changes import case_changes, manifest_changes
 from .record.manifest import arm_fingerprint, case_fingerprint
 from .transcript import Transcript
 
@@ -46,7 +46,7 @@ class RunResult:
     limit: str | None
 
 
-async def run_study(
+async def hear_cases(
     cases: Iterable[Case],
     rubric: Rubric,
     juries: Sequence[Jury],
@@ -132,7 +132,7 @@ async def _add_arm(
     number = await store.add_arm(jury.name, arm_fingerprint(now), now, cases=total)
     if before is None or before.id == number:
         return _Arm(number, jury, None)
-    for part in changes(before.manifest, now):
+    for part in manifest_changes(before.manifest, now):
         tell(f"{jury.name}: {part} since this run began: its cases will be heard again")
     return _Arm(number, jury, before.id)
 

@@ -11,9 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ..orchestration.reading.analysis import (
-    Agreement,
     Census,
     Flag,
+    InstantAgreement,
     contradictions,
     flags,
     instant_agreements,
@@ -278,7 +278,7 @@ def _contrasts(
     verdict: Verdict,
     arm: Arm,
     arms: dict[int, Arm],
-    agreements: tuple[Agreement, ...],
+    agreements: tuple[InstantAgreement, ...],
 ) -> list[Flag]:
     """Where this arm agreed at once and another did not follow; the other way round is noted on the other's row."""
     reached = {name: o.value for name, o in verdict.outcomes.items() if o.value is not None}
@@ -298,7 +298,7 @@ def _contrasts(
         alike = sum(distance(reached[name], found[name]) < 0.5 for name in shared)
         _count(connection, arm.id, ("alike", arms[other].name, ""), len(shared), alike)
         theirs = [
-            Agreement(**json.loads(content))
+            InstantAgreement(**json.loads(content))
             for (content,) in connection.execute("SELECT content FROM agreements WHERE number = ?", (number,))
         ]
         noted = list(contradictions(theirs, arm.name, reached))

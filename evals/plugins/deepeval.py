@@ -11,7 +11,7 @@ from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from . import host
 from .judgement import Judgement, has_best
-from .sitting import Sitting, case_of, convene
+from .sitting import Sitting, case_from_sample, convene
 
 with host("deepeval", extra="deepeval"):
     from deepeval.metrics import BaseMetric
@@ -80,7 +80,7 @@ class JuryMetric(BaseMetric):  # type: ignore[misc]
 
 def _case(test: LLMTestCase) -> Case:
     passages = [*(test.context or ()), *(test.retrieval_context or ())]
-    return case_of(
+    return case_from_sample(
         test.name or f"case-{digest(f'{test.input} {test.actual_output}')[:12]}",
         test.actual_output,
         question=test.input,

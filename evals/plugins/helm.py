@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from . import host
-from .sitting import case_of, convene
+from .sitting import case_from_sample, convene
 
 with host("helm", extra="helm"):
     from helm.benchmark.adaptation.adapter_spec import AdapterSpec
@@ -55,7 +55,7 @@ class JuryAnnotator(Annotator):  # type: ignore[misc]
         instance, result = request_state.instance, request_state.result
         reference = instance.first_correct_reference
         trial = f"-{request_state.train_trial_index}" if request_state.train_trial_index else ""
-        case = case_of(
+        case = case_from_sample(
             f"{instance.id}{trial}",
             result.completions[0].text if result and result.completions else None,
             reference=reference.output.text if reference else None,

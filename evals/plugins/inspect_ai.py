@@ -9,7 +9,7 @@ from typing import Any
 
 from . import host
 from .judgement import Judgement
-from .sitting import case_of, convene, field_of
+from .sitting import case_from_sample, convene, field_of
 
 with host("inspect_ai", extra="inspect"):
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
@@ -33,7 +33,7 @@ def jury(rubric: Any, jury: Any, *, source: str | None = None, **options: Any) -
             return Score.unscored(
                 answer=answer, explanation="The output is blank: there is nothing to judge."
             )
-        case = case_of(
+        case = case_from_sample(
             f"{state.model}/{state.sample_id}",
             answer,
             question=state.input_text,

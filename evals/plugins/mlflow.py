@@ -9,7 +9,7 @@ from typing import Any
 from ...agents.model import digest
 from . import host
 from .judgement import Judgement, Mark
-from .sitting import case_of, convene, field_of
+from .sitting import case_from_sample, convene, field_of
 
 with host("mlflow", extra="mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback
@@ -37,7 +37,7 @@ def jury_scorer(
     def jury_feedback(inputs: Any, outputs: Any, expectations: Any) -> list[Feedback]:
         given = inputs if isinstance(inputs, Mapping) else {"input": inputs}
         asked = {key: value for key, value in given.items() if key != source}
-        case = case_of(
+        case = case_from_sample(
             digest(json.dumps([inputs, outputs], sort_keys=True, default=str))[:12],
             _text(outputs),
             source=field_of(given, source),

@@ -10,7 +10,7 @@ from ...agents.model import digest
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from .judgement import Judgement, Mark
-from .sitting import case_of, convene
+from .sitting import case_from_sample, convene
 
 _PARTS = ("question", "source", "reference")
 """What of a case `config` may say to be in which variable. Other variables are shown to nobody."""
@@ -63,4 +63,4 @@ def _case(output: Any, variables: Mapping[str, Any], named: Mapping[str, str | N
         raise VenireError(f"the test has no variable {unknown[0]!r}", remedy="name one of its vars")
     words = output if isinstance(output, str) else str(output)
     parts = {part: variables[name] for part, name in named.items() if name is not None}
-    return case_of(f"case-{digest(f'{words} {parts}')[:12]}", words, **parts)
+    return case_from_sample(f"case-{digest(f'{words} {parts}')[:12]}", words, **parts)

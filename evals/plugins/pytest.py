@@ -92,11 +92,11 @@ class JuryBox:
 
     def __call__(self, output: str, **texts: Any) -> Judgement:
         """The verdict on `output`, given `source`, `question`, `reference` and whatever else a case has."""
-        from .sitting import case_of
+        from .sitting import case_from_sample
 
         self.heard += 1
         name = self.node.nodeid if self.heard == 1 else f"{self.node.nodeid}/{self.heard}"
-        judgement = self.sitting.hear_sync(case_of(name, output, **texts), again=self.again)
+        judgement = self.sitting.hear_sync(case_from_sample(name, output, **texts), again=self.again)
         for mark in judgement.marks.values():
             shown = mark.value if mark.status == "reached" else mark.status
             self.node.user_properties.append((f"venire.{mark.name}", shown))

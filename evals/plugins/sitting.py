@@ -37,7 +37,7 @@ _OPEN: dict[str, Sitting] = {}
 _LOCK = threading.Lock()
 
 
-def case_of(id: object, output: str | None, **parts: Any) -> Case:
+def case_from_sample(id: object, output: str | None, **parts: Any) -> Case:
     """A host's sample as a case; parts that are empty are left out. An error if there is nothing to judge."""
     try:
         return Case(id=str(id), output=output or "", **{name: part for name, part in parts.items() if part})

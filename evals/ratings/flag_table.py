@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ...orchestration.reading.analysis import Agreement, Flag, contradictions, flags, instant_agreements
+from ...orchestration.reading.analysis import (
+    Flag,
+    InstantAgreement,
+    contradictions,
+    flags,
+    instant_agreements,
+)
 from ...orchestration.record import Arm
 from ...orchestration.verdict import Verdict
 from ...rubrics.scale import Value
@@ -25,7 +31,7 @@ class _Read(NamedTuple):
     arm: str
     case: str
     flags: tuple[Flag, ...]
-    agreements: tuple[Agreement, ...]
+    agreements: tuple[InstantAgreement, ...]
 
 
 class ArmMoments:

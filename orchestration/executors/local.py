@@ -32,5 +32,5 @@ class LocalExecutor:
         await self._court.close()
 
 
-async def start(job: ExecutorJob) -> LocalExecutor:
+async def start_local(job: ExecutorJob) -> LocalExecutor:
     return LocalExecutor(job.rubric, job.court)

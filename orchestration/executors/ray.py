@@ -168,7 +168,7 @@ class RayExecutor:
             self._changed.set()
 
 
-async def start(job: ExecutorJob) -> RayExecutor:
+async def start_ray(job: ExecutorJob) -> RayExecutor:
     """Connect to the cluster and start its workers.
 
     Raises:

@@ -12,7 +12,7 @@ Manifest = Mapping[str, Any]
 _TEXTS = ("source", "output", "reference", "question", "audience")
 
 
-def changes(before: Manifest, now: Manifest) -> list[str]:
+def manifest_changes(before: Manifest, now: Manifest) -> list[str]:
     """Each part that differs between an arm's two manifests, in words."""
     return [
         *_rubric(before["rubric"], now["rubric"]),

@@ -88,13 +88,13 @@ CURRENT = len(MIGRATIONS)
 
 def upgrade(database: Database) -> None:
     """Bring the record to the version of this venire; each step is whole or not at all."""
-    applied = check(database)
+    applied = check_version(database)
     for number, migration in enumerate(MIGRATIONS[applied:], applied + 1):
         carried = migration.carry if applied else ""
         database.apply(f"{migration.script};{carried}", number)
 
 
-def check(database: Database) -> int:
+def check_version(database: Database) -> int:
     """The version of the record; an error where it is newer than this venire."""
     applied = database.version()
     if applied > CURRENT:

@@ -20,7 +20,7 @@ from .location import Location
 from .opening import IS_REDACTED, begin_redacted, open_database
 from .reader import Reader
 from .rows import Hearing
-from .schema import CURRENT, check, upgrade
+from .schema import CURRENT, check_version, upgrade
 
 _TEXTS = 1024
 
@@ -57,7 +57,7 @@ class Store(Reader):
         """The run at `run`, for reading; one that an older venire made is upgraded first."""
         database = open_database(run, write=False)
         try:
-            if check(database) < CURRENT:
+            if check_version(database) < CURRENT:
                 database.lock()
                 upgrade(database)
                 database.close()

@@ -2,7 +2,7 @@
 
 from .census import Census
 from .conformity import conformity
-from .consensus import Agreement, instant_agreements
+from .consensus import InstantAgreement, instant_agreements
 from .contrast import contradictions, flags_across_arms
 from .convergence import Point, TurningPoint, convergence, turning_points
 from .dissent import Overruling, overrulings
@@ -12,10 +12,10 @@ from .movement import Move, moves
 from .unsupported import UnsupportedQuote, unsupported_quotes
 
 __all__ = [
-    "Agreement",
     "Census",
     "Flag",
     "Influence",
+    "InstantAgreement",
     "Kind",
     "Move",
     "Overruling",

@@ -17,7 +17,7 @@ _NO_FIRST = ("repeat", "argument")
 """Votes that say nothing of a jury's first agreement: a judge's repeats, and an advocate's brief."""
 
 
-class Agreement(NamedTuple):
+class InstantAgreement(NamedTuple):
     """An instant unanimous score at the end of a graded scale, and what became of it."""
 
     attribute: str
@@ -38,12 +38,12 @@ class Agreement(NamedTuple):
         return self.test in ("unchallenged", "empty challenge", "brushed aside")
 
 
-def instant_agreements(transcript: Transcript, rubric: Rubric) -> tuple[Agreement, ...]:
+def instant_agreements(transcript: Transcript, rubric: Rubric) -> tuple[InstantAgreement, ...]:
     """The attributes on which the first vote of every juror was the same end of the scale, two jurors or more.
 
     A scale of two values is all ends, so agreement on it is not extreme; repeats of one judge are not a jury.
     """
-    found: list[Agreement] = []
+    found: list[InstantAgreement] = []
     for attribute, by_juror in paths(transcript).items():
         asked = {juror: [s for s in steps if s.purpose not in _NO_FIRST] for juror, steps in by_juror.items()}
         first = {juror: steps[0] for juror, steps in asked.items() if steps}
@@ -56,7 +56,7 @@ def instant_agreements(transcript: Transcript, rubric: Rubric) -> tuple[Agreemen
             continue
         quotes = [step.vote.evidence for step in first.values()]
         found.append(
-            Agreement(
+            InstantAgreement(
                 attribute,
                 value,
                 tuple(first),

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from ....rubrics.rubric import Rubric
 from ....rubrics.scale import Value
 from ...verdict import Verdict
-from .consensus import Agreement, instant_agreements
+from .consensus import InstantAgreement, instant_agreements
 from .flags import Flag, flags
 from .movement import distance
 
 
 def contradictions(
-    agreements: Sequence[Agreement], other: str, found: Mapping[str, Value]
+    agreements: Sequence[InstantAgreement], other: str, found: Mapping[str, Value]
 ) -> tuple[Flag, ...]:
     """The instant agreements that arm `other` scores a whole step or more away.
 

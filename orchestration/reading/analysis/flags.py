@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from ....rubrics.rubric import Rubric
 from ...verdict import Verdict
 from .conformity import conformity
-from .consensus import Agreement, instant_agreements
+from .consensus import InstantAgreement, instant_agreements
 from .dissent import overrulings
 from .influence import influence
 from .unsupported import unsupported_quotes
@@ -76,7 +76,7 @@ def _premature(verdict: Verdict, rubric: Rubric) -> Iterator[Flag]:
             )
 
 
-def _agreement_text(agreement: Agreement) -> str:
+def _agreement_text(agreement: InstantAgreement) -> str:
     tested = {
         "unchallenged": "nobody argued against it",
         "empty challenge": "the challenge showed nothing in the case against it",

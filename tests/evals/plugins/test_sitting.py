@@ -17,14 +17,14 @@ from server_juries import jury_at
 
 from venire import Store, VenireError
 from venire.agents.prices import Price
-from venire.evals.plugins.sitting import case_of, convene, field_of
+from venire.evals.plugins.sitting import case_from_sample, convene, field_of
 
 
 def test_every_outcome_has_its_own_kind_of_mark() -> None:
     with agreeing_server("a", "b") as server:
         marks = (
             convene(RUBRIC, jury_at(server.url, "a", "b", protocol="panel"))
-            .hear_sync(case_of(1, "Text."))
+            .hear_sync(case_from_sample(1, "Text."))
             .marks
         )
 
@@ -42,7 +42,7 @@ def test_every_outcome_has_its_own_kind_of_mark() -> None:
 def test_what_is_hung_has_no_value_and_says_why() -> None:
     with ProviderServer(jury_of({"a": SCORES, "b": "No.", "c": Refusal()})) as server:
         jury = jury_at(server.url, "a", "b", "c", protocol="panel", quorum=2)
-        judgement = convene(RUBRIC, jury).hear_sync(case_of(1, "Text."))
+        judgement = convene(RUBRIC, jury).hear_sync(case_from_sample(1, "Text."))
 
     mark, whole = judgement.marks["accurate"], judgement.marks["overall"]
     assert (mark.status, mark.value, mark.share) == ("hung", None, None)
@@ -58,7 +58,9 @@ def test_many_cases_at_once_share_one_court() -> None:
         sitting = convene(RUBRIC, jury_at(server.url, "a", "b", protocol="panel"), in_flight=4)
 
         async def all_of_them() -> list[str]:
-            heard = await asyncio.gather(*(sitting.hear(case_of(n, f"Text {n}.")) for n in range(30)))
+            heard = await asyncio.gather(
+                *(sitting.hear(case_from_sample(n, f"Text {n}.")) for n in range(30))
+            )
             return [judgement.verdict.case for judgement in heard]
 
         assert asyncio.run(all_of_them()) == [str(n) for n in range(30)]
@@ -71,8 +73,8 @@ def test_threads_running_loops_and_several_loops_may_ask() -> None:
         sitting = convene(RUBRIC, jury_at(server.url, "a", protocol="panel"))
 
         async def inside_a_loop(n: int) -> float:
-            first = sitting.hear_sync(case_of(f"sync-{n}", f"One {n}."))
-            second = await sitting.hear(case_of(f"async-{n}", f"Two {n}."))
+            first = sitting.hear_sync(case_from_sample(f"sync-{n}", f"One {n}."))
+            second = await sitting.hear(case_from_sample(f"async-{n}", f"Two {n}."))
             return float(first.marks["accurate"].value or 0) + float(second.marks["accurate"].value or 0)
 
         with ThreadPoolExecutor(8) as threads:
@@ -82,7 +84,7 @@ def test_threads_running_loops_and_several_loops_may_ask() -> None:
 def test_the_same_case_is_heard_once_and_again_means_anew() -> None:
     with agreeing_server("a") as server:
         sitting = convene(RUBRIC, jury_at(server.url, "a", protocol="panel"))
-        case = case_of(1, "Text.")
+        case = case_from_sample(1, "Text.")
 
         first, second = sitting.hear_sync(case), sitting.hear_sync(case)
         assert (first.fresh, second.fresh, len(server.calls)) == (True, False, 1)
@@ -96,10 +98,10 @@ def test_what_failed_may_be_asked_again() -> None:
     with agreeing_server("a") as server:
         jury = jury_at(server.url, "a", protocol="panel")
         sitting = convene(RUBRIC, jury, max_tokens=1)
-        sitting.hear_sync(case_of(1, "Text."))
+        sitting.hear_sync(case_from_sample(1, "Text."))
         for _ in range(2):
             with pytest.raises(VenireError, match="max_tokens is reached"):
-                sitting.hear_sync(case_of(2, "Other."))
+                sitting.hear_sync(case_from_sample(2, "Other."))
 
         assert len(server.calls) == 1
 
@@ -109,14 +111,17 @@ def test_a_record_is_taken_up_where_it_was_left(tmp_path: Path) -> None:
         jury = jury_at(server.url, "a", "b", protocol="panel")
         price = {f"server/{name}": Price(prompt=1, completion=1) for name in "ab"}
         first = convene(RUBRIC, jury, record=tmp_path / "run", prices=price)
-        paid = first.hear_sync(case_of(1, "Text."))
-        first.hear_sync(case_of(1, "Text."), again=1)
+        paid = first.hear_sync(case_from_sample(1, "Text."))
+        first.hear_sync(case_from_sample(1, "Text."), again=1)
         first.close()
         before = len(server.calls)
 
         second = convene(RUBRIC, jury, record=tmp_path / "run", prices=price)
-        found, anew = second.hear_sync(case_of(1, "Text.")), second.hear_sync(case_of(1, "Other text."))
-        second.hear_sync(case_of(1, "Text."), again=1)
+        found, anew = (
+            second.hear_sync(case_from_sample(1, "Text.")),
+            second.hear_sync(case_from_sample(1, "Other text.")),
+        )
+        second.hear_sync(case_from_sample(1, "Text."), again=1)
         second.close()
 
         assert second is not first
@@ -145,7 +150,7 @@ def test_a_source_that_a_sample_does_not_have_is_an_error_that_names_the_nearest
 
 def test_nothing_to_judge_is_an_error_that_names_the_sample() -> None:
     with pytest.raises(VenireError, match=r"sample 7: output"):
-        case_of(7, None)
+        case_from_sample(7, None)
 
 
 PROGRAM = """
@@ -154,7 +159,7 @@ from threading import Barrier
 from concurrent.futures import ThreadPoolExecutor
 from mixed_rubric import RUBRIC, agreeing_server
 from server_juries import jury_at
-from venire.evals.plugins.sitting import case_of, convene
+from venire.evals.plugins.sitting import case_from_sample, convene
 
 with agreeing_server("a") as server, ThreadPoolExecutor(8) as threads:
     jury = jury_at(server.url, "a", protocol="panel")
@@ -163,7 +168,7 @@ with agreeing_server("a") as server, ThreadPoolExecutor(8) as threads:
     def headline(number):
         all_there.wait()
         options = {"record": sys.argv[1]} if number % 2 else {}
-        return convene(RUBRIC, jury, **options).hear_sync(case_of(number, f"Text {number}.")).headline
+        return convene(RUBRIC, jury, **options).hear_sync(case_from_sample(number, f"Text {number}.")).headline
 
     print(*threads.map(headline, range(8)), sep="\\n")
 """
@@ -187,10 +192,10 @@ def test_a_call_that_is_under_way_is_kept_when_the_asker_gives_up(tmp_path: Path
 
         async def impatient() -> None:
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(sitting.hear(case_of(1, "Text.")), 0.001)
+                await asyncio.wait_for(sitting.hear(case_from_sample(1, "Text.")), 0.001)
 
         asyncio.run(impatient())
-        again = sitting.hear_sync(case_of(1, "Text."))
+        again = sitting.hear_sync(case_from_sample(1, "Text."))
         sitting.close()
 
     assert again.marks["accurate"].value == 4
@@ -205,7 +210,7 @@ def test_no_metadata_reaches_a_juror() -> None:
         return jury_of({"a": SCORES})(call)
 
     with ProviderServer(answer) as server:  # type: ignore[arg-type]
-        case = case_of(1, "Text.", metadata={"label": "canary"}, system="canary", reference="canary")
+        case = case_from_sample(1, "Text.", metadata={"label": "canary"}, system="canary", reference="canary")
         convene(RUBRIC, jury_at(server.url, "a", protocol="panel")).hear_sync(case)
 
     assert seen and not any("canary" in call.prompt for call in seen)

@@ -14,7 +14,7 @@ from openai_server import ProviderServer, jury_of
 from postgres_cluster import Cluster
 from run_files import CASES, RUBRIC, write_run
 
-from venire.orchestration.record.changes import changes
+from venire.orchestration.record.changes import manifest_changes
 
 ANSWERS = {"a": 3, "b": 3, "c": 3, "boss": 2}
 
@@ -147,8 +147,8 @@ def test_every_part_of_a_manifest_that_differs_is_told() -> None:
         },
     }  # fmt: skip
 
-    assert changes(before, before) == []
-    assert changes(before, other) == [
+    assert manifest_changes(before, before) == []
+    assert manifest_changes(before, other) == [
         "rubric r was replaced by s",
         "persona skeptic of seat a changed",
         "seat b is new",
@@ -160,4 +160,4 @@ def test_every_part_of_a_manifest_that_differs_is_told() -> None:
         "the seed changed from 0 to 1",
         "venire changed from 1 to 2",
     ]
-    assert changes(other, before)[1:3] == ["seat b left", "persona skeptic of seat a changed"]
+    assert manifest_changes(other, before)[1:3] == ["seat b left", "persona skeptic of seat a changed"]
