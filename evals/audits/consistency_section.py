@@ -10,6 +10,7 @@ from ..figures.section import Section
 from ..ratings.marks import Marks
 from ..statistics.draws import Draws
 from ..statistics.significance import LEVEL, p_words
+from .audit import Audit
 from .consistency import correlations, halo
 
 TITLE = "Internal consistency: which attributes go together"
@@ -61,3 +62,6 @@ def _sentence(row: dict[Any, Any]) -> str:
     if row["difference"] > 0:
         return f"{row['evaluator']}'s attributes go together more than people's, as under a halo: {size}."
     return f"{row['evaluator']}'s attributes go together less than people's: {size}."
+
+
+CONSISTENCY = Audit("consistency", lambda given, draws: consistency_section(given.marks, draws), 50)

@@ -10,6 +10,7 @@ from ..figures.preference import preference_figure
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
 from ..statistics.significance import LEVEL, p_words
+from .audit import Audit
 from .preference import ALL, self_preference
 
 TITLE = "Self-preference: do jurors favour their own provider?"
@@ -65,3 +66,8 @@ def _sentence(row: dict[Any, Any]) -> str:
     plural = verb if row["juror"] == ALL else f"{verb}s"
     own = "their" if row["juror"] == ALL else "its"
     return f"{who} {plural} {own} own provider's outputs on {on}"
+
+
+SELF_PREFERENCE = Audit(
+    "self_preference", lambda given, draws: preference_section(given.evidence, given.families), 70
+)

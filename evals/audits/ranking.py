@@ -13,6 +13,7 @@ from ..ratings.evidence import Evidence
 from ..ratings.pooling import pooling
 from ..statistics.draws import Draws
 from ..statistics.ranks import FEW, SIDES, rank_agreement, ranking
+from .audit import Audit
 
 MEAN = "mean of attributes"
 
@@ -127,3 +128,6 @@ def _top(held: pd.DataFrame, arm: str) -> str:
     if best["before"] == best["people"]:
         return f"Both put {' and '.join(best['people'])} first."
     return f"People put {' and '.join(best['people'])} first, {arm} {' and '.join(best['before'])}."
+
+
+RANKING = Audit("ranking", lambda given, draws: ranking_section(given.evidence, given.scores, draws), 10)

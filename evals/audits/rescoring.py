@@ -18,6 +18,7 @@ from ..ratings.sheet import OVERALL
 from ..statistics.bootstrap import Coefficient, Statistic, over_cases
 from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
+from .audit import Audit
 
 Sign = Callable[[FloatArray], FloatArray]
 BETTER: Mapping[str, Sign] = {
@@ -168,3 +169,6 @@ def _win(row: Mapping[Hashable, Any], measure: str) -> str:
         return f"{WORDS[measure]} undefined"
     clear = " (clearly)" if row["low"] > 0 else " (clearly not)" if row["high"] < 0 else ""
     return f"{WORDS[measure]} {row['win_rate']:.0%}{clear}"
+
+
+RESCORING = Audit("rescore", lambda given, draws: rescore_section(given.evidence, given.scores, draws), 20)

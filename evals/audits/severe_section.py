@@ -10,6 +10,7 @@ from ..ratings.marks import SECOND, Marks
 from ..ratings.sheet import OVERALL
 from ..statistics.draws import Draws
 from ..statistics.significance import LEVEL, p_words
+from .audit import Audit
 from .severe import lower_rates, severe_rates
 from .severity import Severity
 from .together import failing_juries, failing_pairs
@@ -103,3 +104,6 @@ def _together(row: dict[Any, Any]) -> str:
         f"The jurors of {row['arm']} {verb}: most of them on {row['most']} of the {row['any']} cases on which any did, "
         f"{row['expected']:.1f} expected if independent ({p_words(p)})."
     )
+
+
+SEVERE = Audit("severe", lambda given, draws: severe_section(given.marks, given.severity, draws), 30)

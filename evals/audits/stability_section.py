@@ -11,6 +11,7 @@ from ..ratings.pooling import pooling
 from ..ratings.sheet import OVERALL
 from ..statistics.draws import Draws
 from ..statistics.significance import LEVEL, p_words
+from .audit import Audit
 from .repeats import RELIABLE, convergence, enough_repeats
 from .stability import PEOPLE, judges_scatter, scatter, steadier
 
@@ -84,3 +85,6 @@ def _enough(judge: str, rows: Any) -> str:
         else f" ({made} were made)"
     )
     return f"{told}, {most['attribute']} needing the most{beyond}."
+
+
+STABILITY = Audit("stability", lambda given, draws: stability_section(given.evidence, draws), 60)

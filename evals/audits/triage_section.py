@@ -13,6 +13,7 @@ from ..ratings.evidence import Evidence
 from ..ratings.marks import Marks
 from ..statistics.draws import Draws
 from ..statistics.significance import LEVEL, p_words
+from .audit import Audit
 from .review import TRIAGED, areas, by_score, errors, gains, score_and_error
 from .severity import Severity
 from .triage import RULE, triage
@@ -83,3 +84,8 @@ def _score_sentence(arm: str, rho: float, low: float, high: float, p: float) -> 
 
 def _p(p: float) -> str:
     return "p undefined" if math.isnan(p) else p_words(p)
+
+
+TRIAGE = Audit(
+    "triage", lambda given, draws: triage_section(given.evidence, given.marks, given.severity, draws), 40
+)

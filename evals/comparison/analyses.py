@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .. import audits
-from ..audits import Severity
-from ..audits.ranking import ranking_section
-from ..audits.rescoring import rescore_section
+from ..audits.audit import AuditInput, run_audits
+from ..audits.severity import Severity
 from ..calibration.calibration_section import calibration_section, cross_validate_arms
 from ..calibration.labelled_scores import plain_scores
 from ..figures.section import Section
@@ -15,34 +13,22 @@ from ..ratings.evidence import Evidence
 from ..statistics.draws import Draws
 
 
-def sections(
+def comparison_sections(
     evidence: Evidence,
     draws: Draws,
     *,
     severity: Severity | None = None,
     families: Mapping[str, str] | None = None,
 ) -> tuple[Section, ...]:
-    """Calibration and ranking, then the audits: severe errors, triage, consistency, stability, self-preference.
+    """What calibration does to each arm, then every audit.
 
     Args:
         severity: What counts as harmful, and by what margin it is called safe.
         families: Names or patterns of models and systems with the provider of each, before those that are known.
     """
-    return (
-        *calibrated_sections(evidence, draws),
-        *audits.sections(evidence, draws, severity=severity, families=families),
-    )
-
-
-def calibrated_sections(evidence: Evidence, draws: Draws) -> list[Section]:
-    """What calibration does to each arm, how arms rank systems with and without it, and a second panel beside them."""
     found, refusals = cross_validate_arms(evidence, seed=draws.seed)
     scores = {
         arm: found[arm].scores if arm in found else plain_scores(evidence, arm) for arm in evidence.kinds
     }
-    made = [
-        calibration_section(evidence, found, refusals, draws),
-        ranking_section(evidence, scores, draws),
-        rescore_section(evidence, scores, draws),
-    ]
-    return [each for each in made if each is not None]
+    given = AuditInput(evidence, severity or Severity(), families, scores)
+    return calibration_section(evidence, found, refusals, draws), *run_audits(given, draws)

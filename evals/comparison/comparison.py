@@ -28,7 +28,7 @@ from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from ..statistics.kappa import cohen_kappa
 from ..statistics.signed_rank import differences, wilcoxon_signed_rank
-from .analyses import sections
+from .analyses import comparison_sections
 from .contrasts import contrasts, sentences
 from .effects import effects
 from .method_sentences import comparison_methods
@@ -166,7 +166,7 @@ def compare_evidence(
     draws = Draws(seed, resamples)
     seated, alone = panels(sheet, draws)
     moved, told = effects(sheet, evidence.cases)
-    parts = sections(evidence, draws, severity=severity, families=families)
+    parts = comparison_sections(evidence, draws, severity=severity, families=families)
     kinds = {
         **{arm: evidence.kinds[arm] for arm in sheet.arms},
         **(dict.fromkeys(sheet.people, "person") if len(sheet.people) > 1 else {}),

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
 from ...rubrics.errors import MissingExtra
-from ..metrics.meaning import Likeness, likeness
-from ..metrics.overlap import rouge_l
+from ..metrics.metric import Progress, metric
+
+BASELINES = ("rouge-l", "minilm")
 
 
 def text_baselines(
-    pairs: Sequence[tuple[str, str]], *, progress: Callable[[int, int], None] | None = None
+    pairs: Sequence[tuple[str, str]], *, progress: Progress | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
     """ROUGE-L (`overlap`), MiniLM's `token_f1` and `cosine` of each output beside its reference, and what is left out.
 
     Args:
         progress: Told how many tokens MiniLM has read, of how many.
     """
-    measured = pd.DataFrame({"overlap": [rouge_l(*pair) for pair in pairs]}, dtype=float)
-    try:
-        alike = pd.DataFrame(likeness(pairs, progress=progress), columns=Likeness._fields, dtype=float)
-    except MissingExtra as absent:
-        return measured, [f"text overlap by MiniLM is left out: {absent.problem} ({absent.remedy})"]
-    return measured.join(alike), []
+    measured, notes = pd.DataFrame(index=range(len(pairs))), []
+    for each in map(metric, BASELINES):
+        try:
+            found = pd.DataFrame(each.measure(pairs, progress), dtype=float)
+        except MissingExtra as absent:
+            notes.append(f"text overlap by {each.title} is left out: {absent.problem} ({absent.remedy})")
+        else:
+            measured = measured.join(found)
+    return measured, notes

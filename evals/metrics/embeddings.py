@@ -46,13 +46,13 @@ class Embedded:
     """The mean over all tokens and marks, of unit length."""
 
 
-def embed(texts: Sequence[str], *, heard: Callable[[int], None] | None = None) -> list[Embedded | None]:
+def embed(texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> list[Embedded | None]:
     """Each text's vectors; None for a text without a word.
 
     A text of more than 510 tokens is read in windows of that many, one after the other, and none of it is left out.
 
     Args:
-        heard: Told after each batch how many of the tokens that `tokens_of` counts were read in it.
+        progress: Told after each batch how many of the tokens that `tokens_of` counts were read in it.
 
     Raises:
         MissingExtra: The weights, or a package that reads them, are not installed.
@@ -67,12 +67,12 @@ def embed(texts: Sequence[str], *, heard: Callable[[int], None] | None = None) -
         found = pool.map(lambda batch: model.read([windows[number][1] for number in batch]), batches)
         for batch, hidden in zip(batches, found, strict=True):
             read |= {n: row[: len(windows[n][1])] for n, row in zip(batch, hidden, strict=True)}
-            if heard is not None:
-                heard(sum(len(windows[n][1]) - 2 for n in batch))
+            if progress is not None:
+                progress(sum(len(windows[n][1]) - 2 for n in batch))
     parts: dict[int, list[Vectors]] = {}
     for number, (of, _) in enumerate(windows):
         parts.setdefault(of, []).append(read[number])
-    embedded = {distinct[of]: _embedding(its) for of, its in parts.items()}
+    embedded = {distinct[of]: _mean_vector(its) for of, its in parts.items()}
     return [embedded.get(text) for text in texts]
 
 
@@ -211,7 +211,7 @@ def _batches(windows: Sequence[list[int]]) -> Iterator[list[int]]:
         yield batch
 
 
-def _embedding(windows: list[Vectors]) -> Embedded:
+def _mean_vector(windows: list[Vectors]) -> Embedded:
     tokens = np.concatenate([window[1:-1] for window in windows])
     return Embedded(_unit(tokens), _unit(np.concatenate(windows).mean(axis=0)))
 

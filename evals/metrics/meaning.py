@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .embeddings import Embedded, Vectors, embed, tokens_of
+from .metric import Metric, Progress
 
 TOGETHER = 64
 """Pairs whose vectors are held at a time."""
@@ -46,16 +47,16 @@ def likeness(
     texts = [[text for number in part for text in pairs[number]] for part in parts]
     total, read = sum(map(tokens_of, texts)) if progress else 0, 0
 
-    def report_tokens(tokens: int) -> None:
+    def count(tokens: int) -> None:
         nonlocal read
         read += tokens
         if progress:
             progress(read, total)
 
-    report_tokens(0)
+    count(0)
     found: dict[int, Likeness] = {}
     for part, its in zip(parts, texts, strict=True):
-        embedded = embed(its, heard=report_tokens)
+        embedded = embed(its, progress=count)
         both = zip(embedded[::2], embedded[1::2], strict=True)
         found |= {number: _likeness(*sides) for number, sides in zip(part, both, strict=True)}
     return [found[number] for number in range(len(pairs))]
@@ -77,3 +78,11 @@ def _f1(given: Vectors, wanted: Vectors) -> float:
         np.maximum(best, alike.max(axis=0), out=best)
     precision, recall = float(np.concatenate(found).mean()), float(best.mean())
     return 2 * precision * recall / (precision + recall) if min(precision, recall) > 0 else 0.0
+
+
+def _minilm(pairs: Sequence[tuple[str, str]], progress: Progress | None) -> dict[str, list[float]]:
+    found = likeness(pairs, progress=progress)
+    return {name: [getattr(each, name) for each in found] for name in Likeness._fields}
+
+
+MINILM = Metric("minilm", "MiniLM", _minilm)

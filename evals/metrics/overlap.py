@@ -4,6 +4,8 @@ import math
 import re
 from collections import Counter
 
+from .metric import Metric
+
 WORD = re.compile(r"\w+")
 
 
@@ -50,3 +52,8 @@ def _common_subsequence(given: list[str], wanted: list[str]) -> int:
         hit = row & places.get(word, 0)
         row = (row + hit | row - hit) & full
     return len(wanted) - row.bit_count()
+
+
+ROUGE_L = Metric(
+    "rouge-l", "ROUGE-L", lambda pairs, progress: {"overlap": [rouge_l(*pair) for pair in pairs]}
+)

@@ -53,6 +53,7 @@ def jury_evidence(
     ]
     cast = pd.concat(ballots, ignore_index=True).assign(arm=arm)
     cast["seat"] = cast["juror"].str.split("#").str[0]
+    cast["model"] = cast["seat"]
     verdicts = [_long(cases, attribute, _mean(by), rater=arm) for attribute, by in votes.items()]
     rated = [_long(cases, attribute, values, rater="people") for attribute, values in people.items()]
     second = [

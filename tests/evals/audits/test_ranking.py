@@ -9,7 +9,7 @@ from calibration_worlds import LIKERT, RUBRIC, harsh_jury, jury_evidence
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from venire import VenireError
-from venire.evals.comparison.analyses import calibrated_sections as sections
+from venire.evals.comparison.analyses import comparison_sections as sections
 from venire.evals.figures.section import Section
 from venire.evals.pages.svg import svg
 from venire.evals.ratings.evidence import two_panels
@@ -142,7 +142,7 @@ def test_one_system_or_none_is_not_ranked() -> None:
     votes, people = harsh_jury(1, 30)
     for systems in (None, ["only"] * 30):
         world = jury_evidence({"accurate": votes}, {"accurate": people}, systems=systems)
-        assert [each.name for each in sections(world, Draws(0, 20))] == ["calibration"]
+        assert not {"ranking", "rescore"} & {each.name for each in sections(world, Draws(0, 20))}
 
 
 # The second panel

@@ -15,7 +15,7 @@ from venire.evals.calibration.changes import changes
 from venire.evals.calibration.cross_validation import CrossValidation, cross_validate
 from venire.evals.calibration.labelled_scores import TooFewLabels, labelled_scores
 from venire.evals.calibration.learning import enough, learning_curve
-from venire.evals.comparison.analyses import calibrated_sections as sections
+from venire.evals.comparison.analyses import comparison_sections as sections
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.folds import fold_numbers
 from venire.evals.ratings.question import Question

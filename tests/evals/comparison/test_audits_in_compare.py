@@ -15,7 +15,7 @@ from command_line import venire
 from planted_run import planted_run
 from report_numbers import PageNumbers
 
-from venire.evals import audits
+from venire.evals.audits.audit import AuditInput, run_audits
 from venire.evals.audits.triage import triage
 from venire.evals.comparison.comparison import Comparison, compare_evidence
 from venire.evals.pages.comparison_files import write_report
@@ -127,7 +127,7 @@ def test_words_without_an_order_are_said_to_tell_nothing() -> None:
         ballots=[votes("jury", "a", words, attribute="colour")],
         moments=[("jury", "c1", "overruled", "colour", "decided red against a")],
     )
-    parts = audits.sections(world_of_words, Draws(0, 20))
+    parts = run_audits(AuditInput(world_of_words), Draws(0, 20))
 
     assert [part.name for part in parts] == AUDITS and all(part.sentences for part in parts)
     docket = triage(world_of_words, lay_marks(world_of_words), "jury").cases
