@@ -16,7 +16,7 @@ from .nearness import FLAT, MEASURES, Measure, grid, side
 Sides = tuple[str, str]
 
 
-class Change(NamedTuple):
+class CalibrationChange(NamedTuple):
     """A measure of agreement on two sides, and the second's minus the first's on the same cases."""
 
     measure: str
@@ -46,7 +46,7 @@ def changes(
     *,
     sides: Sides = ("before", "after"),
     measures: Iterable[str] = tuple(MEASURES),
-) -> list[Change]:
+) -> list[CalibrationChange]:
     """Each measure of the two sides against `people`, over the rows that have all three.
 
     Args:
@@ -65,7 +65,7 @@ def changes(
         measure = MEASURES[name]
         (first, _), (second, _) = (estimate(_one(measure, number), name) for number in (0, 1))
         apart, p = estimate(_between(measure), name)
-        found.append(Change(name, first, second, apart, p))
+        found.append(CalibrationChange(name, first, second, apart, p))
     return found
 
 
