@@ -42,8 +42,8 @@ class OwnPlugin:
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One coefficient more is registered than venire brings itself."""
-    known = dict(coefficient.registered(coefficient.GROUP))
-    monkeypatch.setattr(coefficient, "registered", lambda group: {"spread": OwnPlugin(), **known})
+    known = dict(coefficient.registered_plugins(coefficient.GROUP))
+    monkeypatch.setattr(coefficient, "registered_plugins", lambda group: {"spread": OwnPlugin(), **known})
     registered_coefficients.cache_clear()
     yield
     registered_coefficients.cache_clear()
