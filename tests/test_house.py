@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -158,6 +159,80 @@ def test_nothing_is_imported_from_a_test_file(path: Path) -> None:
     from_tests = [module for _, module in imports(path) if module.startswith("test_")]
 
     assert not from_tests, "shared helpers live in tests/support"
+
+
+ALIKE = (
+    "agents/clients/",
+    "orchestration/protocols/",
+    "orchestration/counting/",
+    "orchestration/executors/",
+    "evals/plugins/",
+)
+"""Folders whose files implement one interface each, under the same names."""
+SHARED = {
+    "convergence": "of votes over the rounds, and of their scatter over repeats: the word of both trades",
+    "leave_one_out": "jurors out of a jury, and cases out of a table: the method's name",
+    "sections": "of the audits, and of the whole report that holds them",
+}
+"""Public names that are defined in several places all the same, and why. At most ten."""
+
+
+def public_names(path: Path) -> set[str]:
+    """The classes and functions that a module defines for others."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return {node.name for node in body if isinstance(node, kinds) and not node.name.startswith("_")}
+
+
+def test_a_public_name_means_one_thing() -> None:
+    """Commands aside, whose functions bear the name that users type, and files of a folder that are all alike."""
+    homes: dict[str, set[str]] = {}
+    for path in sources():
+        inside = str(path.relative_to(ROOT))
+        home = next((folder for folder in ALIKE if inside.startswith(folder)), inside)
+        for name in public_names(path) if not inside.startswith("commands/") else ():
+            homes.setdefault(name, set()).add(home)
+    twice = {name: sorted(found) for name, found in homes.items() if len(found) > 1 and name not in SHARED}
+
+    assert not twice
+    assert len(SHARED) <= 10
+
+
+IRREGULAR = re.compile(
+    "begun|bound|broken|brought|built|caught|chosen|dealt|done|drawn|driven|fed|felt|found|given|gone|grown|heard|held|"
+    "hidden|kept|known|laid|led|left|lent|lost|made|meant|met|paid|risen|said|seen|sent|shown|spent|spoken|struck|taken|"
+    "thought|thrown|told|understood|withheld|written"
+)
+"""Without those that are verbs too: cast, cut, put, read, split, spread."""
+NOT_PARTICIPLES = {"embed", "exceed", "feed", "need", "proceed", "seed", "speed"}
+NAMED_SO = {"undefined": "an Estimate that is undefined, by the word for it everywhere"}
+"""Functions with such a name all the same, and why."""
+STILL_SO = {"_drawn", "_found", "corrected", "held", "paired", "tested"}
+"""Of `evals/statistics/`, to be renamed yet; nothing is added here."""
+
+
+def is_bare_participle(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function is named by one participle: no property, no predicate that answers yes or no."""
+    word = node.name.strip("_")
+    decorators = {each.id for each in node.decorator_list if isinstance(each, ast.Name)}
+    if decorators & {"property", "cached_property"} or (
+        isinstance(node.returns, ast.Name) and node.returns.id == "bool"
+    ):
+        return False
+    regular = word.endswith("ed") and word not in NOT_PARTICIPLES
+    return "_" not in word and (regular or IRREGULAR.fullmatch(word) is not None)
+
+
+def test_functions_are_named_for_what_they_do_or_return() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_bare_participle(node)
+        if node.name not in NAMED_SO and not (node.name in STILL_SO and path.parent.name == "statistics")
+    ]
+
+    assert not found
 
 
 def test_every_package_is_listed() -> None:
