@@ -55,8 +55,12 @@ def main() -> None:
 
 
 def _refuse(problem: str, remedy: str) -> None:
-    click.secho(problem, fg="red", err=True)
-    click.echo(f"  -> {remedy}", err=True)
+    from .rubrics.safe_text import safe
+
+    # Either may quote a file: two lines it stays.
+    first, second = (safe(words.replace("\n", " ")) for words in (problem, remedy))
+    click.secho(first, fg="red", err=True)
+    click.echo(f"  -> {second}", err=True)
     raise SystemExit(2) from None
 
 

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from ..evals.ratings.reference import Rule
 
-from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json
+from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, say
 
 
 @click.command()
@@ -77,6 +77,8 @@ def calibrate(
         calibration_page,
         calibration_table,
     )
+    from ..evals.ratings.csv_text import csv_text
+    from ..orchestration.record.atomic_write import write_atomically
 
     found = None
     if human is None:
@@ -98,23 +100,23 @@ def calibrate(
     applied = apply(saved, target) if target is not None else None
     if found is not None and output is not None:
         found.save(output)
-        click.echo(f"written: {output}", err=True)
+        say(f"written: {output}", err=True)
     if found is not None and report is not None:
         report.write_text(calibration_page(found), encoding="utf-8")
-        click.echo(f"written: {report}", err=True)
+        say(f"written: {report}", err=True)
     if applied is not None and scores is not None:
-        applied.scores.to_csv(scores, index=False)
-        click.echo(f"written: {scores}", err=True)
+        write_atomically(scores, csv_text(applied.scores))
+        say(f"written: {scores}", err=True)
     if as_json:
         print_json(calibration_json(str(source), found, applied))
         return
     if found is not None:
         console().print(calibration_table(found))
         for sentence in found.section.sentences:
-            click.echo(f"- {sentence}")
+            say(f"- {sentence}")
         for note in found.notes:
-            click.echo(f"  note: {note}")
+            say(f"  note: {note}")
     if applied is not None:
         console().print(applied_table(applied))
         for note in applied.notes:
-            click.echo(f"  note: {note}")
+            say(f"  note: {note}")

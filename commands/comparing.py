@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from ..evals.ratings.reference import Rule
 
-from .options import HARMFUL, JSON, MARGIN, QUIET, REFERENCE, RESAMPLES, RUN, console, print_json
+from .options import HARMFUL, JSON, MARGIN, QUIET, REFERENCE, RESAMPLES, RUN, console, print_json, say
 
 
 @click.command()
@@ -81,19 +81,19 @@ def compare(
     if output is not None:
         from ..evals.pages.comparison_files import write_report
 
-        click.echo(f"written: {write_report(found, output, pictures=pictures)}", err=True)
+        say(f"written: {write_report(found, output, pictures=pictures)}", err=True)
     if as_json:
         print_json(comparison_json(found))
         return
     console().print(comparison_table(found))
     for sentence in found.sentences():
-        click.echo(f"- {sentence}")
+        say(f"- {sentence}")
     for section in found.sections:
         click.secho(section.title, bold=True)
         for sentence in section.sentences:
-            click.echo(f"- {sentence}")
+            say(f"- {sentence}")
     for note in found.notes:
-        click.echo(f"  note: {note}")
+        say(f"  note: {note}")
 
 
 @click.command()
@@ -130,11 +130,11 @@ def agreement(
         from ..evals.pages.agreement_page import agreement_page
 
         output.write_text(agreement_page(found), encoding="utf-8")
-        click.echo(f"written: {output}", err=True)
+        say(f"written: {output}", err=True)
     if as_json:
         print_json(found.to_json())
         return
     console().print(agreement_table(found))
     console().print(raters_table(found))
     for note in found.notes:
-        click.echo(f"  note: {note}")
+        say(f"  note: {note}")

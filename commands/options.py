@@ -54,9 +54,16 @@ RUN = click.argument("run", type=location)
 
 
 def console(*, stderr: bool = False) -> Console:
-    from rich.console import Console
+    from ..orchestration.reading.safe_console import SafeConsole
 
-    return Console(stderr=stderr, highlight=False)
+    return SafeConsole(stderr=stderr)
+
+
+def say(words: str, *, err: bool = False) -> None:
+    """Print a line; control characters in it, which may come from a file or a model, are replaced."""
+    from ..rubrics.safe_text import without_controls
+
+    click.echo(without_controls(words), err=err)
 
 
 def print_json(document: Any) -> None:

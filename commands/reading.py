@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 
-from .options import JSON, RUN, console, report
+from .options import JSON, RUN, console, report, say
 
 
 @click.command()
@@ -55,7 +56,7 @@ def export(
 
     written = export_run(run, to, output, sys.stdout, count, case, arm)
     if output is not None:
-        click.echo(f"{written} deliberations written to {output}", err=True)
+        say(f"{written} deliberations written to {output}", err=True)
 
 
 @click.command()
@@ -68,4 +69,4 @@ def inspect(run: Path | str, port: int, no_open: bool) -> None:
     """Read RUN in the browser: served on this machine only, and only shown."""
     from ..web.server import inspect as show_in_browser
 
-    show_in_browser(run, port=port, opened=not no_open, say=lambda words: click.echo(words, err=True))
+    show_in_browser(run, port=port, opened=not no_open, say=partial(say, err=True))

@@ -20,6 +20,7 @@ from .options import (
     location,
     print_json,
     report,
+    say,
 )
 
 if TYPE_CHECKING:
@@ -139,10 +140,10 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     if ended.limit == "interrupt":
         raise SystemExit(130)
     if ended.limit is not None:
-        click.echo(f"stopped: {ended.limit} was reached; run the same command again to continue", err=True)
+        say(f"stopped: {ended.limit} was reached; run the same command again to continue", err=True)
         raise SystemExit(3)
     if missed:
-        click.echo(f"{missed} of {heard} deliberations miss what is required", err=True)
+        say(f"{missed} of {heard} deliberations miss what is required", err=True)
         raise SystemExit(1)
 
 

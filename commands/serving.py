@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .options import BASE_URL, IN_FLIGHT, MODEL, location
+from .options import BASE_URL, IN_FLIGHT, MODEL, location, say
 
 
 @click.command()
@@ -63,5 +64,5 @@ def serve(rubric: str, jury: str, output: Path | str, **options: Any) -> None:
         seated,
         output,
         ServiceConfig(**options),
-        lambda words: click.echo(words, err=True),
+        partial(say, err=True),
     )

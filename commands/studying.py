@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import IN_FLIGHT, JSON, QUIET, RESAMPLES, RPM, TPM, console, location, print_json
+from .options import IN_FLIGHT, JSON, QUIET, RESAMPLES, RPM, TPM, console, location, print_json, say
 
 if TYPE_CHECKING:
     from ..evals.pages.study_report import StudyReport
@@ -124,7 +124,7 @@ def _show(written: StudyReport, as_json: bool) -> None:
         print_json(written.json())
         return
     written.show(console())
-    click.echo(f"written: {written.page}", err=True)
+    say(f"written: {written.page}", err=True)
 
 
 def _exit(limit: str | None) -> None:
@@ -132,7 +132,5 @@ def _exit(limit: str | None) -> None:
     if limit == "interrupt":
         raise SystemExit(130)
     if limit is not None:
-        click.echo(
-            f"stopped: {limit} was reached; raise it, and run the same command again to continue", err=True
-        )
+        say(f"stopped: {limit} was reached; raise it, and run the same command again to continue", err=True)
         raise SystemExit(3)

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from ..evals.ratings.reference import Rule
 
-from .options import HARMFUL, JSON, MARGIN, REFERENCE, RESAMPLES, RUN, console, print_json
+from .options import HARMFUL, JSON, MARGIN, REFERENCE, RESAMPLES, RUN, console, print_json, say
 
 
 @click.command()
@@ -60,12 +60,12 @@ def triage(
     )
     if output is not None:
         output.write_text(triage_page(docket, told), encoding="utf-8")
-        click.echo(f"written: {output}", err=True)
+        say(f"written: {output}", err=True)
     if as_json:
         print_json(docket_json(str(run), docket, told, most))
         return
     console().print(docket_table(docket, most or 20))
     for sentence in told.sentences if told else ():
-        click.echo(f"- {sentence}")
+        say(f"- {sentence}")
     for note in told.notes if told else ():
-        click.echo(f"  note: {note}")
+        say(f"  note: {note}")

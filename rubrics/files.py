@@ -5,35 +5,61 @@ from __future__ import annotations
 import csv
 import difflib
 import json
-import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, count, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
-import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from .errors import InvalidFile
+from .yaml_nodes import DEEPEST, LONGEST_INTEGER, Location, plain_yaml
 
 Model = TypeVar("Model", bound=BaseModel)
-Location = tuple[int | str, ...]
+
+LARGEST_TEXT = 2**20
+"""Bytes of a file that is read whole: thousands of times what a person writes by hand."""
+LARGEST_ROW = 4 * 2**20
+"""Bytes of one row: a million tokens, more than a jury's models read."""
+MOST_COLUMNS = 10_000
+_COMPARED = 1000
+"""Names among which the nearest is looked for."""
+_LISTED = 30
+"""Names that an error lists."""
 
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file that must exist and say something."""
+    with _opened(path, "name a file in it") as handle:
+        raw = handle.read(LARGEST_TEXT + 1)
+    if len(raw) > LARGEST_TEXT:
+        raise InvalidFile(
+            f"{path}: larger than {LARGEST_TEXT:,} bytes",
+            remedy="name a file that a person could have written",
+        )
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InvalidFile(f"{path}: no such file", remedy="check the path") from None
-    except IsADirectoryError:
-        raise InvalidFile(f"{path}: is a directory", remedy="name a file in it") from None
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise broken_utf8(path, error.object[: error.start].count(b"\n") + 1) from None
     if not text.strip():
         raise InvalidFile(f"{path}: the file is empty", remedy="write something in it, or name another file")
     return text
+
+
+@contextmanager
+def _opened(path: Path, in_a_directory: str) -> Iterator[BinaryIO]:
+    try:
+        with path.open("rb") as handle:
+            yield handle
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: no such file", remedy="check the path") from None
+    except IsADirectoryError:
+        raise InvalidFile(f"{path}: is a directory", remedy=in_a_directory) from None
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read: {error.strerror}", remedy="check the path") from None
 
 
 def broken_utf8(path: Path, line: int) -> InvalidFile:
@@ -51,36 +77,37 @@ def read_rows(path: Path, *, required: tuple[str, ...] = ()) -> Iterator[tuple[i
 
 def near_column(column: str, found: Iterable[str]) -> str:
     """'is it ...? ' when a column with nearly that name stands in the file; otherwise nothing."""
-    close = difflib.get_close_matches(column, [name for name in found if name != column], n=1, cutoff=0.5)
+    names = [name for name in islice(found, _COMPARED) if isinstance(name, str) and name != column]
+    close = difflib.get_close_matches(column, names, n=1, cutoff=0.5)
     return f"is it {close[0]!r}? " if close else ""
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        handle = path.open("rb")
-    except FileNotFoundError:
-        raise InvalidFile(f"{path}: no such file", remedy="check the path") from None
-    except IsADirectoryError:
-        raise InvalidFile(f"{path}: is a directory", remedy="name a .jsonl or .csv file in it") from None
-    with handle:
-        for number, raw in enumerate(handle, 1):
+    with _opened(path, "name a .jsonl or .csv file in it") as handle:
+        for number in count(1):
+            raw = handle.readline(LARGEST_ROW + 1)
+            if not raw:
+                return
+            if len(raw) > LARGEST_ROW:
+                raise _too_long(path, number)
             try:
                 yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
                 raise broken_utf8(path, number) from None
 
 
+def _too_long(path: Path, line: int) -> InvalidFile:
+    return InvalidFile(
+        f"{path}:{line}: a row of more than {LARGEST_ROW:,} bytes",
+        remedy="write one row a line, and shorter texts",
+    )
+
+
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in _lines(path):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InvalidFile(
-                f"{path}:{number}: not valid JSON: {error.msg} at column {error.colno}",
-                remedy="write one JSON object a line",
-            ) from None
+        row = _json_value(line, f"{path}:{number}")
         if not isinstance(row, dict):
             raise InvalidFile(
                 f"{path}:{number}: expected an object, found {type(row).__name__}",
@@ -89,11 +116,63 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
+def _json_value(line: str, where: str) -> Any:
+    try:
+        value = json.loads(line, parse_int=_integer)
+        if line.count("[") + line.count("{") > DEEPEST and _depth(value) > DEEPEST:
+            raise RecursionError
+        if "\\ud" in line or "\\uD" in line:
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        problem, remedy = f"{error.msg} at column {error.colno}", "write one JSON object a line"
+    except RecursionError:
+        problem, remedy = f"nested more than {DEEPEST} levels deep", "write it flatter"
+    except UnicodeEncodeError:
+        problem, remedy = "half of a surrogate pair", "write characters as themselves, in UTF-8"
+    except ValueError as error:
+        problem, remedy = str(error), "write a smaller one, or quote it"
+    else:
+        return value
+    raise InvalidFile(f"{where}: not valid JSON: {problem}", remedy=remedy) from None
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > LONGEST_INTEGER:
+        raise ValueError(f"a number of more than {LONGEST_INTEGER} digits")
+    return int(digits)
+
+
+def _depth(value: Any) -> int:
+    """How many lists and objects stand inside each other."""
+    deep, level = 0, [value]
+    while level:
+        deep += 1
+        parts = chain.from_iterable(part.values() if isinstance(part, dict) else part for part in level)
+        level = [part for part in parts if part and isinstance(part, list | dict)]
+    return deep
+
+
 def _csv_rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(2**31 - 1)
-    reader = csv.DictReader((text for _, text in _lines(path)), strict=True)
+    csv.field_size_limit(LARGEST_ROW)
+    taken = 0
+    """Characters since the last row: a quoted cell may go on for many lines."""
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        for number, line in _lines(path):
+            taken += len(line)
+            if taken > LARGEST_ROW:
+                raise _too_long(path, number)
+            yield line
+
+    reader = csv.DictReader(lines(), strict=True)
     try:
         header = list(reader.fieldnames or [])
+        if len(header) > MOST_COLUMNS:
+            raise InvalidFile(
+                f"{path}:1: {len(header):,} columns, more than {MOST_COLUMNS:,}",
+                remedy="write one row a line",
+            )
         for column in required:
             if header and column not in header:
                 raise InvalidFile(
@@ -101,6 +180,7 @@ def _csv_rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict
                     remedy=f"{near_column(column, header)}the columns {', '.join(required)} are required",
                 )
         for row in reader:
+            taken = 0
             cells = len(header) + len(row.pop(None, [])) - sum(cell is None for cell in row.values())
             if cells != len(header):
                 raise InvalidFile(
@@ -140,7 +220,8 @@ class Written:
         try:
             return model.model_validate(self.plain, context={"beside": self.path.parent})
         except ValidationError as error:
-            first, *more = _file_errors(self.path, error, model, self.lines)
+            detail, *more = _in_file_order(error, self.lines)
+            first = _explain(self.path, detail, model, self.lines)
             if more:
                 first = InvalidFile(first.problem, remedy=f"{first.remedy} ({len(more)} more after this one)")
             raise first from None
@@ -150,7 +231,8 @@ class Written:
         try:
             model.model_validate(self.plain, context={"beside": self.path.parent})
         except ValidationError as error:
-            return _file_errors(self.path, error, model, self.lines)
+            details = _in_file_order(error, self.lines)
+            return [_explain(self.path, detail, model, self.lines) for detail in details]
         return []
 
 
@@ -165,21 +247,7 @@ def load_yaml(path: Path, model: type[Model]) -> Model:
 
 def read_yaml(path: Path, keys: Iterable[str]) -> Written:
     """The file at `path` before it is held against a model; `keys` are what it may start from."""
-    text = read_text(path)
-    try:
-        root = yaml.compose(text, Loader=_PlainLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InvalidFile(
-            f"{path}:{line}: not valid YAML: {error.problem or error.context}",
-            remedy="check the indentation and quotes near that line",
-        ) from None
-    except yaml.YAMLError as error:
-        raise InvalidFile(
-            f"{path}: not valid YAML: {error}", remedy="remove the offending character"
-        ) from None
-    lines: dict[Location, int] = {}
-    plain = _plain(root, (), lines, path)
+    plain, lines = plain_yaml(read_text(path), path)
     if not isinstance(plain, dict):
         raise InvalidFile(
             f"{path}:1: expected keys and values, found {type(plain).__name__}",
@@ -216,68 +284,19 @@ def inner_errors(
 def nearest(word: str, known: Iterable[str]) -> str:
     """'did you mean ...', or the list of what is known when nothing is near."""
     known = list(known)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+    close = difflib.get_close_matches(word, known[:_COMPARED], n=1, cutoff=0.5)
+    more = f" and {len(known) - _LISTED:,} more" if len(known) > _LISTED else ""
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known[:_LISTED])}{more}"
 
 
-_SURPRISES = {f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "timestamp")}
-
-
-class _PlainLoader(yaml.SafeLoader):
-    """YAML's safe types, without the surprise that `no` is false, `12:30` a number and a date a date."""
-
-
-_PlainLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _SURPRISES]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-_PlainLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
-)
-_PlainLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile("^[-+]?(?:0|[1-9][0-9]*)$"), list("-+0123456789")
-)
-
-
-def _plain(node: yaml.Node | None, at: Location, lines: dict[Location, int], path: Path) -> Any:
-    """The node as plain Python, noting the line on which each key and item stands."""
-    if node is None:
-        return None
-    lines.setdefault(at, node.start_mark.line + 1)
-    if isinstance(node, yaml.MappingNode):
-        plain: dict[Hashable, Any] = {}
-        for key_node, value_node in node.value:
-            key = _scalar(key_node)
-            line = key_node.start_mark.line + 1
-            if key in plain:
-                raise InvalidFile(
-                    f"{path}:{line}: the key {key!r} is written twice", remedy="keep one of the two"
-                )
-            here = (*at, key if isinstance(key, int) else str(key))
-            lines[here] = line
-            plain[key] = _plain(value_node, here, lines, path)
-        return plain
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(child, (*at, index), lines, path) for index, child in enumerate(node.value)]
-    return _scalar(node)
-
-
-def _scalar(node: yaml.Node) -> Any:
-    return yaml.constructor.SafeConstructor().construct_object(node, deep=True)
-
-
-def _file_errors(
-    path: Path, error: ValidationError, model: type[BaseModel], lines: Mapping[Location, int]
-) -> list[InvalidFile]:
-    """An `InvalidFile` for each error, in the file's own order and in its words."""
+def _in_file_order(error: ValidationError, lines: Mapping[Location, int]) -> list[ErrorDetails]:
+    """The errors in the file's own order: what is wrong inside an item is said of the item, not of what is around it."""
     found = error.errors()
-    # What is wrong inside an item is said of the item; and a misspelt key before the key it leaves missing.
-    details = [
-        d for d in found if not any(d["loc"] == e["loc"][: len(d["loc"])] and d is not e for e in found)
-    ]
+    around = {d["loc"][:length] for d in found for length in range(len(d["loc"]))}
+    details = list({d["loc"]: d for d in reversed(found) if d["loc"] not in around}.values())
+    # A misspelt key comes before the key it leaves missing.
     details.sort(key=lambda d: (_kind(d) != "extra_forbidden", _line(d["loc"], lines)))
-    return [_explain(path, detail, model, lines) for detail in details]
+    return details
 
 
 def _explain(

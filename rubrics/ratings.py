@@ -108,5 +108,5 @@ def _round(where: str, value: Any) -> int | None:
         return None
     try:
         return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidFile(f"{where}: round {value!r} is not a number", remedy="write 1, 2, ...") from None

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import yaml
-
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import read_text
+from ...rubrics.yaml_nodes import plain_yaml
 
 FAMILIES = {
     "openai": ("gpt*", "chatgpt*", "o1*", "o3*", "o4*", "davinci*", "text-davinci*", "openai*"),
@@ -53,12 +52,7 @@ def family(name: str, own: Mapping[str, str] | None = None) -> str:
 
 def load_families(path: Path) -> dict[str, str]:
     """The names and patterns of a YAML file, each with its family: `ward-*: people`."""
-    try:
-        found = yaml.safe_load(read_text(path))
-    except yaml.YAMLError as error:
-        raise InvalidFile(
-            f"{path}: not valid YAML", remedy="write one `name or pattern: family` a line"
-        ) from error
+    found, _ = plain_yaml(read_text(path), path)
     if not isinstance(found, dict) or not all(isinstance(each, str | int) for each in found.values()):
         raise InvalidFile(
             f"{path}: not a mapping of names to families",

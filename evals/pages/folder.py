@@ -11,6 +11,7 @@ import pandas as pd
 
 from ...orchestration.record.atomic_write import write_atomically
 from ..figures.drawing import Figure
+from ..ratings.csv_text import csv_text
 from .png import png
 from .svg import svg
 
@@ -33,7 +34,7 @@ def write_folder(
     for part in (listed, drawn):
         part.mkdir(parents=True, exist_ok=True)
     for title, table in tables.items():
-        table.to_csv(listed / f"{title}.csv", index=False)
+        write_atomically(listed / f"{title}.csv", csv_text(table))
     for title, figure in figures.items():
         write_atomically(drawn / f"{title}.svg", svg(figure))
         if pictures:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ...orchestration.reading.show import safe
+from ...rubrics.safe_text import safe
 from ..audits.triage import RULE, SIGNALS, Docket
 from ..figures.section import Section
 from .json_documents import records, section_json

@@ -12,9 +12,10 @@ from rich.console import Console
 
 from ...orchestration.reading.export import case_json
 from ...orchestration.reading.requirements import Requirement
-from ...orchestration.reading.show import safe, show
+from ...orchestration.reading.show import show
 from ...orchestration.verdict import Outcome, Status, Verdict
 from ...rubrics.rubric import Rubric
+from ...rubrics.safe_text import safe
 from ...rubrics.scale import Value
 
 _WIDTH = 100

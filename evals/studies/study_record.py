@@ -11,8 +11,10 @@ from typing import Any
 import pandas as pd
 
 from ...agents.cost import CostUnit
+from ...orchestration.reading.csv_cells import from_csv_cell
 from ...orchestration.record.atomic_write import write_atomically
 from ...rubrics.errors import InvalidFile, VenireError
+from ..ratings.csv_text import csv_text
 from ..ratings.people import load_ratings
 from ..ratings.reference import Rule
 from .plan import Plan
@@ -60,7 +62,7 @@ def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = Non
     }
     # What people wrote beside their scores is no part of the numbers, and may be about patients.
     columns = [name for name in ("case", "rater", "attribute", "value", "round") if name in plan.ratings]
-    write_atomically(folder / RATINGS, plan.ratings[columns].to_csv(index=False))
+    write_atomically(folder / RATINGS, csv_text(plan.ratings[columns]))
     write_atomically(folder / RECORD, json.dumps(document, indent=1) + "\n")
 
 
@@ -93,7 +95,9 @@ def read_record(folder: Path) -> StudyRecord:
 
 def recorded_ratings(folder: Path) -> pd.DataFrame:
     """People's ratings as the study was planned with them."""
-    return load_ratings(folder / RATINGS)
+    ratings = load_ratings(folder / RATINGS)
+    words = ratings.select_dtypes(exclude="number").columns
+    return ratings.assign(**{name: ratings[name].map(from_csv_cell) for name in words})
 
 
 def recorded_trials(folder: Path) -> Iterator[dict[str, Any]]:

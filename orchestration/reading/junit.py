@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
+from ...rubrics.safe_text import safe
 from ..record import Location, Store
 from ..verdict import Verdict
 from .export import verdicts
 from .requirements import Requirement
-from .show import safe
 
 
 class Held(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
@@ -11,23 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ...rubrics.ballot import Vote
+from ...rubrics.safe_text import safe
 from ...rubrics.scale import Value
 from ..transcript import Abstained, Cast, Decided, Entry, Ledger, Said
 from ..verdict import Outcome, Verdict
 from .analysis import Flag
-
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_LONGEST = 2000
-
-
-def safe(text: str) -> str:
-    """Replaces control and bidi characters in words of a model or a file, and cuts very long ones."""
-    shown = _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\t", " "))
-    return (
-        shown
-        if len(shown) <= _LONGEST
-        else f"{shown[:_LONGEST]} [... {len(shown) - _LONGEST} more characters]"
-    )
 
 
 def show(verdict: Verdict, console: Console, found: Sequence[Flag] = ()) -> None:

@@ -9,12 +9,13 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ...rubrics.safe_text import safe
 from ..record import Store
 from ..verdict import Verdict
 from .analysis import Census, Flag, flags_across_arms, instant_agreements, interest
 from .analysis.census import Share
 from .export import verdicts
-from .show import WEIGHTS, safe
+from .show import WEIGHTS
 
 _LOOKS = 10
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast
 
 from rich.console import Console
 from rich.table import Table
@@ -14,13 +14,15 @@ from rich.text import Text
 from ...agents.cost import Cost
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
+from ...rubrics.safe_text import safe
 from ..counting import counting_rule
 from ..record import Location, Store
 from ..verdict import Verdict
 from .analysis import flags_across_arms
 from .export import verdicts, write_json
 from .export_format import ExportedRun, export_format
-from .show import safe, show
+from .safe_console import SafeStream
+from .show import show
 from .summary import summarise
 
 
@@ -76,7 +78,7 @@ def export_run(
             raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
         run = ExportedRun(store, case=case, arm=arm, count=count)
         if output is None:
-            return write(run, out)
+            return write(run, cast(TextIO, SafeStream(out)) if out.isatty() else out)
         with output.open("w", encoding="utf-8", newline="") as handle:
             return write(run, handle)
     finally:

@@ -6,6 +6,7 @@ import csv
 import json
 from typing import Any, TextIO
 
+from .csv_cells import csv_cell
 from .export import case_json
 from .export_format import ExportedRun
 
@@ -43,9 +44,11 @@ def csv_table(run: ExportedRun, out: TextIO) -> int:
         start = [verdict.case, verdict.arm, verdict.transcript.protocol]
         for name, o in verdict.outcomes.items():
             shares = [_cell(o.value), _cell(o.support), _cell(o.spread)]
-            writer.writerow([*start, name, o.status, *shares, o.votes, o.method, verdict.stop.reason])
+            row = [*start, name, o.status, *shares, o.votes, o.method, verdict.stop.reason]
+            writer.writerow(map(csv_cell, row))
         for name, value in verdict.derived.items():
-            writer.writerow([*start, name, "derived", value, "", "", "", "derived", verdict.stop.reason])
+            row = [*start, name, "derived", value, "", "", "", "derived", verdict.stop.reason]
+            writer.writerow(map(csv_cell, row))
     return number
 
 
