@@ -33,7 +33,7 @@ _LISTED = 30
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file that must exist and say something."""
-    with _opened(path, "name a file in it") as handle:
+    with _open_file(path, "name a file in it") as handle:
         raw = handle.read(LARGEST_TEXT + 1)
     if len(raw) > LARGEST_TEXT:
         raise InvalidFile(
@@ -50,7 +50,7 @@ def read_text(path: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path, in_a_directory: str) -> Iterator[BinaryIO]:
+def _open_file(path: Path, in_a_directory: str) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as handle:
             yield handle
@@ -83,7 +83,7 @@ def near_column(column: str, found: Iterable[str]) -> str:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    with _opened(path, "name a .jsonl or .csv file in it") as handle:
+    with _open_file(path, "name a .jsonl or .csv file in it") as handle:
         for number in count(1):
             raw = handle.readline(LARGEST_ROW + 1)
             if not raw:
