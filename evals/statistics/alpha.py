@@ -1,6 +1,5 @@
 """Krippendorff's alpha: agreement of any number of raters, at any level, with gaps."""
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -8,6 +7,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
+from .jackknife import CORRELATION
 from .matrix import FloatArray, InvalidRatings, Matrix, matrix, on_scale
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -34,14 +34,14 @@ def krippendorff_alpha(ratings: pd.DataFrame, *, level: Level, bootstrap: Bootst
     References:
         Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability".
     """
-    grid = matrix(ratings, by=bootstrap.by).pairable()
+    everyone = matrix(ratings, by=bootstrap.by)
     if level != "nominal":
-        grid = grid.numbers(f"{level} alpha")
-    return alpha_of(grid, level=level, bootstrap=bootstrap)
+        everyone = everyone.numbers(f"{level} alpha")
+    return alpha_of(everyone.pairable(), level=level, bootstrap=bootstrap, everyone=everyone)
 
 
-def alpha_of(grid: Matrix, *, level: Level, bootstrap: Bootstrap) -> Estimate:
-    """`krippendorff_alpha` of a matrix whose cases all have two ratings or more."""
+def alpha_of(grid: Matrix, *, level: Level, bootstrap: Bootstrap, everyone: Matrix | None = None) -> Estimate:
+    """`krippendorff_alpha` of a matrix whose cases all have two ratings or more; `everyone` has the others too."""
     grid, scale = on_scale(grid)
     method = f"Krippendorff's alpha, {level}"
     n = len(grid.cases)
@@ -57,11 +57,16 @@ def alpha_of(grid: Matrix, *, level: Level, bootstrap: Bootstrap) -> Estimate:
             f"ratio alpha needs values of zero or more; the ratings hold {scale[0]:g}",
             remedy="use the interval level",
         )
-    if level == "ratio" and bootstrap.kind == "expanded":
-        # Two low values are far apart at this level, so that a few cases near zero carry it.
-        bootstrap = replace(bootstrap, kind="heavy")
+    # Words without an order have no thresholds on one trait.
+    unordered = grid.labels is not None and len(grid.labels) > 2
     return bootstrap.estimate(
-        alpha_coefficient(scale, level), grid, method=method, otherwise="expected disagreement is zero"
+        alpha_coefficient(scale, level),
+        grid,
+        method=method,
+        otherwise="expected disagreement is zero",
+        link=CORRELATION,
+        everyone=everyone,
+        population=None if unordered else lambda trait: trait.of_pairs(alpha_coefficient(trait.scale, level)),
     )
 
 

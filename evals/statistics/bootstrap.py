@@ -5,7 +5,6 @@ resample is a row of multinomial counts; leaving a case out is a row with one ze
 serves every resample at once, and the jackknife that BCa needs comes free.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -15,6 +14,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from .estimate import Estimate, undefined
+from .holding import Population, holding
+from .jackknife import Link
 from .matrix import FloatArray, IntArray, Matrix
 from .resamples import Counts, resamples
 
@@ -42,10 +43,10 @@ class OfSums:
 Coefficient = Callable[[FloatArray], Statistic]
 """From values, one row per case and one column per rater, to the statistic of those cases."""
 
-Kind = Literal["expanded", "heavy", "bca", "percentile"]
+Kind = Literal["holding", "expanded", "bca", "percentile"]
 LABELS: dict[Kind, str] = {
+    "holding": "expanded BCa",
     "expanded": "expanded BCa",
-    "heavy": "expanded BCa, degrees of freedom by kurtosis,",
     "bca": "BCa",
     "percentile": "percentile",
 }
@@ -62,11 +63,10 @@ ENOUGH = 0.5
 class Bootstrap:
     """How to resample: the source of chance, how often, and which interval to read off.
 
-    `bca` is Efron's interval. `expanded`, the default, reads it a little further out, as Student's t stands to
+    `holding`, the default, is the interval that simulation shows to hold: for a coefficient of agreement the jackknife's
+    or a latent trait's (see `holding.py`), for everything else `expanded`. `bca` is Efron's interval. `expanded` reads it a little further out, as Student's t stands to
     the normal: the bootstrap of n cases is narrow by a factor of about the root of (n - 1) / n and knows
-    nothing of the t, and at forty cases that costs one or two points of coverage. `heavy` does so for a statistic
-    that a few cases carry: its spread is known less well than n - 1 degrees of freedom say, and their number is
-    taken from the kurtosis of what each case contributes.
+    nothing of the t, and at forty cases that costs one or two points of coverage.
 
     References:
         Efron (1987), "Better bootstrap confidence intervals", JASA 82:171-185.
@@ -76,16 +76,80 @@ class Bootstrap:
     rng: np.random.Generator
     resamples: int = 1000
     confidence: float = 0.95
-    kind: Kind = "expanded"
+    kind: Kind = "holding"
     by: str = "case"
     """The column whose equal values are drawn together."""
+    levels: tuple[float, ...] | None = None
+    """The values of the scale, used or not, where they are known."""
 
     def estimate(
-        self, coefficient: Coefficient, grid: Matrix, *, method: str, otherwise: str, n: int | None = None
+        self,
+        coefficient: Coefficient,
+        grid: Matrix,
+        *,
+        method: str,
+        otherwise: str,
+        n: int | None = None,
+        link: Link | None = None,
+        population: Population | None = None,
+        everyone: Matrix | None = None,
     ) -> Estimate:
-        """The coefficient of `grid` with its interval; `otherwise` says why, should it be NaN."""
-        found, _ = self._found(coefficient, grid, method, otherwise)
+        """The coefficient of `grid` with its interval; `otherwise` says why, should it be NaN.
+
+        Args:
+            link: The scale on which a coefficient of agreement is symmetric; None for anything else.
+            population: Draws of such a coefficient from a latent trait.
+            everyone: The ratings that the latent trait learns from, where `grid` holds only some of them.
+        """
+        if self.kind == "holding" and link is not None and len(grid.cases):
+            statistic, frequency = over_cases(coefficient, grid)
+            value = float(statistic(frequency[None].astype(float))[0])
+            found = self.held(
+                value,
+                lambda: (leave_one_out(statistic, frequency), frequency),
+                grid if everyone is None else everyone,
+                link=link,
+                population=population,
+                method=method,
+                otherwise=otherwise,
+                n=len(grid.cases),
+            )
+        else:
+            found, _ = self._found(coefficient, grid, method, otherwise)
         return found if n is None else replace(found, n=n)
+
+    def held(
+        self,
+        value: float,
+        left_out: Callable[[], tuple[FloatArray, IntArray]],
+        grid: Matrix,
+        *,
+        link: Link,
+        population: Population | None,
+        method: str,
+        otherwise: str,
+        n: int,
+    ) -> Estimate:
+        """A value with the interval that holds, from what it is without each cluster, which is asked for if needed."""
+        if np.isnan(value):
+            return undefined(otherwise, method=method, n=n, confidence=self.confidence)
+        if n < 2:
+            why = "no interval: one case cannot be left out"
+            return Estimate(value, np.nan, np.nan, n, method, self.confidence, why)
+        without, frequency = left_out()
+        found = holding(
+            value,
+            without,
+            frequency,
+            grid=grid,
+            link=link,
+            population=population,
+            levels=self.levels,
+            method=method,
+            confidence=self.confidence,
+            seed=int(self.rng.integers(2**32)),
+        )
+        return replace(found, n=n)
 
     def tested(
         self, coefficient: Coefficient, grid: Matrix, *, method: str, otherwise: str
@@ -137,13 +201,12 @@ class Bootstrap:
         usable = drawn[~np.isnan(drawn)]
         if len(usable) < max(1, ENOUGH * self.resamples):
             return None, f"no interval: {len(usable)} of {self.resamples} resamples were defined"
-        bias, pull, freedom = 0.0, 0.0, float(n - 1)
+        bias, pull = 0.0, 0.0
         if self.kind != "percentile":
-            left_out = _leave_one_out(statistic, frequency)
+            left_out = leave_one_out(statistic, frequency)
             bias, pull = _bias_and_pull(usable, value, left_out, frequency)
-            freedom = min(freedom, _freedom(left_out, frequency)) if self.kind == "heavy" else freedom
         lost = self.resamples - len(usable)
-        read = Reading(usable, bias, pull, n if self.kind in ("expanded", "heavy") else None, freedom)
+        read = Reading(usable, bias, pull, n if self.kind in ("holding", "expanded") else None)
         return read, f"{lost} of {self.resamples} resamples were undefined" if lost else ""
 
 
@@ -155,14 +218,12 @@ class Reading(NamedTuple):
     pull: float
     expanded: int | None
     """The number of cases, where tails are read as Student's t stands to the normal."""
-    freedom: float = math.inf
-    """The degrees of freedom of that t."""
 
     def bounds(self, confidence: float) -> tuple[float, float]:
         tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
         if self.expanded is not None:
             n = self.expanded
-            tails = ndtr(np.sqrt(n / (n - 1)) * stdtrit(self.freedom, tails))
+            tails = ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, tails))
         # Two or three cases expand the tails to 0 and 1, whose normal quantiles are infinite.
         z = self.bias + ndtri(np.minimum(np.maximum(tails, 1e-12), 1 - 1e-12))
         last = len(self.drawn) - 1
@@ -184,7 +245,7 @@ class Reading(NamedTuple):
         if self.expanded is None:
             tail = float(ndtr(z))
         else:
-            tail = float(stdtr(self.freedom, z * np.sqrt((self.expanded - 1) / self.expanded)))
+            tail = float(stdtr(self.expanded - 1, z * np.sqrt((self.expanded - 1) / self.expanded)))
         return float(np.clip(2 * min(tail, 1 - tail), 2 / (len(self.drawn) + 1), 1.0))
 
 
@@ -224,7 +285,7 @@ def _blocks(counts: Iterator[Counts]) -> Iterator[Counts]:
             yield each[start : start + step]
 
 
-def _leave_one_out(statistic: Statistic, frequency: IntArray) -> FloatArray:
+def leave_one_out(statistic: Statistic, frequency: IntArray) -> FloatArray:
     """The statistic without one case of each kind."""
     if isinstance(statistic, OfSums):
         return statistic.value(frequency @ statistic.sums - statistic.sums)
@@ -237,18 +298,6 @@ def _leave_one_out(statistic: Statistic, frequency: IntArray) -> FloatArray:
         weights[np.arange(len(rows)), rows] -= 1
         parts.append(statistic(weights))
     return np.concatenate(parts)
-
-
-def _freedom(left_out: FloatArray, frequency: IntArray) -> float:
-    """The degrees of freedom of a variance of n contributions of this kurtosis: 2n / (kurtosis - 1)."""
-    usable = ~np.isnan(left_out)
-    weight = frequency[usable].astype(float)
-    if weight.sum() == 0:
-        return math.inf
-    gap = left_out[usable] - np.average(left_out[usable], weights=weight)
-    second, fourth = (np.average(gap**power, weights=weight) for power in (2, 4))
-    excess = fourth / second**2 - 1 if second > 1e-24 else 0.0
-    return float(2 * weight.sum() / excess) if excess > 0 else math.inf
 
 
 def _bias_and_pull(

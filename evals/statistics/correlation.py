@@ -5,6 +5,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
+from .jackknife import CORRELATION
 from .matrix import FloatArray
 from .pairs import PairStatistic, Raters, pair_estimate, paired
 
@@ -85,7 +86,15 @@ def _estimate(
     ratings: pd.DataFrame, statistic: PairStatistic, method: str, bootstrap: Bootstrap, raters: Raters | None
 ) -> Estimate:
     grid = paired(ratings, raters, by=bootstrap.by).numbers(method)
-    return pair_estimate(grid, statistic, bootstrap, method=method, otherwise=FLAT)
+    return pair_estimate(
+        grid,
+        statistic,
+        bootstrap,
+        method=method,
+        otherwise=FLAT,
+        link=CORRELATION,
+        population=lambda trait: trait.mean_over_pairs(statistic),
+    )
 
 
 def _standard(values: FloatArray) -> FloatArray:

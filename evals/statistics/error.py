@@ -1,10 +1,13 @@
 """How far one rater is from another: offset, absolute and squared error, exact match."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
 from .bootstrap import Bootstrap, OfSums, Statistic
 from .estimate import Estimate
+from .jackknife import DIFFERENCE, DISTANCE, ERROR
 from .matrix import FloatArray
 from .pairs import PairStatistic, Raters, pair_estimate, paired
 
@@ -15,15 +18,19 @@ def offset(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None
     """The mean of the first rater minus the second, over the cases both rated.
 
     With two raters and none named, the first is the first by name. With more it is the mean over pairs
-    of the size of their offset, as its sign would depend on their names.
+    of the size of their offset, as its sign would depend on their names, and has no interval.
     """
     grid = paired(ratings, raters, by=bootstrap.by).numbers("the offset")
     if len(grid.raters) == 2:
         name = f"offset, {grid.raters[0]} minus {grid.raters[1]}"
-        return pair_estimate(grid, offset_statistic, bootstrap, method=name, otherwise=EMPTY, least=1)
-    return pair_estimate(
-        grid, _size_of_offset, bootstrap, method="size of the offset", otherwise=EMPTY, least=1
+        return pair_estimate(
+            grid, offset_statistic, bootstrap, method=name, otherwise=EMPTY, least=1, link=DIFFERENCE
+        )
+    found = pair_estimate(
+        grid, _size_of_offset, bootstrap, method="size of the offset", otherwise=EMPTY, least=1, link=DISTANCE
     )
+    note = found.note or "no interval: sizes of offsets lie above zero even where raters do not differ"
+    return replace(found, low=np.nan, high=np.nan, note=note)
 
 
 def mae(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
@@ -61,7 +68,7 @@ def _estimate(
     ratings: pd.DataFrame, statistic: PairStatistic, method: str, bootstrap: Bootstrap, raters: Raters | None
 ) -> Estimate:
     grid = paired(ratings, raters, by=bootstrap.by).numbers(f"the {method}")
-    return pair_estimate(grid, statistic, bootstrap, method=method, otherwise=EMPTY, least=1)
+    return pair_estimate(grid, statistic, bootstrap, method=method, otherwise=EMPTY, least=1, link=ERROR)
 
 
 def _mean_of(gap: FloatArray) -> OfSums:

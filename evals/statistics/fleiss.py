@@ -7,6 +7,7 @@ from scipy.special import stdtrit
 from .bootstrap import Bootstrap
 from .chance import corrected, standard_error
 from .estimate import Estimate, undefined
+from .jackknife import CORRELATION
 from .matrix import FloatArray, matrix, on_scale
 
 METHOD = "Fleiss' kappa"
@@ -47,6 +48,10 @@ def fleiss_kappa(
             method=METHOD,
             otherwise="chance agreement is complete",
             n=n,
+            link=CORRELATION,
+            population=lambda trait: trait.of_pairs(
+                lambda values: corrected(values, trait.scale, np.eye(len(trait.scale)), _chance)
+            ),
         )
     value = float(corrected(grid.values, scale, identity, _chance)(np.ones((1, len(grid.cases))))[0])
     se = standard_error(grid.values, scale, identity, _chance)

@@ -9,6 +9,7 @@ from scipy.special import stdtrit
 from .bootstrap import Bootstrap, Coefficient
 from .chance import corrected, standard_error
 from .estimate import Estimate, undefined
+from .jackknife import CORRELATION
 from .matrix import FloatArray, Value, matrix, on_scale
 from .weights import Weighting, agreement_weights
 
@@ -56,7 +57,7 @@ def gwet_ac(
     coefficient = ac_coefficient(scale, weighting)
     if bootstrap:
         return bootstrap.estimate(
-            coefficient, grid, method=name, otherwise="chance agreement is complete", n=n
+            coefficient, grid, method=name, otherwise="chance agreement is complete", n=n, link=CORRELATION
         )
     weights = agreement_weights(scale, weighting)
     value = float(coefficient(grid.values)(np.ones((1, len(grid.cases))))[0])

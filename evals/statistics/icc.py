@@ -1,6 +1,7 @@
 """Intraclass correlations: how much of the spread of ratings is spread between cases."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -10,6 +11,9 @@ from scipy.special import fdtri
 from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
 from .generalised_icc import DRAWS, generalised_bounds
+from .holding import SKEWED, end_share
+from .jackknife import CORRELATION, RELIABILITY
+from .latent_trait import MANY, LatentTrait
 from .matrix import FloatArray, Matrix, matrix
 
 Form = Literal["icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"]
@@ -62,8 +66,23 @@ def icc(
         Shrout and Fleiss (1979), "Intraclass correlations", Psychological Bulletin 86:420-428.
         McGraw and Wong (1996), Psychological Methods 1:30-46, for the interval of ICC(2,k).
     """
-    grid = matrix(ratings, by=bootstrap.by if bootstrap else "case").numbers("the ICC").complete()
-    return icc_of(grid, form=form, confidence=confidence, bootstrap=bootstrap, interval=interval, seed=seed)
+    everyone = matrix(ratings, by=bootstrap.by if bootstrap else "case").numbers("the ICC")
+    grid, skewed = everyone.complete(), end_share(everyone)
+    if bootstrap is None and interval == "holding" and skewed >= SKEWED:
+        bootstrap = Bootstrap(np.random.default_rng(seed), confidence=confidence)
+    found = icc_of(
+        grid,
+        form=form,
+        confidence=confidence,
+        bootstrap=bootstrap,
+        interval=interval,
+        seed=seed,
+        everyone=everyone,
+    )
+    if bootstrap is None and skewed >= SKEWED and found.defined:
+        told = f"{skewed:.0%} of the scores stand at one end of the scale: an F interval is too narrow"
+        return replace(found, note="; ".join(filter(None, (found.note, told))))
+    return found
 
 
 def icc_of(
@@ -74,8 +93,9 @@ def icc_of(
     bootstrap: Bootstrap | None = None,
     interval: Interval = "holding",
     seed: int = 0,
+    everyone: Matrix | None = None,
 ) -> Estimate:
-    """`icc` of a matrix without gaps."""
+    """`icc` of a matrix without gaps; `everyone` has those with gaps too."""
     n, k = grid.values.shape
     confidence = bootstrap.confidence if bootstrap else confidence
     if k < 2 or n < 2:
@@ -83,7 +103,15 @@ def icc_of(
         return undefined(few, method=NAMES[form], n=n, confidence=confidence)
     undecided = "cases do not differ enough: the variance to be shared out is not positive"
     if bootstrap:
-        return bootstrap.estimate(icc_coefficient(form), grid, method=NAMES[form], otherwise=undecided)
+        return bootstrap.estimate(
+            icc_coefficient(form),
+            grid,
+            method=NAMES[form],
+            otherwise=undecided,
+            link=RELIABILITY if form.endswith("k") else CORRELATION,
+            population=lambda trait: _in_population(form, trait),
+            everyone=everyone,
+        )
     squares = mean_squares(grid.values)(np.ones((1, n)))
     value = float(_value(form, squares)[0])
     if np.isnan(value):
@@ -113,6 +141,15 @@ def icc_coefficient(form: Form) -> Coefficient:
         return OfSums(_case_sums(values), lambda total: _value(form, squares(total)))
 
     return coefficient
+
+
+def _in_population(form: Form, trait: LatentTrait) -> FloatArray:
+    """Draws of the form from a latent trait, the raters being those who rated."""
+    means, products = trait.moments()
+    total = np.column_stack(
+        [means, products.sum(axis=(1, 2)), np.trace(products, axis1=1, axis2=2), np.ones(len(means))]
+    )
+    return _value(form, _squares_of(trait.raters)(total * MANY))
 
 
 class Squares(NamedTuple):

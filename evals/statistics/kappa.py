@@ -7,6 +7,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
+from .jackknife import CORRELATION
 from .matrix import FloatArray, Value, on_scale
 from .pairs import PairStatistic, Raters, pair_estimate, paired
 from .weights import Weighting, agreement_weights
@@ -27,7 +28,7 @@ def cohen_kappa(
     read it beside AC1.
 
     Missing ratings: each pair of raters uses the cases both rated. More than two raters give the mean
-    over pairs.
+    over pairs that share two cases or more.
 
     Args:
         ratings: Columns `case`, `rater`, `value`.
@@ -48,8 +49,20 @@ def cohen_kappa(
     grid, scale = on_scale(grid, categories)
     name = "Cohen's kappa" if weighting == "identity" else f"Cohen's kappa, {weighting} weights"
     same = "both raters gave one and the same value throughout, so chance agreement is complete"
+    # Words without an order have no thresholds on one trait.
+    unordered = grid.labels is not None and len(grid.labels) > 2
     return pair_estimate(
-        grid, kappa_statistic(scale, weighting), bootstrap, method=name, otherwise=same, least=1
+        grid,
+        kappa_statistic(scale, weighting),
+        bootstrap,
+        method=name,
+        otherwise=same,
+        link=CORRELATION,
+        # Of two raters one case says 0 or nothing; a pair among many that shares one case would say it as loudly as the rest.
+        least=1 if len(grid.raters) == 2 else 2,
+        population=None
+        if unordered
+        else lambda trait: trait.mean_over_pairs(kappa_statistic(trait.scale, weighting)),
     )
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 
 from .alpha import Level, alpha_coefficient
 from .bootstrap import Bootstrap, Statistic
+from .jackknife import DIFFERENCE
 from .matrix import FloatArray, Matrix, matrix, on_scale
 
 WORTH_NAMING = 0.05
@@ -59,7 +60,7 @@ def _rise(grid: Matrix, number: int, level: Level, bootstrap: Bootstrap) -> tupl
         return lambda weights: without(weights[:, rest]) - everyone(weights[:, whole])
 
     found = bootstrap.estimate(
-        rise, grid, method="rise in alpha", otherwise="alpha is undefined with or without"
+        rise, grid, method="rise in alpha", otherwise="alpha is undefined with or without", link=DIFFERENCE
     )
     return found.value, found.low, found.high, found.note
 

@@ -1,6 +1,6 @@
 """Statistics of two raters, and their mean over all pairs of raters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -8,12 +8,16 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate, undefined
-from .matrix import FloatArray, Matrix, matrix
+from .holding import PILED, Population, end_share
+from .jackknife import Link
+from .matrix import FloatArray, IntArray, Matrix, matrix
 
 PairStatistic = Callable[[FloatArray, FloatArray], Statistic]
 """From what two raters gave the same cases to the statistic as a function of the cases' weights."""
 
 Raters = tuple[str, str]
+FEW_SHARED = 6
+"""Cases that two raters must share on average, where most scores stand at one end, for an interval to hold."""
 
 
 def paired(ratings: pd.DataFrame, raters: Raters | None, *, by: str = "case") -> Matrix:
@@ -35,6 +39,8 @@ def pair_estimate(
     *,
     method: str,
     otherwise: str,
+    link: Link,
+    population: Population | None = None,
     least: int = 2,
 ) -> Estimate:
     """The statistic of two raters or, of more, its mean over the pairs for which it is defined.
@@ -45,9 +51,10 @@ def pair_estimate(
     k = len(grid.raters)
     if k < 2:
         return undefined("fewer than two raters", method=method, confidence=bootstrap.confidence)
-    grid = grid.pairable()
-    rated = ~np.isnan(grid.values)
-    pairs = [(i, j) for i, j in combinations(range(k), 2) if (rated[:, i] & rated[:, j]).sum() >= least]
+    everyone, grid = grid, grid.pairable()
+    rated = (~np.isnan(grid.values)).astype(float)
+    shared = rated.T @ rated
+    pairs = [(i, j) for i, j in combinations(range(k), 2) if shared[i, j] >= least]
     if not pairs:
         few = (
             f"no two raters share {least} cases or more"
@@ -55,13 +62,58 @@ def pair_estimate(
             else f"fewer than {least} cases have both ratings"
         )
         return undefined(few, method=method, n=len(grid.cases), confidence=bootstrap.confidence)
-    whole = np.ones((1, len(grid.cases)))
-    each = np.array([_of_pair(grid.values, pair, statistic)(whole)[0] for pair in pairs])
-    pairs = [pair for pair, value in zip(pairs, each, strict=True) if not np.isnan(value)]
-    named = method if k == 2 else f"{method}, mean over {len(pairs)} of {k * (k - 1) // 2} rater pairs"
-    return bootstrap.estimate(
-        lambda values: _mean_over(values, pairs, statistic), grid, method=named, otherwise=otherwise
+    each = [_without_each(grid, pair, statistic) for pair in pairs]
+    defined = [number for number, (value, _, _) in enumerate(each) if not np.isnan(value)]
+    named = method if k == 2 else f"{method}, mean over {len(defined)} of {k * (k - 1) // 2} rater pairs"
+    if bootstrap.kind != "holding":
+        kept = [pairs[number] for number in defined]
+        return bootstrap.estimate(
+            lambda values: _mean_over(values, kept, statistic), grid, method=named, otherwise=otherwise
+        )
+    met = float(np.mean([shared[pairs[number]] for number in defined])) if defined else 0.0
+    if 0 < met < FEW_SHARED and k > 2 and end_share(everyone) >= PILED:
+        value = float(np.mean([each[number][0] for number in defined]))
+        why = f"no interval: two raters share {met:.1f} cases on average, and most scores stand at one end of the scale"
+        return Estimate(value, np.nan, np.nan, len(grid.cases), named, bootstrap.confidence, why)
+    known = [each[number] for number in defined]
+    value = float(np.mean([value for value, _, _ in known])) if known else np.nan
+    return bootstrap.held(
+        value,
+        lambda: (_mean_without_each(grid.clusters, known), np.ones(grid.clusters, dtype=np.int64)),
+        everyone,
+        link=link,
+        population=population,
+        method=named,
+        otherwise=otherwise,
+        n=len(grid.cases),
     )
+
+
+Without = tuple[float, IntArray, FloatArray]
+"""A pair's value, the clusters that it shares, and its value without each of them."""
+
+
+def _without_each(grid: Matrix, pair: tuple[int, int], statistic: PairStatistic) -> Without:
+    """Both raters' shared cases as counts of distinct pairs of values, from which each cluster's are taken away."""
+    x, y = grid.values[:, pair[0]], grid.values[:, pair[1]]
+    both = ~(np.isnan(x) | np.isnan(y))
+    kinds, kind = np.unique(np.column_stack([x[both], y[both]]), axis=0, return_inverse=True)
+    clusters, cluster = np.unique(grid.cluster[both], return_inverse=True)
+    taken = np.zeros((len(clusters) + 1, len(kinds)))
+    np.add.at(taken, (cluster + 1, kind.reshape(-1)), 1)
+    values = statistic(kinds[:, 0], kinds[:, 1])(taken.sum(axis=0) - taken)
+    return float(values[0]), clusters, values[1:]
+
+
+def _mean_without_each(clusters: int, known: Sequence[Without]) -> FloatArray:
+    """The mean over pairs without each cluster in turn; a pair that this leaves undefined takes no part."""
+    total = np.full(clusters, sum(value for value, _, _ in known))
+    count = np.full(clusters, float(len(known)))
+    for value, touched, without in known:
+        lost = np.isnan(without)
+        total[touched] += np.where(lost, 0.0, without) - value
+        count[touched] -= lost
+    return np.divide(total, count, out=np.full(clusters, np.nan), where=count > 0)
 
 
 def _mean_over(values: FloatArray, pairs: list[tuple[int, int]], statistic: PairStatistic) -> Statistic:

@@ -7,6 +7,7 @@ from .bootstrap import Bootstrap, Coefficient, Statistic
 from .correlation import FLAT, pearson_statistic
 from .estimate import Estimate, undefined
 from .icc import Form, icc_coefficient
+from .jackknife import RELIABILITY
 from .matrix import FloatArray, matrix
 from .pairs import pair_estimate
 
@@ -34,7 +35,7 @@ def zscored_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap) -> Estimate:
             else f"{n} case(s) rated by every rater; two are needed"
         )
         return undefined(few, method=method, n=n, confidence=bootstrap.confidence)
-    return bootstrap.estimate(zscored_coefficient(), grid, method=method, otherwise=FLAT)
+    return bootstrap.estimate(zscored_coefficient(), grid, method=method, otherwise=FLAT, link=RELIABILITY)
 
 
 def pairwise_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap, zscore: bool = True) -> Estimate:
@@ -49,7 +50,7 @@ def pairwise_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap, zscore: bool = 
     grid = matrix(ratings, by=bootstrap.by).numbers("the ICC")
     named = "pairwise ICC(3,k)" + (" after z-scoring within rater and pair" if zscore else "")
     statistic = _zscored_pair if zscore else _plain_pair
-    return pair_estimate(grid, statistic, bootstrap, method=named, otherwise=FLAT)
+    return pair_estimate(grid, statistic, bootstrap, method=named, otherwise=FLAT, link=RELIABILITY)
 
 
 def zscored_coefficient() -> Coefficient:

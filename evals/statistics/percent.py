@@ -6,6 +6,7 @@ import pandas as pd
 from .bootstrap import Bootstrap, Statistic
 from .chance import tally
 from .estimate import Estimate, undefined
+from .jackknife import SHARE
 from .matrix import FloatArray, matrix, on_scale
 from .proportion import wilson
 
@@ -40,7 +41,9 @@ def percent_agreement(
         return lambda weights: weights @ agreement / weights.sum(axis=1)
 
     if bootstrap:
-        return bootstrap.estimate(coefficient, grid, method=METHOD, otherwise="no case has two ratings")
+        return bootstrap.estimate(
+            coefficient, grid, method=METHOD, otherwise="no case has two ratings", link=SHARE
+        )
     agreement = tally(grid.values, scale, np.eye(len(scale))).agreement
     value = float(agreement.mean())
     variance = float(agreement.var(ddof=1)) / n if n > 1 else 0.0

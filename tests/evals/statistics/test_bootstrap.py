@@ -5,10 +5,11 @@ from rating_tables import KRIPPENDORFF, by_rater, long_table, seeded_bootstrap
 from scipy import stats
 
 from venire.evals.statistics.alpha import alpha_coefficient, krippendorff_alpha
-from venire.evals.statistics.bootstrap import Bootstrap, OfSums
+from venire.evals.statistics.bootstrap import Bootstrap, OfSums, leave_one_out, over_cases
 from venire.evals.statistics.correlation import pearson
 from venire.evals.statistics.error import offset
 from venire.evals.statistics.icc import icc
+from venire.evals.statistics.jackknife import CORRELATION, jackknife
 from venire.evals.statistics.matrix import matrix, on_scale
 from venire.evals.statistics.percent import percent_agreement
 from venire.evals.statistics.resamples import _table, resamples
@@ -157,17 +158,14 @@ def test_totals_of_whole_numbers_are_exact_in_single_precision():
         assert found == pytest.approx(weights.astype(float) @ (sums * scale), rel=1e-12)
 
 
-def test_few_degrees_of_freedom_widen_an_interval():
-    """Ratio alpha of ratings in which three cases of forty carry all disagreement."""
-    rows = [[5, 5]] * 20 + [[4, 4]] * 17 + [[1, 3], [1, 5], [2, 5]]
+def test_few_cases_that_carry_a_coefficient_leave_few_degrees_of_freedom():
+    """Interval alpha of ratings in which three cases of forty carry all disagreement."""
+    rows = [[4, 4]] * 20 + [[3, 3]] * 17 + [[1, 3], [1, 5], [2, 5]]
     grid, scale = on_scale(matrix(long_table(rows)))
-    coefficient = alpha_coefficient(scale, "ratio")
-    plain, heavy = (
-        seeded_bootstrap(4000, kind=kind).estimate(coefficient, grid, method="", otherwise="")
-        for kind in ("expanded", "heavy")
-    )
+    statistic, frequency = over_cases(alpha_coefficient(scale, "interval"), grid)
+    value = float(statistic(frequency[None].astype(float))[0])
+    found = jackknife(value, leave_one_out(statistic, frequency), frequency, CORRELATION)
 
-    assert heavy.low < plain.low
-    assert (
-        "kurtosis" in krippendorff_alpha(long_table(rows), level="ratio", bootstrap=seeded_bootstrap()).method
-    )
+    assert found is not None and found.freedom < 10
+    low, high = found.bounds(0.95)
+    assert -1 <= low <= value <= high <= 1

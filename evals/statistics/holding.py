@@ -1,0 +1,108 @@
+"""The interval that simulation shows to hold for a coefficient of agreement, or none.
+
+Leaving out a cluster at a time serves as long as scores are spread over their scale. Where half of them or more stand at
+one end and cases are few, the scores that would disagree have mostly not been met, and the latent trait takes its place.
+`benchmarks/coverage.py` shows where each holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .estimate import Estimate
+from .jackknife import Link, jackknife
+from .latent_trait import DRAWS, LatentTrait, latent_trait
+from .matrix import FloatArray, IntArray, Matrix
+
+Population = Callable[[LatentTrait], FloatArray]
+"""From a latent trait to draws of a coefficient in the population."""
+
+PILED = 0.5
+"""The share of scores at one end of the scale from which on they are called piled up."""
+SKEWED = 0.3
+"""The share from which on intervals that assume normal scores are too narrow."""
+SHORT = 12
+"""The most values that a scale has for which answers are modelled."""
+FEW = 150
+"""Clusters of cases up to which piled scores need the model."""
+LEAST = 3
+"""Clusters that hold anything but the commonest score, without which there is no interval."""
+
+
+def holding(
+    value: float,
+    left_out: FloatArray,
+    frequency: IntArray,
+    *,
+    grid: Matrix,
+    link: Link,
+    population: Population | None,
+    levels: tuple[float, ...] | None,
+    method: str,
+    confidence: float,
+    seed: int,
+) -> Estimate:
+    """The estimate with its interval, which holds it and lies in the coefficient's range.
+
+    Args:
+        left_out: The coefficient without one cluster of each kind, and `frequency` how many are of that kind.
+        grid: Every rating, those that the coefficient does not use among them.
+        population: Draws of the coefficient; None where the model says nothing of it.
+        levels: The scale's values, used or not.
+        seed: Of the draws.
+    """
+    n = int(frequency.sum())
+    informative = _informative(grid)
+    if informative < LEAST:
+        why = f"no interval: {informative} of {_units(grid)} hold anything but the commonest score"
+        return Estimate(value, np.nan, np.nan, n, method, confidence, why)
+    found = jackknife(value, left_out, frequency, link)
+    scale = _scale(grid, levels)
+    if population is None or len(scale) > SHORT or end_share(grid) < PILED or n >= FEW:
+        if found is None:
+            why = "no interval: nothing changes, or too little is left, when one is left out"
+            return Estimate(value, np.nan, np.nan, n, method, confidence, why)
+        low, high = found.bounds(confidence)
+        return Estimate(value, low, high, n, f"{method}; jackknife of {_units(grid)}", confidence)
+    trait = latent_trait(grid.values, grid.cluster, scale, seed)
+    low, high = trait.quantiles(population(trait), np.array([(1 - confidence) / 2, (1 + confidence) / 2]))
+    # The model knows no agreement below chance: where it cannot be excluded, the jackknife says how far down.
+    below = found.bounds(confidence)[0] if found is not None else max(link.low, -1.0)
+    if below <= 0 and not trait.correlated():
+        low = min(float(low), below)
+    low, high = link.inside(min(float(low), value), max(float(high), value))
+    note = f"{end_share(grid):.0%} of the scores stand at one end of the scale: the interval is that of a latent-trait model"
+    return Estimate(value, low, high, n, f"{method}; latent trait, {DRAWS} draws", confidence, note)
+
+
+def end_share(grid: Matrix) -> float:
+    """The share of all scores that stand at the end of the scale where most do; 0 for words."""
+    if grid.labels is not None and len(grid.labels) > 2:
+        return 0.0
+    scores = grid.values[~np.isnan(grid.values)]
+    if not len(scores):
+        return 0.0
+    return float(max((scores == scores.min()).mean(), (scores == scores.max()).mean()))
+
+
+def _scale(grid: Matrix, levels: tuple[float, ...] | None) -> FloatArray:
+    used = np.unique(grid.values[~np.isnan(grid.values)])
+    if levels is None or grid.labels is not None:
+        return used
+    return np.union1d(used, np.asarray(levels, dtype=float))
+
+
+def _informative(grid: Matrix) -> int:
+    """The clusters in which somebody gave another score than the commonest of all."""
+    known = ~np.isnan(grid.values)
+    values, counts = np.unique(grid.values[known], return_counts=True)
+    if not len(values):
+        return 0
+    other = (known & (grid.values != values[counts.argmax()])).any(axis=1)
+    return len(np.unique(grid.cluster[other]))
+
+
+def _units(grid: Matrix) -> str:
+    return f"{grid.clusters} {'clusters' if grid.clustered else 'cases'}"
