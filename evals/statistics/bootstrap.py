@@ -133,8 +133,8 @@ class Bootstrap:
         """A value with the interval that holds, from what it is without each cluster, which is asked for if needed."""
         if np.isnan(value):
             return undefined(otherwise, method=method, n=n, confidence=self.confidence)
-        if n < 2:
-            why = "no interval: one case cannot be left out"
+        if min(n, grid.clusters) < 2:
+            why = f"no interval: one {'case' if n < 2 else 'group'} cannot be left out"
             return Estimate(value, np.nan, np.nan, n, method, self.confidence, why)
         without, frequency = left_out()
         found = holding(

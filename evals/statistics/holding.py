@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .estimate import Estimate
-from .jackknife import Link, jackknife
+from .jackknife import DIFFERENCE, Link, jackknife
 from .latent_trait import DRAWS, LatentTrait, latent_trait
 from .matrix import FloatArray, IntArray, Matrix
 
@@ -55,15 +55,21 @@ def holding(
     """
     n = int(frequency.sum())
     informative = _informative(grid)
-    if informative < LEAST:
+    if informative < LEAST and link is not DIFFERENCE:
         why = f"no interval: {informative} of {_units(grid)} hold anything but the commonest score"
         return Estimate(value, np.nan, np.nan, n, method, confidence, why)
     found = jackknife(value, left_out, frequency, link)
     scale = _scale(grid, levels)
     if population is None or len(scale) > SHORT or end_share(grid) < PILED or n >= FEW:
         if found is None:
-            why = "no interval: nothing changes, or too little is left, when one is left out"
-            return Estimate(value, np.nan, np.nan, n, method, confidence, why)
+            alike = link is DIFFERENCE and bool(np.isclose(left_out, value).all())
+            why = (
+                "every case says the same"
+                if alike
+                else "no interval: nothing changes, or too little is left, when one is left out"
+            )
+            end = value if alike else np.nan
+            return Estimate(value, end, end, n, method, confidence, why)
         low, high = found.bounds(confidence)
         return Estimate(value, low, high, n, f"{method}; jackknife of {_units(grid)}", confidence)
     trait = latent_trait(grid.values, grid.cluster, scale, seed)
