@@ -45,7 +45,9 @@ def coefficients(table: pd.DataFrame, scale: Scale, draws: Draws) -> dict[str, E
         return nothing("no case has both the arm's score and one of people")
 
     def boot() -> Bootstrap:
-        return draws.bootstrap(by="cluster")
+        return draws.bootstrap(
+            by="cluster", levels=tuple(map(float, scale.values)) if scale.numeric else None
+        )
 
     if not scale.numeric:
         found = nothing("needs numbers; the values are words", n=len(table) // 2)
@@ -59,11 +61,11 @@ def coefficients(table: pd.DataFrame, scale: Scale, draws: Draws) -> dict[str, E
     values = list(map(float, scale.values)) or None
     by_category = {
         "kappa": cohen_kappa(legal, bootstrap=boot(), raters=RATERS),
-        "ac2": gwet_ac(legal, weighting="quadratic", categories=values, bootstrap=None if alone else boot()),
+        "ac2": gwet_ac(legal, weighting="quadratic", categories=values, bootstrap=boot()),
         "exact": percent_agreement(legal, bootstrap=None if alone else boot()),
     }
     found = {
-        "icc3k": icc(table, form="icc3k", bootstrap=None if alone else boot()),
+        "icc3k": icc(table, form="icc3k", bootstrap=None if alone else boot(), levels=boot().levels),
         "kappa_quadratic": cohen_kappa(table, weighting="quadratic", bootstrap=boot(), raters=RATERS),
         "alpha_ordinal": krippendorff_alpha(table, level="ordinal", bootstrap=boot()),
         "spearman": spearman(table, bootstrap=boot(), raters=RATERS),

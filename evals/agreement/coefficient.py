@@ -29,6 +29,12 @@ class Setting(NamedTuple):
     """The values of the scale, used or not, where they are declared."""
     seed: int
 
+    @property
+    def levels(self) -> tuple[float, ...] | None:
+        """The values of a scale of numbers, where they are declared."""
+        numbers = [float(value) for value in self.categories or () if isinstance(value, int | float)]
+        return tuple(numbers) if numbers and len(numbers) == len(self.categories or ()) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:

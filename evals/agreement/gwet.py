@@ -18,9 +18,5 @@ def _ac2(ratings: pd.DataFrame, setting: Setting) -> Estimate:
     return gwet_ac(ratings, weighting="quadratic", categories=setting.categories, bootstrap=setting.bootstrap)
 
 
-AC1 = Coefficient(
-    "ac1", _ac1, (-1.0, 1.0), 30, level="nominal", counts_values=True, analytic=True, bands=LANDIS_KOCH
-)
-AC2 = Coefficient(
-    "ac2", _ac2, (-1.0, 1.0), 31, counts_values=True, orders_words=True, analytic=True, bands=LANDIS_KOCH
-)
+AC1 = Coefficient("ac1", _ac1, (-1.0, 1.0), 30, level="nominal", counts_values=True, bands=LANDIS_KOCH)
+AC2 = Coefficient("ac2", _ac2, (-1.0, 1.0), 31, counts_values=True, orders_words=True, bands=LANDIS_KOCH)

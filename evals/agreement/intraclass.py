@@ -12,7 +12,7 @@ from .coefficient import Coefficient, Setting
 
 def _icc(form: Form, place: int) -> Coefficient:
     def estimate(ratings: pd.DataFrame, setting: Setting) -> Estimate:
-        return icc(ratings, form=form, seed=setting.seed, bootstrap=setting.bootstrap)
+        return icc(ratings, form=form, seed=setting.seed, bootstrap=setting.bootstrap, levels=setting.levels)
 
     unbounded = (float("-inf"), 1.0)
     return Coefficient(form, estimate, unbounded, place, analytic=True, bands=KOO_LI)

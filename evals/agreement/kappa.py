@@ -57,6 +57,5 @@ FLEISS = Coefficient(
     43,
     level="nominal",
     counts_values=True,
-    analytic=True,
     bands=LANDIS_KOCH,
 )

@@ -20,6 +20,8 @@ from ..statistics.outliers import rater_outliers
 from .coefficient import MANY_VALUES, Setting, band, is_text, registered_coefficients
 
 Estimates = dict[str, Estimate]
+FEW_CASES = 10
+"""Cases below which a coefficient is shown in grey, and says how many there are."""
 LEVELS = ("nominal", "binary", "ordinal", "interval", "ratio")
 
 
@@ -151,16 +153,28 @@ def _coefficients(
 ) -> Estimates:
     values = ratings["value"]
     level = "nominal" if level is None and is_text(values) else level
+    cases = int(ratings["case"].nunique())
     found = {}
     for name, coefficient in registered_coefficients().items():
         unfit = coefficient.unfit(values, level, scale)
         if unfit:
-            found[name] = undefined(unfit, method=name, n=int(ratings["case"].nunique()))
+            found[name] = undefined(unfit, method=name, n=cases)
         else:
             own = coefficient.analytic and by == "case"
-            setting = Setting(None if own else draws.bootstrap(by=by), scale, draws.seed)
-            found[name] = coefficient.estimate(ratings, setting)
+            setting = Setting(None, scale, draws.seed)
+            if not own:
+                setting = setting._replace(bootstrap=draws.bootstrap(by=by, levels=setting.levels))
+            estimate = coefficient.estimate(ratings, setting)
+            found[name] = _said_of_few(estimate, cases)
     return found
+
+
+def _said_of_few(estimate: Estimate, cases: int) -> Estimate:
+    """The estimate, with how few of the cases it rests on in its note."""
+    if not estimate.defined or (estimate.n >= FEW_CASES and 2 * estimate.n >= cases):
+        return estimate
+    few = f"from {estimate.n} of {cases} cases"
+    return replace(estimate, note="; ".join(filter(None, (few, estimate.note))))
 
 
 def _declared_level(name: str, levels: Mapping[str, str] | None) -> str | None:

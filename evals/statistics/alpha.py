@@ -110,7 +110,8 @@ def _by_distance(values: FloatArray, scale: FloatArray, distance: FloatArray) ->
 
     def alpha(total: FloatArray) -> FloatArray:
         used = total[:, :-1]
-        return _alpha(total[:, -1], ((used @ distance) * used).sum(axis=1), used.sum(axis=1))
+        # All terms are positive, so that a sum is zero only where nothing differs, however small distances are.
+        return _alpha(total[:, -1], ((used @ distance) * used).sum(axis=1), used.sum(axis=1), least=0.0)
 
     return OfSums(sums, alpha)
 
@@ -166,6 +167,7 @@ def _counts(values: FloatArray, scale: FloatArray) -> FloatArray:
     return (values[:, :, None] == scale).sum(axis=1).astype(float)
 
 
-def _alpha(observed: FloatArray, expected: FloatArray, n: FloatArray) -> FloatArray:
-    ratio = np.divide(observed * (n - 1), expected, out=np.full_like(n, np.nan), where=expected > 1e-12)
+def _alpha(observed: FloatArray, expected: FloatArray, n: FloatArray, least: float = 1e-12) -> FloatArray:
+    """`least` is the expected disagreement up to which it may be rounding."""
+    ratio = np.divide(observed * (n - 1), expected, out=np.full_like(n, np.nan), where=expected > least)
     return 1 - ratio

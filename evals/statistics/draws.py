@@ -20,10 +20,13 @@ class Draws:
         """A source of chance that starts at the seed: two of them give the same numbers."""
         return np.random.default_rng(self.seed)
 
-    def bootstrap(self, *, by: str = "case", kind: Kind = "expanded") -> Bootstrap:
+    def bootstrap(
+        self, *, by: str = "case", kind: Kind = "holding", levels: tuple[float, ...] | None = None
+    ) -> Bootstrap:
         """A bootstrap that starts at the seed, so that everything it is made for sees the same resamples.
 
         Args:
             by: The column whose equal values are drawn together.
+            levels: The values of the scale, used or not, where they are known.
         """
-        return Bootstrap(self.rng(), self.resamples, by=by, kind=kind)
+        return Bootstrap(self.rng(), self.resamples, by=by, kind=kind, levels=levels)

@@ -58,7 +58,7 @@ def fleiss_kappa(
     if np.isnan(se):
         return Estimate(value, np.nan, np.nan, n, METHOD, confidence, "no interval: one case has no spread")
     reach = float(stdtrit(len(grid.cases) - 1, (1 + confidence) / 2)) * se
-    low, high = max(value - reach, -1.0), min(value + reach, 1.0)
+    low, high = min(max(value - reach, -1.0), value), min(value + reach, 1.0)
     return Estimate(value, low, high, n, f"{METHOD}; linearised t interval", confidence, se=se)
 
 

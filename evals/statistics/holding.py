@@ -78,7 +78,8 @@ def holding(
     below = found.bounds(confidence)[0] if found is not None else max(link.low, -1.0)
     if below <= 0 and not trait.correlated():
         low = min(float(low), below)
-    low, high = link.inside(min(float(low), value), max(float(high), value))
+    low, high = link.inside(float(low), float(high))
+    low, high = min(low, value), max(high, value)
     note = f"{end_share(grid):.0%} of the scores stand at one end of the scale: the interval is that of a latent-trait model"
     return Estimate(value, low, high, n, f"{method}; latent trait, {DRAWS} draws", confidence, note)
 

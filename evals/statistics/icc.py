@@ -34,6 +34,7 @@ def icc(
     bootstrap: Bootstrap | None = None,
     interval: Interval = "holding",
     seed: int = 0,
+    levels: tuple[float, ...] | None = None,
 ) -> Estimate:
     """An intraclass correlation, with the interval that follows from its F test; for ICC(2), one that holds.
 
@@ -55,7 +56,8 @@ def icc(
         bootstrap: Resample cases instead of using the F interval, which assumes normal errors. For ICC(2) this takes
             the raters as given: it says nothing of others.
         interval: `f` for the published F interval of ICC(2) whatever the number of cases.
-        seed: Of the draws behind the generalised interval.
+        seed: Of the draws behind the generalised interval, or behind that of a latent trait.
+        levels: The values of the scale, used or not, where they are known.
 
     Returns:
         The estimate; `n` counts complete cases. NaN when fewer than two are left, when there is one rater,
@@ -69,7 +71,7 @@ def icc(
     everyone = matrix(ratings, by=bootstrap.by if bootstrap else "case").numbers("the ICC")
     grid, skewed = everyone.complete(), end_share(everyone)
     if bootstrap is None and interval == "holding" and skewed >= SKEWED:
-        bootstrap = Bootstrap(np.random.default_rng(seed), confidence=confidence)
+        bootstrap = Bootstrap(np.random.default_rng(seed), confidence=confidence, levels=levels)
     found = icc_of(
         grid,
         form=form,
@@ -125,12 +127,15 @@ def icc_of(
             confidence=confidence,
             rng=np.random.default_rng(seed),
         )
-        return Estimate(
-            value, low, high, n, f"{NAMES[form]}; generalised interval, {DRAWS} draws", confidence
-        )
-    low, high = _interval(form, squares, value, confidence)
-    note = "no interval: too few degrees of freedom" if np.isnan(low) else _caution(form, squares)
-    return Estimate(value, low, high, n, f"{NAMES[form]}; F interval", confidence, note)
+        method, note = f"{NAMES[form]}; generalised interval, {DRAWS} draws", ""
+    else:
+        low, high = _interval(form, squares, value, confidence)
+        method = f"{NAMES[form]}; F interval"
+        note = "no interval: too few degrees of freedom" if np.isnan(low) else _caution(form, squares)
+    if not low <= high or np.isinf(low):
+        why = note or "no interval: its lower bound has no end"
+        return Estimate(value, np.nan, np.nan, n, method, confidence, why)
+    return Estimate(value, min(low, value), max(high, value), n, method, confidence, note)
 
 
 def icc_coefficient(form: Form) -> Coefficient:
