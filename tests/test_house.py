@@ -207,8 +207,6 @@ IRREGULAR = re.compile(
 NOT_PARTICIPLES = {"embed", "exceed", "feed", "need", "proceed", "seed", "speed"}
 NAMED_SO = {"undefined": "an Estimate that is undefined, by the word for it everywhere"}
 """Functions with such a name all the same, and why."""
-STILL_SO = {"_drawn", "_found", "corrected", "held", "paired", "tested"}
-"""Of `evals/statistics/`, to be renamed yet; nothing is added here."""
 
 
 def is_bare_participle(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -229,7 +227,7 @@ def test_functions_are_named_for_what_they_do_or_return() -> None:
         for path in sources()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_bare_participle(node)
-        if node.name not in NAMED_SO and not (node.name in STILL_SO and path.parent.name == "statistics")
+        if node.name not in NAMED_SO
     ]
 
     assert not found

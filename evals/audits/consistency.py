@@ -92,7 +92,7 @@ def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
         cluster, _ = pd.factorize(marks.clusters.reindex(mine.index))
         values = np.hstack([_ranks(mine.to_numpy(float)), _ranks(theirs.to_numpy(float))])
         grid = Matrix(values, tuple(mine.index), (), cluster.astype(np.int64))
-        each, p = draws.bootstrap().tested(
+        each, p = draws.bootstrap().estimate_and_p(
             _gap, grid, method=METHOD, otherwise="too few cases or values to correlate"
         )
         apart = _table(values[:, : wide.shape[1]]) - _table(values[:, wide.shape[1] :])

@@ -129,7 +129,7 @@ def _duel(held: pd.DataFrame, who: str, measure: str, draws: Draws) -> dict[str,
         arm, panel = of(0)(values), of(1)(values)
         return lambda weights: better(arm(weights)) - better(panel(weights))
 
-    found, p = draws.bootstrap().tested(advantage, rows, method=measure, otherwise=FLAT)
+    found, p = draws.bootstrap().estimate_and_p(advantage, rows, method=measure, otherwise=FLAT)
     statistic, frequency = over_cases(advantage, rows)
     drawn = draws.bootstrap().draws(statistic, frequency)
     usable = drawn[~np.isnan(drawn)]

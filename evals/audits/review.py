@@ -54,7 +54,7 @@ def areas(docket: Docket, wrong: pd.Series, marks: Marks, draws: Draws) -> pd.Da
         cluster, _ = pd.factorize(marks.clusters.reindex(_known_cases(docket, wrong)))
         grid = Matrix(np.column_stack([keys, error]), tuple(range(len(keys))), (), cluster.astype(np.int64))
         why = "the arm made no error of this size, or nothing else"
-        each, p = draws.bootstrap().tested(
+        each, p = draws.bootstrap().estimate_and_p(
             _area, grid, method="area under the curve of errors found", otherwise=why
         )
         best = 1 - error.mean() / 2 if len(error) else np.nan
@@ -86,7 +86,7 @@ def score_and_error(marks: Marks, arm: str, wrong: pd.Series, draws: Draws) -> t
     cases = _mean_marks(marks, arm, wrong).index
     cluster, _ = pd.factorize(marks.clusters.reindex(cases))
     grid = Matrix(np.column_stack([mark, error]), tuple(cases), (), cluster.astype(np.int64))
-    return draws.bootstrap().tested(
+    return draws.bootstrap().estimate_and_p(
         lambda values: spearman_statistic(values[:, 0], values[:, 1]) if len(values) else _nothing,
         grid,
         method="Spearman's rho",

@@ -87,7 +87,7 @@ def _difference(rows: pd.DataFrame, groups: pd.Series, boot: Bootstrap) -> tuple
         few = f"{rows['case'].nunique()} case(s) that both scored twice or more; two are needed"
         return undefined(few, method=METHOD), np.nan
     paired = rows.rename(columns={"variance_one": "one", "variance_two": "two"})[["case", "one", "two"]]
-    return boot.tested(_roots, _grid(paired, groups), method=METHOD, otherwise="no repeats")
+    return boot.estimate_and_p(_roots, _grid(paired, groups), method=METHOD, otherwise="no repeats")
 
 
 def _grid(rows: pd.DataFrame, groups: pd.Series) -> Matrix:

@@ -58,7 +58,7 @@ def changes(
     why = FLAT if len(rows.cases) else "no case has the scores and a label"
 
     def estimate(coefficient: Coefficient, name: str) -> tuple[Estimate, float]:
-        return draws.bootstrap().tested(coefficient, rows, method=name, otherwise=why)
+        return draws.bootstrap().estimate_and_p(coefficient, rows, method=name, otherwise=why)
 
     found = []
     for name in measures:

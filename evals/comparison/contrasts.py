@@ -90,7 +90,9 @@ def _difference(
     if len(grid.cases) < 2:
         few = f"{len(grid.cases)} score(s) that both arms and people gave; two are needed"
         return undefined(few, method=method, n=len(grid.cases)), np.nan
-    return bootstrap.tested(coefficient, grid, method=method, otherwise="people gave one value throughout")
+    return bootstrap.estimate_and_p(
+        coefficient, grid, method=method, otherwise="people gave one value throughout"
+    )
 
 
 def _errors(values: FloatArray) -> Statistic:

@@ -24,7 +24,9 @@ def tested_mean(
     known = ~np.isnan(values)
     _, drawn = np.unique(cluster[known], return_inverse=True)
     grid = Matrix(values[known][:, None], tuple(range(int(known.sum()))), ("value",), drawn.astype(np.int64))
-    return bootstrap.tested(_mean, grid, method=method, otherwise="no question has an answer to compare")
+    return bootstrap.estimate_and_p(
+        _mean, grid, method=method, otherwise="no question has an answer to compare"
+    )
 
 
 def widen(found: Estimate, p: float, by: float) -> tuple[Estimate, float]:

@@ -104,7 +104,7 @@ class Bootstrap:
         if self.kind == "holding" and link is not None and len(grid.cases):
             statistic, frequency = over_cases(coefficient, grid)
             value = float(statistic(frequency[None].astype(float))[0])
-            found = self.held(
+            found = self.with_interval(
                 value,
                 lambda: (leave_one_out(statistic, frequency), frequency),
                 grid if everyone is None else everyone,
@@ -115,10 +115,10 @@ class Bootstrap:
                 n=len(grid.cases),
             )
         else:
-            found, _ = self._found(coefficient, grid, method, otherwise)
+            found, _ = self._estimate_and_reading(coefficient, grid, method, otherwise)
         return found if n is None else replace(found, n=n)
 
-    def held(
+    def with_interval(
         self,
         value: float,
         left_out: Callable[[], tuple[FloatArray, IntArray]],
@@ -151,11 +151,11 @@ class Bootstrap:
         )
         return replace(found, n=n)
 
-    def tested(
+    def estimate_and_p(
         self, coefficient: Coefficient, grid: Matrix, *, method: str, otherwise: str
     ) -> tuple[Estimate, float]:
         """`estimate`, with the two-sided p of a true value of zero: one minus the confidence of the widest interval without it."""
-        found, read = self._found(coefficient, grid, method, otherwise)
+        found, read = self._estimate_and_reading(coefficient, grid, method, otherwise)
         return found, np.nan if read is None else read.p(0.0)
 
     def label(self, grid: Matrix) -> str:
@@ -164,9 +164,9 @@ class Bootstrap:
 
     def draws(self, statistic: Statistic, frequency: IntArray) -> FloatArray:
         """The statistic of each resample."""
-        return self._drawn(statistic, frequency)[1:]
+        return self._resampled_values(statistic, frequency)[1:]
 
-    def _drawn(self, statistic: Statistic, frequency: IntArray) -> FloatArray:
+    def _resampled_values(self, statistic: Statistic, frequency: IntArray) -> FloatArray:
         """The statistic of the data, then that of each resample."""
         n = int(frequency.sum())
         counts = chain(
@@ -176,14 +176,14 @@ class Bootstrap:
             return statistic.value(statistic.totals(counts, n))
         return np.concatenate([statistic(each.astype(float)) for each in counts])
 
-    def _found(
+    def _estimate_and_reading(
         self, coefficient: Coefficient, grid: Matrix, method: str, otherwise: str
     ) -> "tuple[Estimate, Reading | None]":
         n = len(grid.cases)
         if not n:
             return undefined(otherwise, method=method, n=n, confidence=self.confidence), None
         statistic, frequency = over_cases(coefficient, grid)
-        drawn = self._drawn(statistic, frequency)
+        drawn = self._resampled_values(statistic, frequency)
         value = float(drawn[0])
         if np.isnan(value):
             return undefined(otherwise, method=method, n=n, confidence=self.confidence), None

@@ -33,7 +33,7 @@ def tally(values: FloatArray, scale: FloatArray, weights: FloatArray) -> CaseTot
     return CaseTotals(counts / ratings[:, None], np.where(paired, agreement, 0.0), paired.astype(float))
 
 
-def corrected(values: FloatArray, scale: FloatArray, weights: FloatArray, chance: Chance) -> Statistic:
+def chance_corrected(values: FloatArray, scale: FloatArray, weights: FloatArray, chance: Chance) -> Statistic:
     """(observed - chance) / (1 - chance) as a function of the weights of cases."""
     shares, agreement, paired = tally(values, scale, weights)
     sums = np.column_stack([paired, agreement, np.ones(len(paired)), shares])

@@ -9,7 +9,7 @@ import pandas as pd
 from .bootstrap import Bootstrap, Coefficient, Statistic
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, InvalidRatings, Matrix, Value, on_scale
-from .pairs import Raters, paired
+from .pairs import Raters, pair_matrix
 from .proportion import wilson
 
 BoolArray = npt.NDArray[np.bool_]
@@ -50,7 +50,7 @@ def classification(
     Returns:
         The estimate; `n` counts cases with both ratings.
     """
-    grid, scale = on_scale(paired(ratings, raters, by=bootstrap.by))
+    grid, scale = on_scale(pair_matrix(ratings, raters, by=bootstrap.by))
     name = f"{metric}, macro" if positive is None else f"{metric} of {positive}"
     if not len(grid.cases):
         return undefined("no case has both ratings", method=name, confidence=bootstrap.confidence)
@@ -63,7 +63,7 @@ def classification(
 
 def per_class(ratings: pd.DataFrame, *, raters: Raters, bootstrap: Bootstrap) -> pd.DataFrame:
     """Every metric of every class in use: a row per class, a column of estimates per metric."""
-    grid, scale = on_scale(paired(ratings, raters))
+    grid, scale = on_scale(pair_matrix(ratings, raters))
     classes: list[Value] = [grid.labels[int(code)] if grid.labels else float(code) for code in scale]
     return pd.DataFrame(
         {

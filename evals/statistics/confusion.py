@@ -7,7 +7,7 @@ import pandas as pd
 
 from .estimate import Estimate, undefined
 from .matrix import Value, on_scale
-from .pairs import Raters, paired
+from .pairs import Raters, pair_matrix
 from .proportion import wilson
 
 
@@ -18,7 +18,7 @@ def confusion_matrix(
 
     Missing ratings: cases without both are left out.
     """
-    grid, scale = on_scale(paired(ratings, raters), categories)
+    grid, scale = on_scale(pair_matrix(ratings, raters), categories)
     counts = np.zeros((len(scale), len(scale)), dtype=np.int64)
     np.add.at(
         counts, (np.searchsorted(scale, grid.values[:, 0]), np.searchsorted(scale, grid.values[:, 1])), 1
@@ -34,7 +34,7 @@ def exact_match(ratings: pd.DataFrame, *, raters: Raters, confidence: float = 0.
 
     Missing ratings: cases without both are left out; count them elsewhere if silence is an answer.
     """
-    values = paired(ratings, raters).values
+    values = pair_matrix(ratings, raters).values
     n = len(values)
     if n == 0:
         return undefined("no case has both ratings", method="exact match", confidence=confidence)

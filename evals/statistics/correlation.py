@@ -7,7 +7,7 @@ from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
 from .jackknife import CORRELATION
 from .matrix import FloatArray
-from .pairs import PairStatistic, Raters, pair_estimate, paired
+from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
 
 FLAT = "a rater gave one value throughout, so there is nothing to correlate"
 
@@ -85,7 +85,7 @@ def kendall_statistic(x: FloatArray, y: FloatArray) -> Statistic:
 def _estimate(
     ratings: pd.DataFrame, statistic: PairStatistic, method: str, bootstrap: Bootstrap, raters: Raters | None
 ) -> Estimate:
-    grid = paired(ratings, raters, by=bootstrap.by).numbers(method)
+    grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(method)
     return pair_estimate(
         grid,
         statistic,

@@ -9,7 +9,7 @@ from .bootstrap import Bootstrap, OfSums, Statistic
 from .estimate import Estimate
 from .jackknife import DIFFERENCE, DISTANCE, ERROR
 from .matrix import FloatArray
-from .pairs import PairStatistic, Raters, pair_estimate, paired
+from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
 
 EMPTY = "no case has both ratings"
 
@@ -20,7 +20,7 @@ def offset(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None
     With two raters and none named, the first is the first by name. With more it is the mean over pairs
     of the size of their offset, as its sign would depend on their names, and has no interval.
     """
-    grid = paired(ratings, raters, by=bootstrap.by).numbers("the offset")
+    grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers("the offset")
     if len(grid.raters) == 2:
         name = f"offset, {grid.raters[0]} minus {grid.raters[1]}"
         return pair_estimate(
@@ -67,7 +67,7 @@ def _size_of_offset(x: FloatArray, y: FloatArray) -> Statistic:
 def _estimate(
     ratings: pd.DataFrame, statistic: PairStatistic, method: str, bootstrap: Bootstrap, raters: Raters | None
 ) -> Estimate:
-    grid = paired(ratings, raters, by=bootstrap.by).numbers(f"the {method}")
+    grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(f"the {method}")
     return pair_estimate(grid, statistic, bootstrap, method=method, otherwise=EMPTY, least=1, link=ERROR)
 
 

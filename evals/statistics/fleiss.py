@@ -5,7 +5,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from .bootstrap import Bootstrap
-from .chance import corrected, standard_error
+from .chance import chance_corrected, standard_error
 from .estimate import Estimate, undefined
 from .jackknife import CORRELATION
 from .matrix import FloatArray, matrix, on_scale
@@ -43,17 +43,17 @@ def fleiss_kappa(
     identity = np.eye(len(scale))
     if bootstrap:
         return bootstrap.estimate(
-            lambda values: corrected(values, scale, identity, _chance),
+            lambda values: chance_corrected(values, scale, identity, _chance),
             grid,
             method=METHOD,
             otherwise="chance agreement is complete",
             n=n,
             link=CORRELATION,
             population=lambda trait: trait.of_pairs(
-                lambda values: corrected(values, trait.scale, np.eye(len(trait.scale)), _chance)
+                lambda values: chance_corrected(values, trait.scale, np.eye(len(trait.scale)), _chance)
             ),
         )
-    value = float(corrected(grid.values, scale, identity, _chance)(np.ones((1, len(grid.cases))))[0])
+    value = float(chance_corrected(grid.values, scale, identity, _chance)(np.ones((1, len(grid.cases))))[0])
     se = standard_error(grid.values, scale, identity, _chance)
     if np.isnan(se):
         return Estimate(value, np.nan, np.nan, n, METHOD, confidence, "no interval: one case has no spread")

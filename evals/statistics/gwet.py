@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from .bootstrap import Bootstrap, Coefficient
-from .chance import corrected, standard_error
+from .chance import chance_corrected, standard_error
 from .estimate import Estimate, undefined
 from .jackknife import CORRELATION
 from .matrix import FloatArray, Value, matrix, on_scale
@@ -72,7 +72,7 @@ def gwet_ac(
 def ac_coefficient(scale: FloatArray, weighting: Weighting) -> Coefficient:
     """AC1 or AC2 on `scale` as a function of the weights of cases."""
     weights = agreement_weights(scale, weighting)
-    return lambda values: corrected(values, scale, weights, _chance)
+    return lambda values: chance_corrected(values, scale, weights, _chance)
 
 
 def _chance(own: FloatArray, overall: FloatArray, weights: FloatArray) -> FloatArray:

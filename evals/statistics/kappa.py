@@ -9,7 +9,7 @@ from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
 from .jackknife import CORRELATION
 from .matrix import FloatArray, Value, on_scale
-from .pairs import PairStatistic, Raters, pair_estimate, paired
+from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
 from .weights import Weighting, agreement_weights
 
 
@@ -43,7 +43,7 @@ def cohen_kappa(
         Cohen (1960), Educational and Psychological Measurement 20:37-46.
         Cohen (1968), Psychological Bulletin 70:213-220.
     """
-    grid = paired(ratings, raters, by=bootstrap.by)
+    grid = pair_matrix(ratings, raters, by=bootstrap.by)
     if weighting != "identity" and categories is None:
         grid = grid.numbers(f"{weighting} kappa")
     grid, scale = on_scale(grid, categories)

@@ -20,7 +20,7 @@ FEW_SHARED = 6
 """Cases that two raters must share on average, where most scores stand at one end, for an interval to hold."""
 
 
-def paired(ratings: pd.DataFrame, raters: Raters | None, *, by: str = "case") -> Matrix:
+def pair_matrix(ratings: pd.DataFrame, raters: Raters | None, *, by: str = "case") -> Matrix:
     """The matrix of the two `raters`, in that order, over the cases both rated; of everyone when None."""
     grid = matrix(ratings, by=by)
     if raters is None:
@@ -77,7 +77,7 @@ def pair_estimate(
         return Estimate(value, np.nan, np.nan, len(grid.cases), named, bootstrap.confidence, why)
     known = [each[number] for number in defined]
     value = float(np.mean([value for value, _, _ in known])) if known else np.nan
-    return bootstrap.held(
+    return bootstrap.with_interval(
         value,
         lambda: (_mean_without_each(grid.clusters, known), np.ones(grid.clusters, dtype=np.int64)),
         everyone,

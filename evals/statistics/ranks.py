@@ -65,7 +65,7 @@ def rank_agreement(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.Dat
         found: Estimate = undefined("there are no calibrated scores", method="Kendall's tau-b")
         p = np.nan
         if side in wanted:
-            found, p = boot.tested(
+            found, p = boot.estimate_and_p(
                 wanted[side], grid, method="Kendall's tau-b", otherwise="all systems are tied on one side"
             )
         rows.append(

@@ -6,7 +6,7 @@ import pandas as pd
 from .bootstrap import Bootstrap, Coefficient, Statistic
 from .estimate import Estimate
 from .matrix import FloatArray
-from .pairs import Raters, paired
+from .pairs import Raters, pair_matrix
 
 
 def roc_auc(ratings: pd.DataFrame, *, raters: Raters, bootstrap: Bootstrap, positive: float = 1) -> Estimate:
@@ -22,7 +22,7 @@ def roc_auc(ratings: pd.DataFrame, *, raters: Raters, bootstrap: Bootstrap, posi
     References:
         Hanley and McNeil (1982), Radiology 143:29-36.
     """
-    grid = paired(ratings, raters, by=bootstrap.by).numbers("the ROC")
+    grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers("the ROC")
     one_sided = "the reference holds no positive case, or no negative one"
     return bootstrap.estimate(auc_coefficient(positive), grid, method="ROC AUC", otherwise=one_sided)
 
@@ -32,7 +32,7 @@ def roc_curve(ratings: pd.DataFrame, *, raters: Raters, positive: float = 1) -> 
 
     Rates without a case to count are NaN.
     """
-    score, actual = paired(ratings, raters).numbers("the ROC").values.T
+    score, actual = pair_matrix(ratings, raters).numbers("the ROC").values.T
     thresholds = np.concatenate([[np.inf], np.unique(score)[::-1]])
     called = score >= thresholds[:, None]
     rates = {}

@@ -9,7 +9,7 @@ from scipy import stats
 
 from .estimate import Estimate, undefined
 from .matrix import FloatArray
-from .pairs import Raters, paired
+from .pairs import Raters, pair_matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def wilcoxon_signed_rank(ratings: pd.DataFrame, *, raters: Raters, confidence: f
     References:
         Wilcoxon (1945), Biometrics Bulletin 1:80-83.
     """
-    values = paired(ratings, raters).numbers("the signed-rank test").values
+    values = pair_matrix(ratings, raters).numbers("the signed-rank test").values
     gap = values[:, 0] - values[:, 1]
     name = f"median of {raters[0]} minus {raters[1]}"
     if len(gap) == 0:
@@ -63,7 +63,7 @@ def wilcoxon_signed_rank(ratings: pd.DataFrame, *, raters: Raters, confidence: f
 
 def differences(ratings: pd.DataFrame, *, raters: Raters) -> pd.DataFrame:
     """How often the first rater stood how far above the second: `difference`, `count`, `share`."""
-    values = paired(ratings, raters).numbers("a difference").values
+    values = pair_matrix(ratings, raters).numbers("a difference").values
     size, count = np.unique(values[:, 0] - values[:, 1], return_counts=True)
     return pd.DataFrame({"difference": size, "count": count, "share": count / max(len(values), 1)})
 

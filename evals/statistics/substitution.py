@@ -74,5 +74,5 @@ def _change(grid: Matrix, before: list[int], after: list[int], form: Form, boots
     whole = np.ones((1, n))
     was, becomes = (float(make(grid.values[:, side])(whole)[0]) for side in (before, after))
     flat = "cases do not differ, so there is no variance to share"
-    change, p = bootstrap.tested(difference, grid, method=method, otherwise=flat)
+    change, p = bootstrap.estimate_and_p(difference, grid, method=method, otherwise=flat)
     return IccChange(was, becomes, change, p)
