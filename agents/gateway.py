@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from ..personas.jury import ModelSettings
-from ..rubrics.shapes import Schema, inline
+from ..rubrics.shapes import Schema, inline, unchecked_shape
 from .answers import UnusableAnswer, read_answer, refuses
 from .budget import Meter
 from .context import window
@@ -76,10 +76,14 @@ class Filled(Generic[Shape]):
 class FillFailed(Exception):
     """No usable answer after one repair; says why, and what was spent on trying."""
 
-    def __init__(self, failure: ModelFailure, spent: Receipt) -> None:
+    def __init__(
+        self, failure: ModelFailure, spent: Receipt, fields: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(str(failure))
         self.failure = failure
         self.spent = spent
+        self.fields = fields or {}
+        """What the answers held by field, legal or not, the repaired one's before the first's; empty after a refusal."""
 
 
 class ModelGateway:
@@ -123,6 +127,7 @@ class ModelGateway:
         """
         schema = inline(shape)
         messages, spent = prompt.messages, Receipt()
+        fields: dict[str, Any] = {}
         for last_try in (False, True):
             request = self._request(messages, schema, repeat, prompt.subject)
             try:
@@ -133,8 +138,11 @@ class ModelGateway:
             try:
                 return Filled(self._read(reply, shape, check), spent)
             except UnusableAnswer as misread:
-                if last_try or misread.failure.reason == "refused":
+                if misread.failure.reason == "refused":
                     raise FillFailed(misread.failure, spent) from None
+                fields |= self._fields(reply, shape)
+                if last_try:
+                    raise FillFailed(misread.failure, spent, fields) from None
                 messages = (*prompt.messages, *repair_request(reply.text, misread.failure.detail))
         raise AssertionError("unreachable")
 
@@ -228,6 +236,15 @@ class ModelGateway:
         if check is not None and (problem := check(value)):
             raise UnusableAnswer(ModelFailure("unparsable", problem))
         return value
+
+    @classmethod
+    def _fields(cls, reply: Reply, shape: type[BaseModel]) -> dict[str, Any]:
+        """What an illegal answer holds by field; nothing where no object with these fields can be made out."""
+        try:
+            read = cls._read(reply, unchecked_shape(shape), None)
+        except UnusableAnswer:
+            return {}
+        return {name: getattr(read, name) for name in read.model_fields_set}
 
 
 @lru_cache(maxsize=256)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,9 +10,10 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from ..personas.persona import Persona
-from ..rubrics.ballot import Abstention, Ballot, Vote
+from ..rubrics.ballot import AbstainedAttribute, Abstention, Ballot, Vote
 from ..rubrics.scale import Value
 from ..rubrics.shapes import ballot_shape, has_words, votes_from
+from .answers import UnusableAnswer, read_answer
 from .brief import Brief
 from .budget import LimitReached
 from .cost import Receipt
@@ -207,7 +209,11 @@ class Juror:
         able = self._gateway.answers_for(brief.subject(self.name, asked, round=round))
         if not able:
             return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Receipt())
-        shape = ballot_shape(brief.rubric, able, revision=held is not None, confidence=confidence)
+
+        def shape_of(names: Sequence[str]) -> type[BaseModel]:
+            return ballot_shape(brief.rubric, names, revision=held is not None, confidence=confidence)
+
+        shape, check = shape_of(able), _names_what_moved(held)
         system, window = same_words("juror"), self._gateway.window
         tail = ask(form_of(shape), ", ".join(able), window.room(system, brief.text))
         if too_long := window.overflow(system, brief.text, tail):
@@ -217,8 +223,15 @@ class Juror:
             return Turn(answer, Receipt())
         prompt = Prompt(system, brief.text, tail, brief.subject(self.name, able, round=round))
         try:
-            filled = await self._gateway.fill(prompt, shape, check=_names_what_moved(held), repeat=repeat)
+            filled = await self._gateway.fill(prompt, shape, check=check, repeat=repeat)
         except FillFailed as failed:
+            legal, abstained = _legal_attributes(failed.fields, {a: shape_of([a]) for a in able}, check)
+            if legal:
+                votes = tuple(vote for part in legal for vote in votes_from(part, brief.exhibits))
+                answer = Ballot(
+                    juror=name, round=round, votes=votes, asked=asked, saw=saw, abstained=abstained
+                )
+                return Turn(answer, failed.spent)
             failure = failed.failure
             answer = Abstention(
                 juror=name, round=round, reason=failure.reason, detail=failure.detail, asked=asked, saw=saw
@@ -253,6 +266,31 @@ def _entries(heard: Sequence[Statement]) -> tuple[str, ...]:
 
 def _values(own: Mapping[str, Vote]) -> dict[str, Value]:
     return {name: vote.value for name, vote in own.items()}
+
+
+def _legal_attributes(
+    fields: Mapping[str, Any],
+    shapes: Mapping[str, type[BaseModel]],
+    check: Callable[[BaseModel], str | None] | None,
+) -> tuple[list[BaseModel], tuple[AbstainedAttribute, ...]]:
+    """The attributes of an illegal ballot that are legal taken alone, and those that are not."""
+    legal: list[BaseModel] = []
+    abstained: list[AbstainedAttribute] = []
+    for attribute, shape in shapes.items():
+        given = {attribute: fields[attribute]} if attribute in fields else {}
+        try:
+            part = read_answer(json.dumps(given), shape)
+        except UnusableAnswer as misread:
+            failure = misread.failure
+            abstained.append(
+                AbstainedAttribute(attribute=attribute, reason=failure.reason, detail=failure.detail)
+            )
+            continue
+        if check is not None and (problem := check(part)):
+            abstained.append(AbstainedAttribute(attribute=attribute, reason="unparsable", detail=problem))
+        else:
+            legal.append(part)
+    return legal, tuple(abstained)
 
 
 def _names_what_moved(held: Mapping[str, Value] | None) -> Callable[[BaseModel], str | None] | None:

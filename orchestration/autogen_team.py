@@ -137,7 +137,9 @@ def entry_text(entry: Entry) -> str:
     """An entry of the transcript as text."""
     match entry:
         case Cast():
-            return "\n".join(f"{v.attribute}: {v.value}. {v.rationale}" for v in entry.ballot.votes)
+            ballot = entry.ballot
+            given = [f"{v.attribute}: {v.value}. {v.rationale}" for v in ballot.votes]
+            return "\n".join((*given, *(f"{a.attribute}: abstains ({a.reason})" for a in ballot.abstained)))
         case Abstained():
             return f"abstains ({entry.abstention.reason}: {entry.abstention.detail})"
         case Ledger():

@@ -205,7 +205,20 @@ class Transcript(BaseModel):
 
     @property
     def abstentions(self) -> tuple[Abstained, ...]:
-        return tuple(entry for entry in self.entries if isinstance(entry, Abstained))
+        """The seats that gave no ballot, and the single attributes that ballots abstained on, in order.
+
+        An attribute's abstention goes under the id of its ballot.
+        """
+        found: list[Abstained] = []
+        for entry in self.heard:
+            if isinstance(entry, Abstained):
+                found.append(entry)
+                continue
+            shared = {"id": entry.id, "step": entry.step, "round": entry.round, "purpose": entry.purpose}
+            found.extend(
+                Abstained.model_validate({**shared, "abstention": a}) for a in entry.ballot.abstentions
+            )
+        return tuple(found)
 
     @property
     def unreached(self) -> bool:

@@ -30,6 +30,16 @@ class Vote(BaseModel):
     """How sure the juror says it is, where the protocol asks."""
 
 
+class AbstainedAttribute(BaseModel):
+    """An attribute whose answer in a ballot was illegal even after the one repair, and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    attribute: str
+    reason: AbstentionReason
+    detail: str
+
+
 class Ballot(BaseModel):
     """One seat's answers in one round, and what it had seen when it gave them."""
 
@@ -39,18 +49,35 @@ class Ballot(BaseModel):
     round: int
     votes: tuple[Vote, ...]
     asked: tuple[str, ...]
-    """The attributes it was asked about; those without a vote, it had no opinion on."""
+    """The attributes it was asked about; those with neither a vote nor an abstention, it had no opinion on."""
     saw: tuple[str, ...] = ()
     """The ids of the transcript's entries that were in its prompt."""
+    abstained: tuple[AbstainedAttribute, ...] = ()
 
     @property
     def silent_on(self) -> tuple[str, ...]:
-        voted = {vote.attribute for vote in self.votes}
-        return tuple(name for name in self.asked if name not in voted)
+        answered = {vote.attribute for vote in self.votes} | {part.attribute for part in self.abstained}
+        return tuple(name for name in self.asked if name not in answered)
+
+    @property
+    def abstentions(self) -> tuple[Abstention, ...]:
+        """One abstention for each attribute that it abstained on."""
+        return tuple(
+            Abstention(
+                juror=self.juror,
+                round=self.round,
+                reason=part.reason,
+                detail=part.detail,
+                asked=(part.attribute,),
+                saw=self.saw,
+                attribute=part.attribute,
+            )
+            for part in self.abstained
+        )
 
 
 class Abstention(BaseModel):
-    """A seat that failed, refused or could not be understood, and why. Never a number."""
+    """A seat, or one attribute of its ballot, that failed, refused or could not be understood, and why. Never a number."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,3 +87,5 @@ class Abstention(BaseModel):
     detail: str
     asked: tuple[str, ...]
     saw: tuple[str, ...] = ()
+    attribute: str | None = None
+    """The one attribute it is about; None where the seat gave no ballot at all."""

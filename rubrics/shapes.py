@@ -100,6 +100,13 @@ def _shape(questions: tuple[tuple[str, Legal], ...], revision: bool, confidence:
     return create_model("Ballot", __config__=STRICT, **fields)
 
 
+@lru_cache(maxsize=1024)
+def unchecked_shape(shape: type[BaseModel]) -> type[BaseModel]:
+    """A shape with the same fields, each of which may be anything or missing: to read an answer of which a part is illegal."""
+    fields: dict[str, Any] = dict.fromkeys(shape.model_fields, (Any, None))
+    return create_model("Unchecked", __config__=STRICT, **fields)
+
+
 def ballot_schema(rubric: Rubric, attributes: Sequence[str] | None = None, **options: bool) -> dict[str, Any]:
     """The JSON schema of a ballot, with nothing left to look up by reference."""
     return inline(ballot_shape(rubric, attributes, **options))

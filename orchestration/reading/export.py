@@ -69,6 +69,7 @@ def case_json(verdict: Verdict) -> dict[str, Any]:
             {
                 "round": entry.round,
                 "juror": entry.speaker,
+                "attribute": entry.abstention.attribute,
                 "reason": entry.abstention.reason,
                 "detail": entry.abstention.detail,
                 "purpose": entry.purpose,

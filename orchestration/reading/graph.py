@@ -103,6 +103,10 @@ def _add_entry(graph: Graph, entry: Cast | Abstained | Ledger | Decided | Said) 
             scores = {f"score {vote.attribute}": vote.value for vote in entry.ballot.votes}
             reasons = {f"reason {vote.attribute}": vote.rationale for vote in entry.ballot.votes}
             moved = {f"moved by {vote.attribute}": vote.moved_by for vote in entry.ballot.votes}
+            abstained = {
+                f"abstained {part.attribute}": f"{part.reason}: {part.detail}"
+                for part in entry.ballot.abstained
+            }
             label = ", ".join(f"{vote.attribute} {vote.value}" for vote in entry.ballot.votes)
             _node(
                 graph,
@@ -114,6 +118,7 @@ def _add_entry(graph: Graph, entry: Cast | Abstained | Ledger | Decided | Said) 
                 **scores,
                 **reasons,
                 **moved,
+                **abstained,
             )
             for vote in entry.ballot.votes:
                 for number, quote in enumerate(vote.evidence, 1):

@@ -84,6 +84,12 @@ class EntryRenderer:
                 )
                 yield Text.assemble((f"{entry.speaker}", "bold cyan"), (purpose, "cyan"))
                 yield Padding(self._votes(entry), (0, 0, 0, 2))
+                for part in entry.ballot.abstained:
+                    yield Text.assemble(
+                        f"  {part.attribute} ",
+                        ("abstains ", "bold red"),
+                        (f"{part.reason}: {safe(part.detail)}", "red"),
+                    )
                 if entry.ballot.silent_on:
                     yield Text(f"  no opinion on {', '.join(entry.ballot.silent_on)}", "dim")
             case Abstained():

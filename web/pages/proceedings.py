@@ -84,7 +84,8 @@ def _line(entry: Entry) -> Html:
             verb = {"challenge": "argues against the agreement:", "revision": "answers:"}.get(
                 entry.purpose, "votes:"
             )
-            return fragment(who, " ", when, f" {verb} {scores}")
+            abstained = [f"; abstains on {part.attribute} ({part.reason})" for part in entry.ballot.abstained]
+            return fragment(who, " ", when, f" {verb} {scores}", *abstained)
         case Abstained():
             told = entry.abstention
             return fragment(who, " ", when, f" abstains ({told.reason}): ", shorten(told.detail, 400))

@@ -158,5 +158,7 @@ def _irregularities(verdict: Verdict) -> Iterator[Flag]:
             )
     for entry in verdict.transcript.abstentions:
         if entry.abstention.reason != "limit":
-            text = f"{entry.speaker} abstained: {entry.abstention.reason}"
-            yield Flag("abstention", 1, "", (entry.speaker,), (entry.id,), entry.round, text)
+            attribute = entry.abstention.attribute or ""
+            on = f" on {attribute}" if attribute else ""
+            text = f"{entry.speaker} abstained{on}: {entry.abstention.reason}"
+            yield Flag("abstention", 1, attribute, (entry.speaker,), (entry.id,), entry.round, text)
