@@ -36,8 +36,7 @@ Outcome = dict[str, float]
 LIKERT = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}})
 WIDE = Scale.model_validate({"level": "interval", "minimum": -20, "maximum": 20})
 MODELS = ("openai/gpt-4o", "anthropic/claude-opus", "google/gemini-pro")
-SYSTEMS = ("gpt-4o", "claude-opus", "gemini-pro", "llama-3", "mistral-large")
-QUALITY = np.array([0.6, 0.3, 0.0, -0.3, -0.6])
+SYSTEMS = ("gpt-4o", "claude-opus", "gemini-pro", "llama-3", "mistral-large", "qwen-3", "grok-4", "olmo-2")
 SEVERITY = Severity()
 
 
@@ -61,15 +60,17 @@ def main() -> None:
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
-def preference(effect: float, *, whole: bool) -> Callable[[Rng, int], Outcome]:
-    """Three jurors, five systems of unlike quality, one of them each juror's own."""
+def preference(
+    effect: float, *, whole: bool = False, liking: float = 0.0, systems: int = 5, n: int = 300
+) -> Callable[[Rng, int], Outcome]:
+    """Three jurors and systems of unlike quality, one of them each juror's own; `liking` is the SD of juror on system."""
 
     def simulate(rng: Rng, _: int) -> Outcome:
-        n = 100
-        system = rng.integers(0, 5, n)
-        quality = QUALITY[system] + rng.normal(0, 0.8, n)
+        system = rng.integers(0, systems, n)
+        quality = np.linspace(0.6, -0.6, systems)[system] + rng.normal(0, 0.8, n)
         same = system[:, None] == np.arange(3)
-        scores = quality[:, None] + rng.normal(0, 0.4, 3) + effect * same + rng.normal(0, 0.6, (n, 3))
+        liked = rng.normal(0, liking, (systems, 3))[system]
+        scores = quality[:, None] + rng.normal(0, 0.4, 3) + effect * same + liked + rng.normal(0, 0.6, (n, 3))
         scores = np.rint(scores) if whole else scores
         votes = pd.concat([_votes("jury", f"seat {j}", MODELS[j], scores[:, j]) for j in range(3)])
         evidence = _evidence(
@@ -238,10 +239,15 @@ def _evidence(
 
 
 SIMULATIONS: dict[str, Callable[[Rng, int], Outcome]] = {
-    "self-preference 0": preference(0.0, whole=False),
-    "self-preference 0.3": preference(0.3, whole=False),
+    "self-preference 0": preference(0.0),
     "self-preference 0, whole points": preference(0.0, whole=True),
-    "self-preference 0.3, whole points": preference(0.3, whole=True),
+    "self-preference 0, juror on system SD 0.1": preference(0.0, liking=0.1),
+    "self-preference 0, juror on system SD 0.2": preference(0.0, liking=0.2),
+    "self-preference 0.3": preference(0.3),
+    "self-preference 0.5, six systems": preference(0.5, systems=6),
+    "self-preference 0.5, six systems, juror on system SD 0.1": preference(0.5, systems=6, liking=0.1),
+    "self-preference 0.5, six systems, juror on system SD 0.2": preference(0.5, systems=6, liking=0.2),
+    "self-preference 0.5, eight systems, juror on system SD 0.2": preference(0.5, systems=8, liking=0.2),
     "severe rate 0.10 against 0.10": severe(0.10, 0.10),
     "severe rate 0.10 against 0.25": severe(0.10, 0.25),
     "the same by McNemar: 0.10 against 0.10": paired(0.10, 0.10),

@@ -11,7 +11,9 @@ import pandas as pd
 from ..ratings.evidence import Evidence
 from ..ratings.pooling import pooling, upright
 from ..ratings.sheet import OVERALL
-from ..statistics.crossed import MixedFit, mixed_model
+from ..statistics.crossed import METHOD, MixedFit, mixed_model
+from ..statistics.estimate import undefined
+from ..statistics.matrix import FloatArray
 from ..statistics.multiplicity import holm
 from .families import family
 
@@ -19,8 +21,11 @@ ALL = "all jurors"
 SAME = "same provider"
 COLUMNS = [
     *("attribute", "juror", "value", "low", "high", "se", "p", "p_holm", "same", "n"),
-    *("case_variance", "juror_variance", "residual_variance", "note"),
+    *("case_variance", "juror_variance", "interaction_variance", "residual_variance", "freedom", "note"),
 ]
+PAIRS = ["attribute", "juror", "system", "same", "mean", "above", "n"]
+LEAST_FREEDOM = 3
+"""Below so many degrees of freedom nobody could tell favour from one juror's liking for one system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,9 @@ class Preference:
 
     effects: pd.DataFrame
     """By attribute and juror (`all jurors` is one effect for everyone): points by which own outputs are favoured."""
+    pairs: pd.DataFrame
+    """By attribute, the mean score that each juror gave each system, and how far it is `above` what the two would lead
+    one to expect: the juror's leniency and the system's quality added up."""
     providers: pd.DataFrame
     """`name`, `role` (juror or system), `family` (empty where the name tells none), `cases`."""
     notes: tuple[str, ...] = ()
@@ -40,12 +48,14 @@ def self_preference(evidence: Evidence, families: Mapping[str, str] | None = Non
     """A mixed model of each attribute's score on whether juror and system share a provider.
 
     A juror is a model: its seats, arms and repeats count as their mean, so that a model which sits thrice is not three
-    jurors. Scores are points, turned so that higher is better. Random intercepts are by case and juror; the share of a
-    case's jurors that are of its provider stands beside the effect, so that a provider whose outputs are better is
-    not taken for one that is favoured.
+    jurors. Scores are points, turned so that higher is better. Every system has an effect of its own, so that a provider
+    whose outputs are better is not taken for one that is favoured. Random intercepts are by case, juror, and juror on
+    system: jurors take to this or that system for reasons of their own, and favour is told from that only by how it
+    repeats over jurors and systems. Their number, not that of the cases, gives the degrees of freedom.
 
     References:
-        Mundlak (1978), Econometrica 46:69-85.
+        Barr, Levy, Scheepers and Tily (2013), "Random effects structure for confirmatory hypothesis testing: keep it
+        maximal", Journal of Memory and Language 68:255-278.
     """
     systems = evidence.cases.drop_duplicates("case").set_index("case")["system"].dropna().astype(str)
     votes = _votes(evidence, systems)
@@ -61,19 +71,21 @@ def self_preference(evidence: Evidence, families: Mapping[str, str] | None = Non
     own = votes["juror"].map(judging) == votes["system"].map(producing)
     votes = votes.assign(same=own.to_numpy(float))
     if why := _why_not(votes, systems):
-        return Preference(pd.DataFrame(columns=COLUMNS), providers, tuple(notes), why)
+        nothing = pd.DataFrame(columns=COLUMNS)
+        return Preference(nothing, pd.DataFrame(columns=PAIRS), providers, tuple(notes), why)
     shared = pooling(evidence.questions).names
     together = votes[votes["attribute"].isin(shared)]
-    keys = ["case", "juror", "same"]
-    rows = []
+    parts = {name: votes[votes["attribute"] == name] for name in evidence.questions}
     if len(shared) > 1:
-        rows += _effects(OVERALL, together.groupby(keys, sort=False)["value"].mean().reset_index())
-    for attribute in (name for name in evidence.questions if name in set(votes["attribute"])):
-        rows += _effects(attribute, votes[votes["attribute"] == attribute])
+        keys = ["case", "juror", "system", "same"]
+        parts = {OVERALL: together.groupby(keys, sort=False)["value"].mean().reset_index()} | parts
+    parts = {name: mine.reset_index(drop=True) for name, mine in parts.items() if len(mine)}
+    rows = [row for name, mine in parts.items() for row in _effects(name, mine)]
+    pairs = pd.concat([_pairs(name, mine) for name, mine in parts.items()], ignore_index=True)
     table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name != "p_holm"])
     single = (table["juror"] == ALL) & ((table["attribute"] == OVERALL) | (len(shared) < 2))
     corrected = table.groupby(single)["p"].transform(lambda p: holm(p.tolist()))
-    return Preference(table.assign(p_holm=corrected)[COLUMNS], providers, tuple(notes))
+    return Preference(table.assign(p_holm=corrected)[COLUMNS], pairs, providers, tuple(notes))
 
 
 def _votes(evidence: Evidence, systems: pd.Series) -> pd.DataFrame:
@@ -108,7 +120,6 @@ def _why_not(votes: pd.DataFrame, systems: pd.Series) -> str:
 
 def _effects(attribute: str, rows: pd.DataFrame) -> list[tuple[object, ...]]:
     """One effect for everyone and, where two jurors or more have an own provider among the systems, one for each."""
-    rows = rows.reset_index(drop=True)
     own = {ALL: rows["same"]}
     found = [_row(attribute, own, rows)[0]]
     each = {
@@ -120,25 +131,58 @@ def _effects(attribute: str, rows: pd.DataFrame) -> list[tuple[object, ...]]:
 
 
 def _row(attribute: str, own: Mapping[str, pd.Series], rows: pd.DataFrame) -> list[tuple[object, ...]]:
-    fit = _model(own, rows)
-    spread = [fit.spread.get(name, np.nan) ** 2 for name in ("case", "juror", "residual")]
+    freedom = _freedom(own, rows)
+    fit = _model(own, rows, freedom) if freedom >= LEAST_FREEDOM else _untold(own, rows)
+    spread = [fit.spread.get(name, np.nan) ** 2 for name in ("case", "juror", "interaction", "residual")]
     found = []
     for name, column in own.items():
         effect = fit.effects[name]
         told = (effect.value, effect.low, effect.high, effect.se, fit.p[name], int(column.sum()), effect.n)
-        found.append((attribute, name, *told, *spread, fit.note))
+        found.append((attribute, name, *told, *spread, freedom, fit.note))
     return found
 
 
-def _model(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
-    """The model; the shares of cases are left out where they do not vary."""
-    fixed = pd.DataFrame({"intercept": 1.0, **own}, index=rows.index)
-    for name, column in own.items():
-        share = column.groupby(rows["case"]).transform("mean")
-        wider = fixed.assign(**{f"share of {name}": share})
-        if np.linalg.matrix_rank(wider.to_numpy(float)) == wider.shape[1]:
-            fixed = wider
-    return mixed_model(rows["value"].to_numpy(float), fixed, by=rows["case"], also=[rows["juror"]])
+def _model(own: Mapping[str, pd.Series], rows: pd.DataFrame, freedom: int) -> MixedFit:
+    systems = pd.get_dummies(rows["system"], prefix="system", drop_first=True, dtype=float)
+    fixed = pd.concat([pd.DataFrame({"intercept": 1.0, **own}, index=rows.index), systems], axis=1)
+    both = rows.groupby(["juror", "system"]).ngroup().rename("interaction")
+    return mixed_model(
+        rows["value"].to_numpy(float), fixed, by=rows["case"], also=[rows["juror"], both], freedom=freedom
+    )
+
+
+def _freedom(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> int:
+    """The pairs of juror and system that are left once jurors, systems and the effects have taken theirs.
+
+    Nothing is left where an effect cannot be told from a juror's leniency and a system's quality.
+    """
+    cells = pd.DataFrame({"juror": rows["juror"], "system": rows["system"], **own}).drop_duplicates()
+    main = _additive(cells)
+    whole = np.column_stack([main, *(cells[name].to_numpy(float) for name in own)])
+    taken = int(np.linalg.matrix_rank(whole))
+    return len(cells) - taken if taken == np.linalg.matrix_rank(main) + len(own) else 0
+
+
+def _additive(cells: pd.DataFrame) -> FloatArray:
+    """One column for each juror and each system."""
+    return pd.get_dummies(cells[["juror", "system"]].astype(str), dtype=float).to_numpy()
+
+
+def _untold(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
+    why = (
+        f"{rows['juror'].nunique()} juror(s) and {rows['system'].nunique()} system(s) are too few to tell favour from one "
+        "juror's liking for one system; more systems are needed"
+    )
+    nothing = {name: undefined(why, method=METHOD, n=len(rows)) for name in own}
+    return MixedFit(nothing, dict.fromkeys(nothing, np.nan), {}, np.nan, why)
+
+
+def _pairs(attribute: str, rows: pd.DataFrame) -> pd.DataFrame:
+    grouped = rows.groupby(["juror", "system", "same"], sort=False)["value"]
+    cells = grouped.agg(mean="mean", n="count").reset_index()
+    main, mean = _additive(cells), cells["mean"].to_numpy(float)
+    expected = main @ np.linalg.lstsq(main, mean, rcond=None)[0]
+    return cells.assign(attribute=attribute, same=cells["same"] > 0, above=mean - expected)[PAIRS]
 
 
 def _providers(

@@ -19,26 +19,28 @@ TITLE = "Self-preference: do jurors favour their own provider?"
 def preference_section(evidence: Evidence, families: Mapping[str, str] | None = None) -> Section:
     """Points by which jurors favour outputs of their own provider."""
     found = self_preference(evidence, families)
-    tables = {"effects": found.effects, "providers": found.providers}
+    tables = {"effects": found.effects, "pairs": found.pairs, "providers": found.providers}
     if found.why:
         sentence = f"Self-preference cannot be told: {found.why}."
         return Section("self_preference", TITLE, (sentence,), tables, notes=found.notes)
     everyone = found.effects[found.effects["juror"] == ALL].to_dict("records")
     jurors = found.effects[found.effects["juror"] != ALL].to_dict("records")
     first, *rest = everyone
+    rest = [row for row in rest if not math.isnan(row["value"])]
     sentences = [_sentence(first), *(_sentence(row) for row in rest if row["p_holm"] < LEVEL)]
     if rest and len(sentences) == 1:
-        largest = max((row for row in rest), key=lambda row: abs(row["value"]))
+        largest = max(rest, key=lambda row: abs(row["value"]))
         sentences.append(
             f"On no single attribute is it told from chance; it is largest on {largest['attribute']} ({largest['value']:+.2f} points)."
         )
     sentences += [_sentence(row) for row in jurors if row["p_holm"] < LEVEL]
     caption = "Points by which jurors score outputs of their own provider higher than other jurors do, with 95% intervals."
     methods = (
-        "Self-preference is the effect of a shared provider in a linear mixed model (REML, Wald interval) of a juror's score, "
-        "turned so that higher is better, with random intercepts by case and juror; a juror is a model, its seats and "
-        "repeats averaged. The share of a case's jurors that are of its provider is a covariate, so that better outputs are "
-        "not taken for favour. Providers come from names. p is corrected by Holm's method over attributes and jurors.",
+        "Self-preference is the effect of a shared provider in a linear mixed model (REML) of a juror's score, turned so that "
+        "higher is better, with an effect for each system and random intercepts by case, juror, and juror on system; a juror "
+        "is a model, its seats and repeats averaged. Intervals and p are by Student's t with the degrees of freedom of the "
+        "pairs of juror and system, so that one juror's liking for one system is not taken for favour. Providers come "
+        "from names. p is corrected by Holm's method over attributes and jurors.",
     )
     return Section(
         "self_preference",
@@ -54,7 +56,8 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
 def _sentence(row: dict[Any, Any]) -> str:
     who = "Jurors" if row["juror"] == ALL else row["juror"]
     if math.isnan(row["value"]):
-        return f"{who}' self-preference on {row['attribute']} cannot be told: {row['note']}."
+        whose = "" if row["juror"] == ALL else f" of {row['juror']}"
+        return f"Self-preference{whose} on {row['attribute']} cannot be told: {row['note']}."
     size = (
         f"{row['value']:+.2f} points (95% interval {row['low']:+.2f} to {row['high']:+.2f}, {row['same']} of {row['n']} scores "
         f"were of one's own, {p_words(row['p_holm'])})"

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
-from scipy.special import ndtr, ndtri
+from scipy.special import stdtr, stdtrit
 
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, IntArray
@@ -46,6 +46,7 @@ def mixed_model(
     within: pd.DataFrame | None = None,
     also: "Sequence[pd.Series]" = (),
     confidence: float = 0.95,
+    freedom: float = np.inf,
 ) -> MixedFit:
     """The effects of the columns of `fixed` on `outcome`.
 
@@ -57,6 +58,7 @@ def mixed_model(
         by: The large factor; `within` are the columns whose effects vary between its levels, jointly normal.
             Without them, an intercept named for the factor.
         also: Factors of few levels with random intercepts of their own, crossed with the first and each other.
+        freedom: Degrees of freedom of intervals and p by Student's t; by default they are normal.
 
     Returns:
         NaN with a note where the columns are collinear or nothing is left to fit.
@@ -95,12 +97,12 @@ def mixed_model(
     found = sums.solve(best)
     note = "" if search.success else "the fit did not converge"
     error = np.sqrt(found.variance * np.diag(found.inverse))
-    reach = float(ndtri((1 + confidence) / 2)) * error
+    reach = float(stdtrit(freedom, (1 + confidence) / 2)) * error
     effects = {
         str(name): Estimate(float(b), float(b - r), float(b + r), n, METHOD, confidence, note, se=float(e))
         for name, b, r, e in zip(fixed, found.effects, reach, error, strict=True)
     }
-    chance = 2 * ndtr(-np.abs(found.effects) / error)
+    chance = 2 * stdtr(freedom, -np.abs(found.effects) / error)
     spread = dict(zip(map(str, varying), map(float, _deviations(best, varying.shape[1], found)), strict=True))
     for factor, scale in zip(also, best[len(best) - len(also) :], strict=True):
         spread[str(factor.name)] = float(np.sqrt(found.variance) * scale)

@@ -126,11 +126,56 @@ def test_each_juror_has_an_effect_of_its_own_and_a_risk_is_turned() -> None:
     cast = [votes("jury", f"seat {j}", scores[:, j], model=MODELS[j]) for j in range(3)]
     found = self_preference(evidence({"safe": WIDE}, ballots=cast, systems=[SYSTEMS[s] for s in system]))
     table = found.effects.set_index("juror")
-    assert table.loc[MODELS[0], "low"] > 0.3 and table.loc[MODELS[0], "p_holm"] < 0.001
+    assert table.loc[MODELS[0], "low"] > 0.3 and table.loc[MODELS[0], "p_holm"] < 0.01
     assert abs(table.loc[MODELS[1], "value"]) < 0.3
 
     turned = effect(world(0.5, seed=1, asked=Question(WIDE.scale, "low")))
     assert turned["low"] > 0.2
+
+
+def liking(seed: int, planted: float = 0.0) -> Evidence:
+    """Each juror takes to each system by chance (SD 0.2), and each own provider gets what is planted."""
+    rng = np.random.default_rng(seed)
+    system = np.arange(300) % 5
+    liked = rng.normal(0, 0.2, (5, 3))
+    liked[np.arange(3), np.arange(3)] += planted
+    scores = rng.normal(0, 0.8, (300, 1)) + liked[system] + rng.normal(0, 0.5, (300, 3))
+    cast = [votes("jury", f"seat {j}", scores[:, j], model=MODELS[j]) for j in range(3)]
+    return evidence({"safe": WIDE}, ballots=cast, systems=[SYSTEMS[s] for s in system])
+
+
+def test_one_jurors_liking_for_one_system_is_not_taken_for_favour() -> None:
+    """Without the term for juror on system, about half of these worlds would be called favour."""
+    claims = sum(effect(liking(seed))["p"] < 0.05 for seed in range(20))
+
+    assert claims <= 3
+    assert effect(liking(1, planted=1.0))["low"] > 0
+
+
+def test_the_mean_of_each_juror_on_each_system_is_shown() -> None:
+    found = liking(1, planted=1.0)
+    pairs = self_preference(found).pairs.set_index(["juror", "system"])
+    scores = found.ballots.merge(found.cases[["case", "system"]], on="case")
+    means = scores.groupby(["model", "system"])["value"].mean()
+
+    assert len(pairs) == 15 and pairs["same"].sum() == 3
+    assert pairs.loc[(MODELS[0], SYSTEMS[3]), "mean"] == pytest.approx(means[MODELS[0], SYSTEMS[3]])
+    table = pairs["above"].unstack()
+    assert np.abs(table.sum(axis=0)).max() < 1e-9 and np.abs(table.sum(axis=1)).max() < 1e-9
+    assert pairs.loc[pairs["same"], "above"].mean() > 0.3
+    assert "pairs" in preference_section(found).tables
+
+
+def test_with_few_systems_it_cannot_be_told() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal([1.0, 0.0], 1, (60, 2))
+    cast = [votes("jury", f"seat {j}", scores[:, j], model=MODELS[j]) for j in range(2)]
+    section = preference_section(evidence({"safe": WIDE}, ballots=cast, systems=list(SYSTEMS[:3]) * 20))
+
+    assert section.sentences == (
+        "Self-preference on safe cannot be told: 2 juror(s) and 3 system(s) are too few to tell favour from one juror's "
+        "liking for one system; more systems are needed.",
+    )
 
 
 def test_a_model_that_sits_thrice_is_one_juror() -> None:
@@ -195,7 +240,7 @@ def test_too_little_to_fit_is_nan_with_a_note() -> None:
     found = effect(one_vote_each(MODELS[:2], ["gpt-4o"]))
     assert math.isnan(found["value"]) and found["note"]
     flat = [votes("jury", name, np.full(6, 3.0), model=name) for name in MODELS]
-    constant = effect(evidence({"safe": LIKERT}, ballots=flat, systems=["gpt-4o", "llama-3"] * 3))
+    constant = effect(evidence({"safe": LIKERT}, ballots=flat, systems=[*SYSTEMS, "phi-4"]))
     assert math.isnan(constant["value"]) and "nothing is left" in constant["note"]
 
 
