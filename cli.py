@@ -14,6 +14,7 @@ from .commands.running import demo, run, status
 from .commands.serving import serve
 from .commands.studying import study
 from .commands.triaging import triage
+from .commands.winning import winrate
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -26,7 +27,7 @@ for _command in (
     *(demo, run, status, serve),
     *(show, export, inspect),
     *(study,),
-    *(compare, agreement, calibrate, triage),
+    *(compare, agreement, calibrate, triage, winrate),
     *(rubrics, personas, juries, protocols, model, doctor),
 ):
     app.add_command(_command)

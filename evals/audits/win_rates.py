@@ -1,0 +1,124 @@
+"""Win rates: how often each system was preferred, with errors; and strengths from all pairs together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from ..statistics.bradley_terry import bradley_terry
+from ..statistics.estimate import Estimate
+from ..statistics.matrix import IntArray
+from ..statistics.win_rate import win_rate
+
+Ties = Literal["half", "drop", "separate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one side won of its comparisons."""
+
+    system: str
+    against: str
+    """The other system, or nothing for all others together."""
+    rate: Estimate
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True)
+class WinRates:
+    """Every system against all others and against each, and strengths that explain all pairs at once."""
+
+    systems: tuple[Record, ...]
+    """The strongest first."""
+    pairs: tuple[Record, ...]
+    strengths: dict[str, Estimate]
+    """Bradley and Terry's, by system; ties count half whatever was asked for."""
+    ties: Ties
+    comparisons: int
+    merged: int
+    """Pairs of judgements with the order swapped, each of which became one comparison."""
+    dropped: int
+    """Comparisons left out as ties."""
+
+
+def win_rates(preferences: pd.DataFrame, *, ties: Ties = "half") -> WinRates:
+    """The win rates of a table with columns `case`, `judge`, `first`, `second`, `swapped`, `share`.
+
+    Args:
+        ties: `half` counts a tie as half a win, as AlpacaEval does; `drop` leaves ties out; `separate` counts wins alone
+            over everything, as MT-bench's `win_rate` does. A probability other than a half is a win or a loss only
+            where ties are `separate`.
+    """
+    compared, merged = merge_swapped(preferences)
+    names = sorted({*compared["first"], *compared["second"]})
+    number = {name: place for place, name in enumerate(names)}
+    tied = (compared["share"] - 0.5).abs() < 1e-12
+    counted = compared[~tied] if ties == "drop" else compared
+    both = _both_sides(counted)
+    systems = [_record(name, "", both[both["system"] == name], ties) for name in names]
+    pairs = [
+        _record(str(system), str(against), mine, ties)
+        for (system, against), mine in both.groupby(["system", "against"])
+    ]
+    strengths = bradley_terry(
+        *(compared[side].map(number).to_numpy(np.int64) for side in ("first", "second")),
+        compared["share"].to_numpy(float),
+        _cases(compared),
+        players=len(names),
+    )
+    ordered = sorted(systems, key=lambda each: -each.rate.value if each.rate.defined else np.inf)
+    return WinRates(
+        tuple(ordered),
+        tuple(pairs),
+        dict(zip(names, strengths, strict=True)),
+        ties,
+        len(compared),
+        merged,
+        int(tied.sum()) if ties == "drop" else 0,
+    )
+
+
+def merge_swapped(preferences: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """One row for each comparison, and how many are of two judgements with the order swapped.
+
+    As in MT-bench, a win must hold in both orders: two verdicts that differ are a tie. Probabilities are averaged.
+    """
+    turned = preferences["first"] > preferences["second"]
+    rows = preferences.assign(
+        first=preferences["first"].where(~turned, preferences["second"]),
+        second=preferences["second"].where(~turned, preferences["first"]),
+        share=preferences["share"].where(~turned, 1 - preferences["share"]),
+        swapped=preferences["swapped"] ^ turned,
+    )
+    keys = ["case", "judge", "first", "second"]
+    rows["repeat"] = rows.groupby([*keys, "swapped"]).cumcount()
+    grouped = rows.groupby([*keys, "repeat"], sort=False)["share"]
+    found = grouped.agg(low="min", high="max", mean="mean", orders="count").reset_index()
+    verdicts = found["low"].isin([0.0, 0.5, 1.0]) & found["high"].isin([0.0, 0.5, 1.0])
+    apart = verdicts & (found["low"] != found["high"])
+    share = found["mean"].where(~apart, 0.5)
+    return found[keys].assign(share=share), int((found["orders"] > 1).sum())
+
+
+def _both_sides(compared: pd.DataFrame) -> pd.DataFrame:
+    """Each comparison twice, as either system sees it."""
+    names = {"first": "system", "second": "against"}
+    other = {"second": "system", "first": "against"}
+    mirrored = compared.assign(share=1 - compared["share"]).rename(columns=other)
+    return pd.concat([compared.rename(columns=names), mirrored], ignore_index=True)
+
+
+def _record(system: str, against: str, mine: pd.DataFrame, ties: Ties) -> Record:
+    share = mine["share"].to_numpy(float)
+    won, tied = share > 0.5 + 1e-12, np.abs(share - 0.5) <= 1e-12
+    rate = win_rate(won.astype(float) if ties == "separate" else share, _cases(mine))
+    return Record(system, against, rate, int(won.sum()), int(tied.sum()), int((~won & ~tied).sum()))
+
+
+def _cases(rows: pd.DataFrame) -> IntArray:
+    return pd.factorize(rows["case"])[0].astype(np.int64)

@@ -1,0 +1,222 @@
+"""Win rates: AlpacaEval's and MT-bench's counts, Bradley and Terry's strengths, and the command that prints them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from venire import VenireError
+from venire.cli import app
+from venire.evals.audits.win_rates import merge_swapped
+from venire.evals.ratings.preferences import load_preferences
+from venire.evals.statistics.bradley_terry import bradley_terry
+from venire.evals.statistics.win_rate import win_rate
+
+
+def table(path: Path, rows: list[dict[str, object]]) -> Path:
+    if path.suffix == ".csv":
+        with path.open("w", newline="") as handle:
+            writer = csv.DictWriter(handle, fieldnames=list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    else:
+        path.write_text("\n".join(json.dumps(row) for row in rows))
+    return path
+
+
+def alpaca(preferences: list[float]) -> list[dict[str, object]]:
+    """Rows as AlpacaEval writes its annotations."""
+    return [
+        {
+            "instruction": f"q{number}",
+            "generator_1": "reference",
+            "generator_2": "model",
+            "annotator": "judge",
+            "preference": preference,
+        }
+        for number, preference in enumerate(preferences)
+    ]
+
+
+def told(file: Path, *options: str) -> dict:
+    result = CliRunner().invoke(app, ["winrate", str(file), "--json", *options], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv"])
+def test_alpacaevals_win_rate_and_standard_error(tmp_path: Path, suffix: str) -> None:
+    """Its definition: the mean of preference - 1, its standard error the sample's SD over the root of n; 0 is a tie too."""
+    preferences = [*np.round(np.random.default_rng(3).uniform(1, 2, 60), 4), 1.5, 0, 1, 2]
+    scores = pd.Series(preferences).replace({0: 1.5}) - 1
+
+    model = told(table(tmp_path / f"annotations{suffix}", alpaca(preferences)))["systems"]["model"]
+
+    assert model["win_rate"]["value"] == pytest.approx(scores.mean())
+    assert model["win_rate"]["se"] == pytest.approx(scores.sem())
+    assert (model["wins"], model["ties"], model["losses"]) == (
+        (scores > 0.5).sum(),
+        (scores == 0.5).sum(),
+        (scores < 0.5).sum(),
+    )
+
+
+def test_a_published_line_of_forty_four_wins_in_a_hundred(tmp_path: Path) -> None:
+    """AlpacaEval printed 44.0 and 4.988876515698589 for 44 wins, 56 losses."""
+    model = told(table(tmp_path / "a.json", alpaca([2.0] * 44 + [1.0] * 56)))["systems"]["model"]
+
+    assert 100 * model["win_rate"]["value"] == pytest.approx(44.0)
+    assert 100 * model["win_rate"]["se"] == pytest.approx(4.988876515698589)
+    assert model["win_rate"]["low"] < 0.44 < model["win_rate"]["high"]
+
+
+def test_mt_benchs_counts(tmp_path: Path) -> None:
+    """Its rule: a tie unless both games have one winner; lines with an error are left out."""
+    games = [
+        ("model_1", "model_1"),
+        ("model_1", "model_2"),
+        ("model_1", "tie"),
+        ("tie", "tie"),
+        ("model_2", "model_2"),
+        ("model_1", "model_1"),
+        ("error", "model_1"),
+    ]
+    rows = [
+        {"question_id": n, "turn": 1, "model_1": "a", "model_2": "b", "g1_winner": one, "g2_winner": two}
+        for n, (one, two) in enumerate(games)
+    ]
+    file = table(tmp_path / "pairs.jsonl", rows)
+
+    half, separate = told(file), told(file, "--ties", "separate")
+
+    assert {key: half["systems"]["a"][key] for key in ("wins", "ties", "losses")} == {
+        "wins": 2,
+        "ties": 3,
+        "losses": 1,
+    }
+    assert half["systems"]["a"]["win_rate"]["value"] == pytest.approx((2 + 1.5) / 6)
+    assert separate["systems"]["a"]["win_rate"]["value"] == pytest.approx(2 / 6)
+    assert separate["systems"]["b"]["win_rate"]["value"] == pytest.approx(1 / 6)
+    assert told(file, "--ties", "drop")["systems"]["a"]["win_rate"]["value"] == pytest.approx(2 / 3)
+    assert (half["merged"], half["without_preference"]) == (6, 1)
+
+
+def test_swapped_rows_are_merged_by_name_or_by_order() -> None:
+    rows = [
+        ("c1", "j", "a", "b", False, 1.0), ("c1", "j", "b", "a", False, 0.0),
+        ("c2", "j", "a", "b", False, 0.9), ("c2", "j", "a", "b", True, 0.4),
+        ("c3", "j", "b", "a", False, 1.0), ("c3", "other", "a", "b", False, 1.0),
+    ]  # fmt: skip
+    found, merged = merge_swapped(
+        pd.DataFrame(rows, columns=["case", "judge", "first", "second", "swapped", "share"])
+    )
+
+    assert merged == 2
+    assert found.set_index(["case", "judge"])["share"].to_dict() == {
+        ("c1", "j"): 1.0, ("c2", "j"): pytest.approx(0.65), ("c3", "j"): 0.0, ("c3", "other"): 1.0,
+    }  # fmt: skip
+
+
+def test_an_interval_has_a_width_where_every_comparison_was_won() -> None:
+    found = win_rate(np.ones(20), np.arange(20))
+
+    assert found.se == 0 and found.high == 1 and 0.8 < found.low < 0.9
+
+
+def test_several_judges_of_one_case_are_not_so_many_cases() -> None:
+    shares = np.repeat(np.random.default_rng(0).integers(0, 2, 30).astype(float), 4)
+
+    one, four = win_rate(shares[::4], np.arange(30)), win_rate(shares, np.repeat(np.arange(30), 4))
+
+    assert four.se == pytest.approx(one.se)
+
+
+def test_two_players_have_half_their_log_odds() -> None:
+    first, second = np.zeros(50, dtype=np.int64), np.ones(50, dtype=np.int64)
+    shares = np.repeat([1.0, 0.0], [35, 15])
+
+    one, other = bradley_terry(first, second, shares, np.arange(50), players=2)
+
+    assert one.value == pytest.approx(math.log(35 / 15) / 2)
+    assert other.value == pytest.approx(-one.value)
+    assert one.se == pytest.approx(math.sqrt(1 / (49 * 0.7 * 0.3)) / 2)
+
+
+def test_five_players_are_where_a_generic_optimiser_puts_them() -> None:
+    rng = np.random.default_rng(6)
+    first, second = np.array([rng.choice(5, 2, replace=False) for _ in range(400)]).T
+    truth = np.array([1.0, 0.5, 0.0, -0.5, -1.0])
+    shares = np.where(rng.random(400) < 0.15, 0.5, rng.random(400) < expit(truth[first] - truth[second]))
+
+    def loss(strength: np.ndarray) -> float:
+        gap = strength[first] - strength[second]
+        return float(np.logaddexp(0, gap).sum() - (shares * gap).sum() + strength.sum() ** 2)
+
+    best = minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-8}).x
+    found = bradley_terry(first, second, shares, np.arange(400), players=5)
+
+    assert [each.value for each in found] == pytest.approx(list(best), abs=1e-4)
+    assert all(each.low < each.value < each.high for each in found)
+
+
+def test_who_never_lost_has_no_finite_strength() -> None:
+    found = bradley_terry(np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3), np.arange(3), players=3)
+
+    assert all(math.isnan(each.value) and "never lost" in each.note for each in found)
+
+
+def test_the_terminal_prints_percentages_and_what_was_left_out(tmp_path: Path) -> None:
+    rows = [
+        {"case": "1", "first": "x", "second": "y", "preference": "tie"},
+        {"case": "2", "first": "x", "second": "y", "preference": "x"},
+        {"case": "3", "first": "x", "second": "y", "preference": "2"},
+        {"case": "4", "first": "x", "second": "y", "preference": ""},
+    ]
+
+    printed = CliRunner().invoke(app, ["winrate", str(table(tmp_path / "p.csv", rows))]).output
+
+    assert "50.00%" in printed and "28.87" in printed
+    assert "3 comparisons; a tie counts as half a win." in printed
+    assert "1 judgement(s) hold no preference" in printed
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"case": 1, "first": "x", "second": "y", "preference": 3}, "'3' is no preference"),
+        ({"case": 1, "first": "x", "second": "y", "probability": 1.2}, "is not from 0 to 1"),
+        ({"case": 1, "first": "x", "preference": 1}, "no 'second'"),
+        ({"case": 1, "first": "x", "second": "x", "preference": 1}, "compared with itself"),
+        ({"case": 1, "first": "x", "second": "y", "preferred": 1}, "no column 'preference'"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, row: dict[str, object], problem: str) -> None:
+    with pytest.raises(VenireError, match=problem) as raised:
+        load_preferences(table(tmp_path / "bad.jsonl", [row]))
+
+    assert raised.value.remedy
+
+
+def test_a_probability_is_that_of_the_first(tmp_path: Path) -> None:
+    file = table(tmp_path / "p.jsonl", [{"case": 1, "first": "x", "second": "y", "probability": 0.8}])
+
+    assert load_preferences(file)[0]["share"].tolist() == pytest.approx([0.8])
+
+
+def test_a_file_without_a_preference_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "empty.jsonl"
+    file.write_text("")
+
+    with pytest.raises(VenireError, match="no preference"):
+        load_preferences(file)
