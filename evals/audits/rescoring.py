@@ -15,9 +15,10 @@ from ..ratings.evidence import Evidence
 from ..ratings.pooling import pooling
 from ..ratings.reference import reference
 from ..ratings.sheet import OVERALL
-from ..statistics.bootstrap import Coefficient, Statistic, over_cases
+from ..statistics.bootstrap import Coefficient, OfSums, Statistic, over_cases
 from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
+from ..statistics.paired_test import swap_test
 from .audit import Audit
 
 Sign = Callable[[FloatArray], FloatArray]
@@ -129,16 +130,19 @@ def _duel(held: pd.DataFrame, who: str, measure: str, draws: Draws) -> dict[str,
         arm, panel = of(0)(values), of(1)(values)
         return lambda weights: better(arm(weights)) - better(panel(weights))
 
-    found, p = draws.bootstrap().estimate_and_p(advantage, rows, method=measure, otherwise=FLAT)
+    mine, theirs = (rows.values[:, [number, 2, 3]] for number in (0, 1))
+    found, p = swap_test(
+        _nearness(measure), mine, theirs, rows.cluster, draws=draws, method=measure, otherwise=FLAT
+    )
     statistic, frequency = over_cases(advantage, rows)
     drawn = draws.bootstrap().draws(statistic, frequency)
     usable = drawn[~np.isnan(drawn)]
     wins = np.where(np.abs(usable) < 1e-12, 0.5, usable > 0)
     whole = frequency[None, :].astype(float)
-    mine, theirs = (float(over_cases(of(number), rows)[0](whole)[0]) for number in (0, 1))
+    of_arm, of_panel = (float(over_cases(of(number), rows)[0](whole)[0]) for number in (0, 1))
     return {
-        "of_arm": mine,
-        "of_panel": theirs,
+        "of_arm": of_arm,
+        "of_panel": of_panel,
         "advantage": found.value,
         "low": found.low,
         "high": found.high,
@@ -147,6 +151,21 @@ def _duel(held: pd.DataFrame, who: str, measure: str, draws: Draws) -> dict[str,
         "n": len(held),
         "note": found.note,
     }
+
+
+def _nearness(measure: str) -> Coefficient:
+    """The measure, turned so that more is nearer, of rows of score, label and fold."""
+
+    def coefficient(rows: FloatArray) -> Statistic:
+        inner, better = (
+            MEASURES[measure](rows[:, 0], rows[:, 1], rows[:, 2].astype(np.int64)),
+            BETTER[measure],
+        )
+        if isinstance(inner, OfSums):
+            return OfSums(inner.sums, lambda total: better(inner.value(total)))
+        return lambda weights: better(inner(weights))
+
+    return coefficient
 
 
 def _sentence(arm: str, found: pd.DataFrame) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from ..statistics.bootstrap import Coefficient, Statistic
+from ..statistics.bootstrap import Coefficient
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
-from ..statistics.matrix import FloatArray
+from ..statistics.paired_test import swap_test
 from .nearness import FLAT, MEASURES, Measure, grid, side
 
 Sides = tuple[str, str]
@@ -57,15 +58,18 @@ def changes(
     rows = grid(scores, sides)
     why = FLAT if len(rows.cases) else "no case has the scores and a label"
 
-    def estimate(coefficient: Coefficient, name: str) -> tuple[Estimate, float]:
-        return draws.bootstrap().estimate_and_p(coefficient, rows, method=name, otherwise=why)
-
     found = []
     for name in measures:
         measure = MEASURES[name]
-        (first, _), (second, _) = (estimate(_one(measure, number), name) for number in (0, 1))
-        apart, p = estimate(_between(measure), name)
-        found.append(CalibrationChange(name, first, second, apart, p))
+        first, second = (
+            draws.bootstrap().estimate(_one(measure, number), rows, method=name, otherwise=why)
+            for number in (0, 1)
+        )
+        before, after = (rows.values[:, [number, 2, 3]] for number in (0, 1))
+        change = swap_test(
+            _scored(measure), after, before, rows.cluster, draws=draws, method=name, otherwise=why
+        )
+        found.append(CalibrationChange(name, first, second, *change))
     return found
 
 
@@ -73,12 +77,9 @@ def _one(measure: Measure, number: int) -> Coefficient:
     return lambda values: side(measure, values, number)
 
 
-def _between(measure: Measure) -> Coefficient:
-    def coefficient(values: FloatArray) -> Statistic:
-        first, second = (side(measure, values, number) for number in (0, 1))
-        return lambda weights: second(weights) - first(weights)
-
-    return coefficient
+def _scored(measure: Measure) -> Coefficient:
+    """The measure of rows of score, label and fold."""
+    return lambda rows: measure(rows[:, 0], rows[:, 1], rows[:, 2].astype(np.int64))
 
 
 def _cells(side: str, each: Estimate) -> dict[str, float]:

@@ -10,15 +10,22 @@ import numpy as np
 import pandas as pd
 
 from ..ratings.sheet import CONSTANT, OVERALL, Sheet
-from ..statistics.bootstrap import Bootstrap, Coefficient, Statistic
+from ..statistics.bootstrap import Coefficient
 from ..statistics.draws import Draws
-from ..statistics.estimate import Estimate, undefined
+from ..statistics.error import mae_statistic
+from ..statistics.estimate import undefined
 from ..statistics.icc import icc_coefficient
-from ..statistics.matrix import FloatArray, Matrix
+from ..statistics.matrix import Matrix
 from ..statistics.multiplicity import holm
+from ..statistics.paired_test import Contrast, swap_test
 from ..statistics.significance import LEVEL, p_words
 
 WORDS = {"absolute error": "mean absolute error", "icc3k": "ICC(3,k)"}
+MEASURES: Mapping[str, Coefficient] = {
+    "absolute error": lambda rows: mae_statistic(rows[:, 0], rows[:, 1]),
+    "icc3k": icc_coefficient("icc3k"),
+}
+"""Each measure of an arm's scores beside the people's."""
 
 
 def contrasts(sheet: Sheet, draws: Draws) -> pd.DataFrame:
@@ -26,14 +33,15 @@ def contrasts(sheet: Sheet, draws: Draws) -> pd.DataFrame:
 
     A negative difference in absolute error, or a positive one in ICC(3,k), says that the first agrees better.
     Both arms are judged on the cases both scored. `p` is corrected by Holm's method into `p_holm` within a
-    measure, over all pairs of arms; `overall` is one family, the attributes another.
+    measure, over all pairs of arms; `overall` is one family, the attributes another. Interval and p are of one test,
+    which swaps the arms within cases or their groups; fewer than five of these make no claim.
     """
     rows = []
     for first, second in combinations((*sheet.arms, CONSTANT), 2):
         for attribute in (OVERALL, *sheet.questions):
             grid = _grid(sheet, attribute, first, second)
-            for measure, coefficient in (("absolute error", _errors), ("icc3k", _reliabilities)):
-                found, p = _difference(grid, coefficient, measure, draws.bootstrap())
+            for measure in MEASURES:
+                found, p = _difference(grid, measure, draws)
                 rows.append(
                     {
                         "first": first,
@@ -81,35 +89,28 @@ def _grid(sheet: Sheet, attribute: str, first: str, second: str) -> Matrix | Non
     )
 
 
-def _difference(
-    grid: Matrix | None, coefficient: Coefficient, measure: str, bootstrap: Bootstrap
-) -> tuple[Estimate, float]:
+def _difference(grid: Matrix | None, measure: str, draws: Draws) -> Contrast:
     method = f"difference in {WORDS[measure]}"
     if grid is None:
-        return undefined("needs numbers; the values are words", method=method), np.nan
+        return Contrast(undefined("needs numbers; the values are words", method=method), np.nan)
     if len(grid.cases) < 2:
         few = f"{len(grid.cases)} score(s) that both arms and people gave; two are needed"
-        return undefined(few, method=method, n=len(grid.cases)), np.nan
-    return bootstrap.estimate_and_p(
-        coefficient, grid, method=method, otherwise="people gave one value throughout"
+        return Contrast(undefined(few, method=method, n=len(grid.cases)), np.nan)
+    return swap_test(
+        MEASURES[measure],
+        grid.values[:, [0, 2]],
+        grid.values[:, [1, 2]],
+        grid.cluster,
+        draws=draws,
+        method=method,
+        otherwise="people gave one value throughout",
     )
-
-
-def _errors(values: FloatArray) -> Statistic:
-    gap = np.abs(values[:, 0] - values[:, 2]) - np.abs(values[:, 1] - values[:, 2])
-    return lambda weights: weights @ gap / np.maximum(weights.sum(axis=1), 1)
-
-
-def _reliabilities(values: FloatArray) -> Statistic:
-    make = icc_coefficient("icc3k")
-    first, second = make(values[:, [0, 2]]), make(values[:, [1, 2]])
-    return lambda weights: first(weights) - second(weights)
 
 
 def _sentence(row: Mapping[Hashable, Any]) -> str:
     first, second, measure = row["first"], row["second"], row["measure"]
     value, low, high, p = (float(row[name]) for name in ("value", "low", "high", "p_holm"))
-    if np.isnan(value) or np.isnan(p):
+    if np.isnan(low) or np.isnan(p):
         return f"{first} and {second} cannot be compared by {WORDS[measure]}: {row['note']}."
     size = (
         f"{WORDS[measure]} {value:+.2f} (95% interval {low:+.2f} to {high:+.2f}, n = {row['n']} scores, "

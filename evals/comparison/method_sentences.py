@@ -42,8 +42,9 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
         f"Intervals are 95%. Resampled ones are expanded BCa intervals (Efron 1987; Hesterberg 2015) from {draws.resamples} "
         f"resamples of {drawn}, seed {draws.seed}; where no two scores share a case or a group, ICC has its F interval, AC2 Gwet's, exact "
         "agreement Wilson's. Every coefficient saw the same resamples.",
-        "Differences between arms are paired: both arms, on the scores that both and people gave, under the same "
-        "resamples; p is two-sided, from inverting the same interval, and corrected by Holm's method within each measure, "
+        "Differences between arms are paired: both arms, on the scores that both and people gave, over their jackknife error, "
+        "against the distribution when the arms are swapped within cases or their groups (beyond 100 of these, Student's t). Interval and "
+        "two-sided mid-p are read from that one distribution; p is corrected by Holm's method within each measure, "
         "over all pairs of arms ('overall' is one family, the single attributes another). A difference is stated where "
         "the corrected p is below 0.05; where it is not, that is no proof of equality.",
         "Wilcoxon's signed-rank test drops equal scores and takes the scores of one case as independent; its overall row is "
@@ -51,8 +52,8 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
     ]
     if people > 1:
         found.append(
-            "As one more rater and in each person's place: the change in the people's ICC(3,k), on scores that everyone "
-            "gave, by the same resampling."
+            "In each person's place: the change in the people's ICC(3,k), on scores that everyone gave, arm and person swapped in "
+            "the same way. As one more rater: the same change over its jackknife error, by Student's t."
         )
     found.append(
         "The mixed model has arm minus person as its outcome, group, system and lengths (in words, per standard deviation) "

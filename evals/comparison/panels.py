@@ -42,9 +42,9 @@ def panels(sheet: Sheet, draws: Draws) -> tuple[pd.DataFrame, str]:
         if table[table["rater"] == arm]["value"].notna().sum() == 0:
             continue
         table = table[table["rater"].isin(table[table["value"].notna()]["rater"].unique())]
-        extra = as_extra_rater(table, jury=arm, bootstrap=draws.bootstrap(by="cluster"))
+        extra = as_extra_rater(table, jury=arm, by="cluster", draws=draws)
         found.append(_row(arm, EXTRA, extra))
-        swaps = as_substitute(table, jury=arm, bootstrap=draws.bootstrap(by="cluster"))
+        swaps = as_substitute(table, jury=arm, by="cluster", draws=draws)
         found += [_row(arm, f"in place of {person}", change) for person, change in swaps.items()]
     return pd.DataFrame(found, columns=COLUMNS), ""
 

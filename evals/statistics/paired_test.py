@@ -19,7 +19,7 @@ from .matrix import FloatArray, IntArray
 
 MANY = 100
 """Beyond so many clusters the studentised difference is Student's t closely enough, and no swap is drawn."""
-COSTLY = 5_000
+COSTLY = 2_000
 """Nor where a measure is no function of a few sums (ranks of many distinct scores): clusters times what each adds."""
 LEAST = 5
 """Clusters below which no difference can be told from chance: four have eight swaps, none rarer than one in eight."""

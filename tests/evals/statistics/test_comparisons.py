@@ -13,6 +13,7 @@ from shared_data import shared_file
 
 from venire.evals.agreement.coefficient import band
 from venire.evals.metrics.overlap import rouge_l, token_f1
+from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.mixed import difference_effects, mean_difference_effects
 from venire.evals.statistics.outliers import rater_outliers
@@ -30,15 +31,15 @@ def panel(jury_noise: float, n: int = 120) -> pd.DataFrame:
 
 
 def test_a_jury_as_good_as_the_people_changes_little():
-    swaps = as_substitute(panel(0.5), jury="jury", bootstrap=seeded_bootstrap(1000))
+    swaps = as_substitute(panel(0.5), jury="jury", draws=Draws(0, 1000))
 
     assert set(swaps) == {"r0", "r1", "r2"}
     assert all(swap.p > 0.01 and abs(swap.change.value) < 0.03 for swap in swaps.values())
 
 
 def test_a_jury_of_noise_lowers_the_icc():
-    swaps = as_substitute(panel(4.0), jury="jury", bootstrap=seeded_bootstrap(1000))
-    extra = as_extra_rater(panel(4.0), jury="jury", bootstrap=seeded_bootstrap(1000))
+    swaps = as_substitute(panel(4.0), jury="jury", draws=Draws(0, 1000))
+    extra = as_extra_rater(panel(4.0), jury="jury", draws=Draws(0, 1000))
 
     assert all(swap.p < 0.01 and swap.change.high < 0 for swap in swaps.values())
     assert extra.change.value == pytest.approx(extra.after - extra.before)
@@ -47,7 +48,7 @@ def test_a_jury_of_noise_lowers_the_icc():
 
 def test_before_and_after_are_the_iccs_of_the_two_panels():
     table = panel(0.5)
-    found = as_extra_rater(table, jury="jury", bootstrap=seeded_bootstrap())
+    found = as_extra_rater(table, jury="jury", draws=Draws())
 
     assert found.after == pytest.approx(icc(table).value)
     assert found.before == pytest.approx(icc(table[table["rater"] != "jury"]).value)

@@ -11,6 +11,7 @@ from venire.evals.statistics.alpha import LEVELS, krippendorff_alpha
 from venire.evals.statistics.classification import METRICS, classification, per_class
 from venire.evals.statistics.confusion import confusion_matrix, exact_match
 from venire.evals.statistics.correlation import kendall, pearson, spearman
+from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.error import mae, offset, rmse
 from venire.evals.statistics.fleiss import fleiss_kappa
 from venire.evals.statistics.gwet import gwet_ac
@@ -135,8 +136,8 @@ def test_two_rater_measures_survive(rows):
 def test_substitution_survives(rows):
     table = long_table(rows)
     for change in [
-        as_extra_rater(table, jury="r0", bootstrap=seeded_bootstrap()),
-        *as_substitute(table, jury="r0", bootstrap=seeded_bootstrap()).values(),
+        as_extra_rater(table, jury="r0", draws=Draws()),
+        *as_substitute(table, jury="r0", draws=Draws()).values(),
     ]:
         assert change.change.note or not math.isnan(change.p)
 
