@@ -66,7 +66,8 @@ def win_rates(preferences: pd.DataFrame, *, ties: Ties = "half") -> WinRates:
         for (system, against), mine in both.groupby(["system", "against"])
     ]
     strengths = bradley_terry(
-        *(compared[side].map(number).to_numpy(np.int64) for side in ("first", "second")),
+        compared["first"].map(number).to_numpy(np.int64),
+        compared["second"].map(number).to_numpy(np.int64),
         compared["share"].to_numpy(float),
         _cases(compared),
         players=len(names),

@@ -146,9 +146,9 @@ def liking(seed: int, planted: float = 0.0) -> Evidence:
 
 def test_one_jurors_liking_for_one_system_is_not_taken_for_favour() -> None:
     """Without the term for juror on system, about half of these worlds would be called favour."""
-    claims = sum(effect(liking(seed))["p"] < 0.05 for seed in range(20))
+    claims = sum(effect(liking(seed))["p"] < 0.05 for seed in range(8))
 
-    assert claims <= 3
+    assert claims <= 1
     assert effect(liking(1, planted=1.0))["low"] > 0
 
 
