@@ -132,7 +132,7 @@ def _effects(attribute: str, rows: pd.DataFrame) -> list[tuple[object, ...]]:
 
 def _row(attribute: str, own: Mapping[str, pd.Series], rows: pd.DataFrame) -> list[tuple[object, ...]]:
     freedom = _freedom(own, rows)
-    fit = _model(own, rows, freedom) if freedom >= LEAST_FREEDOM else _untold(own, rows)
+    fit = _model(own, rows, freedom) if freedom >= LEAST_FREEDOM else _no_fit(own, rows)
     spread = [fit.spread.get(name, np.nan) ** 2 for name in ("case", "juror", "interaction", "residual")]
     found = []
     for name, column in own.items():
@@ -168,7 +168,7 @@ def _additive(cells: pd.DataFrame) -> FloatArray:
     return pd.get_dummies(cells[["juror", "system"]].astype(str), dtype=float).to_numpy()
 
 
-def _untold(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
+def _no_fit(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
     why = (
         f"{rows['juror'].nunique()} juror(s) and {rows['system'].nunique()} system(s) are too few to tell favour from one "
         "juror's liking for one system; more systems are needed"

@@ -67,7 +67,7 @@ def changes(
         )
         before, after = (rows.values[:, [number, 2, 3]] for number in (0, 1))
         change = swap_test(
-            _scored(measure), after, before, rows.cluster, draws=draws, method=name, otherwise=why
+            _score_measure(measure), after, before, rows.cluster, draws=draws, method=name, otherwise=why
         )
         found.append(CalibrationChange(name, first, second, *change))
     return found
@@ -77,7 +77,7 @@ def _one(measure: Measure, number: int) -> Coefficient:
     return lambda values: side(measure, values, number)
 
 
-def _scored(measure: Measure) -> Coefficient:
+def _score_measure(measure: Measure) -> Coefficient:
     """The measure of rows of score, label and fold."""
     return lambda rows: measure(rows[:, 0], rows[:, 1], rows[:, 2].astype(np.int64))
 
