@@ -1,27 +1,36 @@
-"""Reading a model's answer: the one JSON object in it that fits the shape, or what is wrong with it."""
+"""Reading a model's answer: the one JSON object in it that fits the shape, or what is wrong with it.
+
+Every answer is read here, whoever gave it and by whichever client it came. Reading takes time in proportion to the
+answer's length, whatever stands in it.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from .model import ModelFailure
+from .folding import fold_tight
+from .model import Message, ModelFailure
+from .refusals import refuses
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
-_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
-_REFUSAL = re.compile(
-    r"^\W*(?:i(?:'|’)?m (?:very |so )?sorry|sorry,|i am sorry|i (?:can(?:'|’)?t|cannot|can not|won(?:'|’)?t|"
-    r"will not|am unable|am not able|must decline|refuse)|(?:as an ai\b.*?)?i(?:'|’)?m (?:unable|not able))",
-    re.IGNORECASE,
-)
+QUOTED = "the JSON object stands in what the jury was shown: a quotation is no answer"
+_SHORT = 8_000
+"""Answers up to this length are not asked how many values they hold."""
+_VALUES = 2_000
+"""The JSON values in an answer at the most: many times what any form has."""
+_OPENING = re.compile(r'\{\s*+"')
+_OPENINGS = 64
+"""How many places are tried at which an object could begin, in an answer that is not one object as it stands."""
+_PASSES = 4
+"""How often the length of an answer may be read in trying them."""
 _SCORE_ERRORS = {"literal_error", "greater_than_equal", "less_than_equal", "value_error"}
-_CANDIDATES = 200
-"""How many opening braces are tried in an answer that is not JSON as it stands."""
 
 
 class UnusableAnswer(Exception):
@@ -32,60 +41,167 @@ class UnusableAnswer(Exception):
         self.failure = failure
 
 
-def read_answer(text: str, shape: type[Shape]) -> Shape:
+def read_answer(text: str, shape: type[Shape], asked: Sequence[Message]) -> Shape:
     """The answer in `text`, which may stand between other words or in a code fence.
 
-    Two different objects that both fit are as bad as none: nobody can say which was meant.
+    An object that stands in what was `asked`, the case and other jurors' words included, is a quotation and no
+    answer. Two different objects that both fit are as bad as none: nobody can say which was meant. A refusal is
+    one, whatever it quotes.
+
+    Raises:
+        UnusableAnswer: Nothing in it can be used; says why.
     """
-    try:
-        return shape.model_validate_json(text)
-    except ValidationError as error:
-        first_error = error
-    fits: list[Shape] = []
-    errors: list[ValidationError] = []
-    for candidate in _objects(_THINKING.sub("", text)):
+    if len(text) > _SHORT and _value_count(text) > _VALUES:
+        raise _unparsable(f"the answer holds more than {_VALUES} values")
+    if (whole := _whole_object(text)) is not None:
+        candidates: Iterator[_Object] = iter((whole,))
+    elif refuses(words := without_thinking(text)):
+        raise UnusableAnswer(ModelFailure("refused", words.strip()[:300]))
+    else:
+        candidates = _objects(words)
+    fits: list[tuple[Shape, _Object]] = []
+    misfit: ValidationError | None = None
+    for found in candidates:
         try:
-            filled = shape.model_validate_json(json.dumps(candidate))
+            filled = shape.model_validate_json(found.source)
         except ValidationError as error:
-            errors.append(error)
+            misfit = error
         else:
-            if filled not in fits:
-                fits.append(filled)
-    if len(fits) == 1:
-        return fits[0]
+            if all(filled != other for other, _ in fits):
+                fits.append((filled, found))
+    if not fits:
+        raise UnusableAnswer(_describe(misfit, text))
     if len(fits) > 1:
-        raise UnusableAnswer(ModelFailure("unparsable", "more than one JSON object fits; give exactly one"))
-    raise UnusableAnswer(_describe(errors[-1] if errors else first_error, text))
+        raise _unparsable("more than one JSON object fits; give exactly one")
+    answer, found = fits[0]
+    if _stands_in(found, asked):
+        raise _unparsable(f"{QUOTED}; give an answer of your own")
+    return answer
 
 
-def refuses(text: str) -> bool:
-    """Whether the answer is a refusal in words. Anything with a JSON object in it is not."""
-    return "{" not in text and bool(_REFUSAL.match(_THINKING.sub("", text).strip()))
+def without_thinking(text: str) -> str:
+    """`text` without what stands between `<think>` and `</think>`; either tag may be missing at its end of the text."""
+    opened, closed = text.find("<think>"), text.find("</think>")
+    if closed == -1 and opened == -1:
+        return text
+    kept: list[str] = []
+    at = closed + len("</think>") if closed != -1 and not -1 < opened < closed else 0
+    while (opened := text.find("<think>", at)) != -1:
+        kept.append(text[at:opened])
+        closed = text.find("</think>", opened)
+        at = closed + len("</think>") if closed != -1 else len(text)
+    return "".join((*kept, text[at:]))
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every outermost JSON object in the text."""
-    decoder = json.JSONDecoder()
-    at = text.find("{")
-    for _ in range(_CANDIDATES):
-        if at == -1:
+class _Object(NamedTuple):
+    """A JSON object in an answer."""
+
+    source: str
+    value: dict[str, Any]
+    end: int
+
+
+def _objects(text: str) -> Iterator[_Object]:
+    """Every outermost JSON object in the text, in time proportional to its length."""
+    at = read = 0
+    for _ in range(_OPENINGS):
+        if (opening := _OPENING.search(text, at)) is None:
             return
+        start = opening.start()
         try:
-            found, end = decoder.raw_decode(text, at)
-        except (json.JSONDecodeError, RecursionError):
-            end = at + 1
+            found = _object_at(text, start)
+        except ValueError as error:
+            at = opening.end()
+            read += _end_of_reading(error, text) - start
+            if read > _PASSES * len(text):
+                break
         else:
-            if isinstance(found, dict):
-                yield found
-        at = text.find("{", end)
+            at = found.end
+            yield found
+    if _OPENING.search(text, at) is not None:
+        raise _unparsable("too much in the answer looks like JSON and is none")
 
 
-def _describe(error: ValidationError, text: str) -> ModelFailure:
-    details = error.errors()
-    if details[0]["type"] == "json_invalid":
-        start = " ".join(text.split())[:200]
+def _object_at(text: str, start: int) -> _Object:
+    """The JSON object that begins at `start`; `ValueError` where none does."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except RecursionError:
+        raise _unparsable("the answer is nested too deeply") from None
+    return _Object(text[start:end], value, end)
+
+
+def _whole_object(text: str) -> _Object | None:
+    """The object that the text is, and nothing besides; None where it is something else."""
+    start = len(text) - len(text.lstrip())
+    if not text.startswith("{", start):
+        return None
+    try:
+        found = _object_at(text, start)
+    except ValueError:
+        return None
+    return None if text[found.end :].strip() else found
+
+
+def _end_of_reading(error: ValueError, text: str) -> int:
+    """How far the text was read, at the most, before it turned out not to be JSON."""
+    # A number with too many digits has no place, and a string without an end only that of its beginning.
+    if not isinstance(error, json.JSONDecodeError) or error.msg.startswith("Unterminated"):
+        return len(text)
+    return error.pos
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in found if keys.count(key) > 1)
+        raise _unparsable(f"the key {twice[:60]!r} stands in one object more than once")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
+
+
+def _value_count(text: str) -> int:
+    """The JSON values in a text, or a few more."""
+    outside_strings = text.replace("\\\\", "").replace('\\"', "").split('"')[::2]
+    bare = "".join(outside_strings)
+    return bare.count(",") + bare.count("{") + bare.count("[")
+
+
+def _stands_in(found: _Object, asked: Sequence[Message]) -> bool:
+    """Whether the object, or an object that is part of it, stands in what was asked, however it is spaced or escaped."""
+    shown = [
+        part
+        for message in asked
+        if message.role != "assistant"
+        for part in (message.opening, message.body)
+        if "{" in part or "\uff5b" in part
+    ]
+    if not shown:
+        return False
+    parts = [part for part in found.value.values() if isinstance(part, dict)] or [found.value]
+    spellings = [found.source, *(json.dumps(part, ensure_ascii=False) for part in parts)]
+    return any(fold_tight(spelling) in _fold_shown(text) for text in shown for spelling in spellings)
+
+
+@lru_cache(maxsize=64)
+def _fold_shown(text: str) -> str:
+    """`fold_tight`, cached: every seat answers to the same case."""
+    return fold_tight(text)
+
+
+def _unparsable(problem: str) -> UnusableAnswer:
+    return UnusableAnswer(ModelFailure("unparsable", problem))
+
+
+def _describe(misfit: ValidationError | None, text: str) -> ModelFailure:
+    details = [] if misfit is None else misfit.errors(include_url=False)
+    if not details or details[0]["type"] == "json_invalid":
+        start = " ".join(text[:2_000].split())[:200]
         return ModelFailure("unparsable", f"no JSON object of the required form; the answer began: {start!r}")
-    said = "; ".join(f"{'.'.join(map(str, d['loc']))}: {d['msg']}{_input_note(d)}" for d in details[:6])
+    said = "; ".join(f"{'.'.join(map(str, d['loc']))[:200]}: {d['msg']}{_input_note(d)}" for d in details[:6])
     if all("score" in d["loc"] and d["type"] in _SCORE_ERRORS for d in details):
         return ModelFailure("out_of_scale", said)
     return ModelFailure("unparsable", said)
@@ -93,6 +209,8 @@ def _describe(error: ValidationError, text: str) -> ModelFailure:
 
 def _input_note(detail: Any) -> str:
     value = detail.get("input")
+    if isinstance(value, int) and value.bit_length() > 200:
+        return ""
     return (
         f" (given {value!r})"
         if isinstance(value, int | float | bool) or (isinstance(value, str) and len(value) < 60)

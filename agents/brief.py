@@ -8,8 +8,9 @@ from typing import Literal
 from ..rubrics.case import Case
 from ..rubrics.quotes import Exhibit
 from ..rubrics.rubric import Rubric
+from .instructions import attempts_to_instruct
 from .model import CachedText, Subject
-from .prompting import attempts_to_instruct, fence, nonce, rubric_text, words
+from .prompting import fence, nonce, rubric_text, words
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from ..personas.jury import ModelSettings
 from ..rubrics.shapes import Schema, inline, unchecked_shape
-from .answers import UnusableAnswer, read_answer, refuses
+from .answers import UnusableAnswer, read_answer
 from .budget import Meter
 from .context import window
 from .cost import Receipt
@@ -61,6 +61,8 @@ class Prompt:
     """The rubric and the case: the same for every seat and round."""
     body: str
     subject: Subject | None = None
+    nonce: str = ""
+    """The code in the markers around what a case or a model wrote."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -136,14 +138,17 @@ class ModelGateway:
                 raise FillFailed(failure, spent) from None
             spent = spent.plus(request.key, reply)
             try:
-                return Filled(self._read(reply, shape, check), spent)
+                return Filled(self._read(reply, shape, prompt.messages, check), spent)
             except UnusableAnswer as misread:
                 if misread.failure.reason == "refused":
                     raise FillFailed(misread.failure, spent) from None
-                fields |= self._fields(reply, shape)
+                fields |= self._fields(reply, shape, prompt.messages)
                 if last_try:
                     raise FillFailed(misread.failure, spent, fields) from None
-                messages = (*prompt.messages, *repair_request(reply.text, misread.failure.detail))
+                messages = (
+                    *prompt.messages,
+                    *repair_request(reply.text, misread.failure.detail, prompt.nonce),
+                )
         raise AssertionError("unreachable")
 
     async def say(self, messages: tuple[Message, ...], schema: Schema | None = None) -> tuple[Reply, str]:
@@ -221,15 +226,20 @@ class ModelGateway:
             self._meter.admit()
 
     @staticmethod
-    def _read(reply: Reply, shape: type[Shape], check: Callable[[Shape], str | None] | None) -> Shape:
-        if reply.finish == "refusal" or refuses(reply.text):
+    def _read(
+        reply: Reply,
+        shape: type[Shape],
+        asked: tuple[Message, ...],
+        check: Callable[[Shape], str | None] | None,
+    ) -> Shape:
+        if reply.finish == "refusal":
             raise UnusableAnswer(
                 ModelFailure("refused", reply.text.strip()[:300] or "the provider filtered the answer")
             )
         try:
-            value = read_answer(reply.text, shape)
+            value = read_answer(reply.text, shape, asked)
         except UnusableAnswer as misread:
-            if reply.finish == "length":
+            if reply.finish == "length" and misread.failure.reason != "refused":
                 cut = f"stopped at its token limit; {misread.failure.detail}"
                 raise UnusableAnswer(ModelFailure("unparsable", cut)) from None
             raise
@@ -238,10 +248,10 @@ class ModelGateway:
         return value
 
     @classmethod
-    def _fields(cls, reply: Reply, shape: type[BaseModel]) -> dict[str, Any]:
+    def _fields(cls, reply: Reply, shape: type[BaseModel], asked: tuple[Message, ...]) -> dict[str, Any]:
         """What an illegal answer holds by field; nothing where no object with these fields can be made out."""
         try:
-            read = cls._read(reply, unchecked_shape(shape), None)
+            read = cls._read(reply, unchecked_shape(shape), asked, None)
         except UnusableAnswer:
             return {}
         return {name: getattr(read, name) for name in read.model_fields_set}

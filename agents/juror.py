@@ -18,7 +18,8 @@ from .brief import Brief
 from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
-from .prompting import PROMPTS, Prompts, break_markers, fence, form_of, same_words, words
+from .orchestrator import NAME
+from .prompting import PROMPTS, Prompts, fence, form_of, neutralise, same_words, words
 from .statements import Statement, fit_statements, votes_text
 
 
@@ -87,6 +88,7 @@ class Juror:
 
         def ask(form: str, names: str, room: int | None) -> str:
             put = "\n".join(f"- {question.attribute}: {question.text}" for question in questions)
+            asks = f"The orchestrator asks you:\n{fence('words', NAME, put, brief.nonce)}\n" if put else ""
 
             def tail(told: str) -> str:
                 return words(
@@ -95,8 +97,8 @@ class Juror:
                     round=round,
                     nonce=brief.nonce,
                     heard="\n\n".join(filter(None, (notice, told))),
-                    questions=f"The orchestrator asks you:\n{put}\n" if put else "",
-                    own=votes_text(own[name] for name in asked if name in own),
+                    questions=asks,
+                    own=votes_text((own[name] for name in asked if name in own), brief.nonce),
                     asked=names,
                     form=form,
                 )
@@ -160,7 +162,7 @@ class Juror:
         votes = own or {}
 
         def render(form: str, names: str, room: int | None) -> str:
-            given = {name: break_markers(str(part)) for name, part in (parts or {}).items()}
+            given = {name: neutralise(str(part), brief.nonce) for name, part in (parts or {}).items()}
             given |= {name: fence("words", name, text, brief.nonce) for name, text in (quotes or {}).items()}
 
             def tail(told: str) -> str:
@@ -170,7 +172,7 @@ class Juror:
                     round=round,
                     nonce=brief.nonce,
                     heard=told,
-                    own=votes_text(votes[name] for name in asked if name in votes),
+                    own=votes_text((votes[name] for name in asked if name in votes), brief.nonce),
                     asked=names,
                     form=form,
                     **given,
@@ -221,7 +223,7 @@ class Juror:
                 juror=name, round=round, reason="too_long", detail=too_long, asked=asked, saw=saw
             )
             return Turn(answer, Receipt())
-        prompt = Prompt(system, brief.text, tail, brief.subject(self.name, able, round=round))
+        prompt = Prompt(system, brief.text, tail, brief.subject(self.name, able, round=round), brief.nonce)
         try:
             filled = await self._gateway.fill(prompt, shape, check=check, repeat=repeat)
         except FillFailed as failed:

@@ -210,7 +210,7 @@ class Orchestrator:
         body = fit_statements(window.room(system, brief.text), tail, heard, subject.asked, brief.nonce)
         if too_long := window.overflow(system, brief.text, body):
             return Silence("too_long", too_long, Receipt())
-        prompt = Prompt(system, brief.text, body, subject)
+        prompt = Prompt(system, brief.text, body, subject, brief.nonce)
         try:
             filled = await self._gateway.fill(prompt, shape)
         except FillFailed as failed:

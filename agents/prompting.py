@@ -14,56 +14,18 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ..rubrics.quotes import Exhibit
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE
 from ..rubrics.shapes import inline
 from .model import Message
 
-_MARKERS = re.compile(r"\[\[(?=\s*(?:exhibit|words))|<(?=\|)|\[(?=/?INST\])|<(?=/?s>)", re.IGNORECASE)
-_WHO = "judge|juror|jury|evaluator|grader|reviewer|model|llm|ai"
-_BEST = r"(?:maximum|highest|top|best|perfect)(?: possible)? (?:score|rating|grade|marks?)"
-_ATTEMPTS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
-    (
-        ("ignore", "disregard", "forget"),
-        re.compile(
-            r"(?:ignore|disregard|forget)\s+(?:(?:all|any|the|your|every)\s+)*"
-            r"(?:previous|prior|above|earlier|rubric|instructions)"
-        ),
-    ),
-    (
-        (
-            " 5",
-            "full marks",
-            "top marks",
-            "maximum",
-            "highest",
-            "top ",
-            "best ",
-            "perfect",
-            "/5",
-            "/10",
-            " out of ",
-            "five",
-        ),
-        re.compile(
-            r"(?:give|award|assign|rate|score|grade)\b[^.\n]{0,60}\b"
-            rf"(?:full marks|top marks|{_BEST}|[0-9]+(?:\s*/\s*|\s+out of\s+)[0-9]+|(?:a|all) (?:5s?|fives?)\b)"
-        ),
-    ),
-    (
-        ("dear", "attention", "note to", "instruction", "message to"),
-        re.compile(
-            rf"(?:dear|attention|note to|instructions? (?:for|to)|message to)\s+(?:the\s+)?(?:{_WHO})\b"
-        ),
-    ),
-    (("you are",), re.compile(rf"you are (?:now )?(?:a|an|the) (?:{_WHO}|helpful)\b")),
-    (
-        ("<|", "[[", "system prompt"),
-        re.compile(r"<\|(?:im_start|im_end|system|user|assistant)|\[\[\s*exhibit|system prompt"),
-    ),
+_MARKERS = re.compile(
+    r"[\[\uff3b\u3010\u27e6](?=[\s\u200b-\u200f\u2060-\u2064\ufeff]*[\[\uff3b\u3010]?[^\w\]]*(?:exhibit|words)\b)"
+    r"|<(?=[|\uff5c])|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+    r"|<(?=/?(?:s|bos|eos|think|system|user|assistant|human|start_of_turn|end_of_turn|tool_call)>)|<(?=</?SYS>>)",
+    re.IGNORECASE,
 )
-"""Ways in which a text speaks to the jury, each with words without which it need not be looked for."""
+"""What could pass for one of our markers, or for one of a model's own."""
 
 
 class Prompts:
@@ -125,35 +87,18 @@ def nonce(texts: Iterable[str]) -> str:
 
 
 def fence(kind: str, name: str, text: str, code: str) -> str:
-    """`text` between markers it cannot forge, any marker inside it broken."""
-    return f'[[{kind} "{name}" begins {code}]]\n{break_markers(text)}\n[[{kind} "{name}" ends {code}]]'
+    """`text` between markers it cannot forge, any marker inside it broken and their code taken out."""
+    return f'[[{kind} "{name}" begins {code}]]\n{neutralise(text, code)}\n[[{kind} "{name}" ends {code}]]'
 
 
-def break_markers(text: str) -> str:
-    """`text` with a space in everything that could pass for one of our markers, or for a model's own."""
-    return _MARKERS.sub(lambda found: found.group() + " ", text) if "[" in text or "<" in text else text
+def neutralise(text: str, code: str) -> str:
+    """`text` with a space in everything that could pass for a marker, and without the code of ours.
 
-
-def attempts_to_instruct(exhibits: Iterable[Exhibit]) -> tuple[str, ...]:
-    """Passages in which a text seems to speak to the jury, as `exhibit: words`."""
-    exhibits = tuple(exhibits)
-    everything = "\0".join(exhibit.text for exhibit in exhibits).lower()
-    if not any(_suspected(everything, hints) and pattern.search(everything) for hints, pattern in _ATTEMPTS):
-        return ()
-    found: list[str] = []
-    for exhibit in exhibits:
-        lowered = exhibit.text.lower()
-        for hints, pattern in _ATTEMPTS:
-            if _suspected(lowered, hints):
-                found += [
-                    f"{exhibit.name}: {' '.join(exhibit.text[max(0, m.start() - 20) : m.end() + 40].split())}"
-                    for m in pattern.finditer(lowered)
-                ]
-    return tuple(found[:5])
-
-
-def _suspected(text: str, hints: tuple[str, ...]) -> bool:
-    return any(hint in text for hint in hints)
+    A case cannot contain the code, which is made from it; a model that has read a prompt can repeat it.
+    """
+    if "[" in text or "<" in text or not text.isascii():
+        text = _MARKERS.sub(lambda found: found.group() + " ", text)
+    return re.sub(re.escape(code), "(code)", text, flags=re.IGNORECASE) if code in text.lower() else text
 
 
 @lru_cache(maxsize=64)
@@ -203,7 +148,10 @@ def _sketch(node: dict[str, Any]) -> str:
             )
 
 
-def repair_request(answer: str, problem: str) -> tuple[Message, Message]:
-    """The model's own answer and what is wrong with it."""
+def repair_request(answer: str, problem: str, code: str) -> tuple[Message, Message]:
+    """The model's own answer and what is wrong with it, which may repeat the answer: both fenced."""
     shown = answer if len(answer) <= 6000 else answer[:6000] + " [cut]"
-    return Message("assistant", shown or "(nothing)"), Message("user", words("repair", problem=problem))
+    return (
+        Message("assistant", fence("words", "answer", shown or "(nothing)", code)),
+        Message("user", words("repair", problem=fence("words", "problem", problem, code))),
+    )

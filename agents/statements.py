@@ -52,9 +52,10 @@ def statements_text(statements: Sequence[Statement], attributes: Iterable[str], 
     return "\n\n".join(parts) or "(nothing has been said)"
 
 
-def votes_text(votes: Iterable[Vote]) -> str:
-    """A seat's own votes, one a line."""
-    return "\n".join(f"- {vote.attribute}: {vote.value}. {vote.rationale}" for vote in votes) or "- none"
+def votes_text(votes: Iterable[Vote], nonce: str) -> str:
+    """A seat's own votes, one a line, between markers: its reasons may repeat what the case told it to say."""
+    lines = "\n".join(f"- {vote.attribute}: {vote.value}. {vote.rationale}" for vote in votes)
+    return fence("words", "your own", lines, nonce) if lines else "- none"
 
 
 def _statement(statement: Statement, nonce: str) -> str:

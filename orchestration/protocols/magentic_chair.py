@@ -14,7 +14,8 @@ from ...agents.budget import LimitReached
 from ...agents.context import estimated_tokens
 from ...agents.cost import Receipt
 from ...agents.model import Message, ModelFailure, Reply
-from ...agents.prompting import repair_request, words
+from ...agents.orchestrator import NAME
+from ...agents.prompting import fence, repair_request, words
 from ...agents.statements import statements_text
 from ...rubrics.ballot import AbstentionReason
 from ...rubrics.shapes import Schema
@@ -112,7 +113,7 @@ class Chair:
         floor.thread = (*floor.thread, entry) if about == "facts" else (floor.thread[-1], entry)
         if about != "facts":
             floor.heard_since_plan, self._stalls = False, 0
-        return said[0]
+        return self._fenced(said[0])
 
     async def _ledger(self, messages: tuple[Message, ...]) -> str:
         """The move that follows from the orchestrator's ledger, or from a limit."""
@@ -135,14 +136,14 @@ class Chair:
                 return None
             text, spent = said
             try:
-                ledger = read_answer(text, ProgressLedger)
+                ledger = read_answer(text, ProgressLedger, messages)
                 problem = ledger.problem(speakers)
             except UnusableAnswer as misread:
                 problem = misread.failure.detail
             if not problem:
                 floor.thread = (*floor.thread, floor.note("ledger", ledger.model_dump_json(), spent))
                 return ledger
-            asked = (*messages, *repair_request(text, problem))
+            asked = (*messages, *repair_request(text, problem, floor.brief.nonce))
         self._end_in_silence("unparsable", problem, spent)
         # It may still read the ballots and decide, where there are any.
         floor.mute = not floor.transcript.ballots
@@ -169,7 +170,8 @@ class Chair:
         ):
             floor.end(floor.bench.stop_at("max_rounds"))
             return move(satisfied=True)
-        return move(speaker=ledger.speaker, instruction=ledger.instruction_or_question.answer)
+        instruction = ledger.instruction_or_question.answer
+        return move(speaker=ledger.speaker, instruction=self._fenced(instruction))
 
     def _limit(self) -> Stop | None:
         """The limit after which nobody can speak again, whatever a ledger would say."""
@@ -206,6 +208,10 @@ class Chair:
             return ""
         self.final = Final(messages, *said)
         return self.final.text
+
+    def _fenced(self, text: str) -> str:
+        """The orchestrator's words as AutoGen repeats them in later prompts, its own and the jurors'."""
+        return fence("words", NAME, text, self._floor.brief.nonce)
 
     def _end_in_silence(self, reason: AbstentionReason, detail: str, spent: Receipt) -> None:
         self._floor.note("silence", f"{reason}: {detail}", spent, failed=reason)

@@ -12,7 +12,7 @@ from ...agents.brief import Brief
 from ...agents.cost import Receipt
 from ...agents.juror import Turn
 from ...agents.orchestrator import NAME
-from ...agents.prompting import fence, words
+from ...agents.prompting import words
 from ...agents.statements import statements_text
 from ...rubrics.ballot import AbstentionReason
 from ..bench import Bench, statements
@@ -139,11 +139,10 @@ class Floor:
         self, seat: str, memory: Sequence[Heard], latest: Sequence[Standing]
     ) -> Coroutine[Any, Any, Turn]:
         standing = self.transcript.standing()
-        # The case opens every prompt of a juror already; AutoGen's plan repeats it.
+        # The case opens every prompt of a juror already; AutoGen's plan repeats it. What the orchestrator's model
+        # wrote was fenced before AutoGen got it.
         said = [
-            fence("words", NAME, heard.text.replace(self.task, "(the rubric and the case)"), self.brief.nonce)
-            for heard in memory
-            if not heard.entry
+            heard.text.replace(self.task, "(the rubric and the case)") for heard in memory if not heard.entry
         ]
         return self.bench.jurors[seat].revise(
             self.brief,

@@ -96,7 +96,7 @@ async def _close(floor: Floor, chair: Chair, shape: type[BaseModel]) -> None:
         spent=final.spent,
     )
     try:
-        decided: list[Entry] = [_decision(floor, read_answer(final.text, shape), Receipt())]
+        decided: list[Entry] = [_decision(floor, read_answer(final.text, shape, final.messages), Receipt())]
         problem = ""
     except UnusableAnswer as misread:
         decided, problem = [], misread.failure.detail
@@ -107,7 +107,7 @@ async def _close(floor: Floor, chair: Chair, shape: type[BaseModel]) -> None:
 
 async def _repair(floor: Floor, chair: Chair, final: Final, shape: type[BaseModel], problem: str) -> None:
     """Have the final answer given once more in its form; what it does not decide then is left to the ballots."""
-    asked = (*final.messages, *repair_request(final.text, problem))
+    asked = (*final.messages, *repair_request(final.text, problem, floor.brief.nonce))
     said = await chair.ask(asked, inline(shape))
     if floor.broken is not None:
         raise floor.broken
@@ -115,7 +115,7 @@ async def _repair(floor: Floor, chair: Chair, final: Final, shape: type[BaseMode
         return
     text, spent = said
     try:
-        floor.add(_decision(floor, read_answer(text, shape), spent))
+        floor.add(_decision(floor, read_answer(text, shape, final.messages), spent))
     except UnusableAnswer as misread:
         floor.note("silence", f"the final answer cannot be read: {misread.failure.detail}", spent)
         assert floor.stop is not None
