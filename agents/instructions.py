@@ -194,7 +194,7 @@ def _passages(text: str) -> Iterator[str]:
     if not text.isascii() and (hidden := _HIDDEN.search(text)):
         yield f"characters that cannot be seen: {fold(hidden.group())[:60]!r}"
     for encoded in _BASE64.findall(text):
-        yield from _passages(_decoded(encoded))
+        yield from _passages(_decode_base64(encoded))
 
 
 _CLOSED_UP = re.compile(
@@ -202,7 +202,7 @@ _CLOSED_UP = re.compile(
 )
 
 
-def _decoded(encoded: str) -> str:
+def _decode_base64(encoded: str) -> str:
     """What a run of base64 says; nothing where it is none, or no text."""
     try:
         text = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("ascii")

@@ -113,7 +113,7 @@ class Chair:
         floor.thread = (*floor.thread, entry) if about == "facts" else (floor.thread[-1], entry)
         if about != "facts":
             floor.heard_since_plan, self._stalls = False, 0
-        return self._fenced(said[0])
+        return self._fence_words(said[0])
 
     async def _ledger(self, messages: tuple[Message, ...]) -> str:
         """The move that follows from the orchestrator's ledger, or from a limit."""
@@ -171,7 +171,7 @@ class Chair:
             floor.end(floor.bench.stop_at("max_rounds"))
             return move(satisfied=True)
         instruction = ledger.instruction_or_question.answer
-        return move(speaker=ledger.speaker, instruction=self._fenced(instruction))
+        return move(speaker=ledger.speaker, instruction=self._fence_words(instruction))
 
     def _limit(self) -> Stop | None:
         """The limit after which nobody can speak again, whatever a ledger would say."""
@@ -209,7 +209,7 @@ class Chair:
         self.final = Final(messages, *said)
         return self.final.text
 
-    def _fenced(self, text: str) -> str:
+    def _fence_words(self, text: str) -> str:
         """The orchestrator's words as AutoGen repeats them in later prompts, its own and the jurors'."""
         return fence("words", NAME, text, self._floor.brief.nonce)
 
