@@ -18,6 +18,7 @@ from .brief import Brief
 from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
+from .model import Message
 from .orchestrator import NAME
 from .prompting import PROMPTS, Prompts, fence, form_of, neutralise, same_words, words
 from .statements import Statement, fit_statements, votes_text
@@ -227,7 +228,9 @@ class Juror:
         try:
             filled = await self._gateway.fill(prompt, shape, check=check, repeat=repeat)
         except FillFailed as failed:
-            legal, abstained = _legal_attributes(failed.fields, {a: shape_of([a]) for a in able}, check)
+            legal, abstained = _legal_attributes(
+                failed.fields, {a: shape_of([a]) for a in able}, prompt.messages, check
+            )
             if legal:
                 votes = tuple(vote for part in legal for vote in votes_from(part, brief.exhibits))
                 answer = Ballot(
@@ -273,6 +276,7 @@ def _values(own: Mapping[str, Vote]) -> dict[str, Value]:
 def _legal_attributes(
     fields: Mapping[str, Any],
     shapes: Mapping[str, type[BaseModel]],
+    shown: Sequence[Message],
     check: Callable[[BaseModel], str | None] | None,
 ) -> tuple[list[BaseModel], tuple[AbstainedAttribute, ...]]:
     """The attributes of an illegal ballot that are legal taken alone, and those that are not."""
@@ -281,7 +285,7 @@ def _legal_attributes(
     for attribute, shape in shapes.items():
         given = {attribute: fields[attribute]} if attribute in fields else {}
         try:
-            part = read_answer(json.dumps(given), shape)
+            part = read_answer(json.dumps(given), shape, shown)
         except UnusableAnswer as misread:
             failure = misread.failure
             abstained.append(
