@@ -14,6 +14,7 @@ from ..personas.jury import ModelSettings
 from .admission_queue import AdmissionQueue, Slots
 from .budget import LimitReached, Meter
 from .clients.client_factory import factory_for
+from .clients.keys import key_from, redact_secrets, sent_secrets
 from .model import ModelFailure, Reply, Request, TransientFailure
 from .model_client import ModelClient
 from .prices import Price
@@ -39,8 +40,10 @@ class RateLimitedClient:
         tracing: Tracing | None = None,
         say: Callable[[str], None] | None = None,
         slots: Slots | None = None,
+        secrets: tuple[str, ...] = (),
     ) -> None:
         self.client = client
+        self._secrets = secrets
         most = in_flight if client.max_concurrency is None else min(in_flight, client.max_concurrency)
         self.slots = slots or AdmissionQueue(RateLimiter(most, name=name, rpm=rpm, tpm=tpm, say=say))
         self.in_progress: dict[str, asyncio.Future[Reply | None]] = {}
@@ -63,7 +66,7 @@ class RateLimitedClient:
             try:
                 with _UNTRACED if self._tracing is None else self._tracing.call(request) as add_to_span:
                     async with asyncio.timeout(patience):
-                        reply = await self.client.complete(request)
+                        reply = await self._complete_without_secrets(request)
                     add_to_span(reply)
             except TransientFailure as failure:
                 if failure.busy:
@@ -84,6 +87,17 @@ class RateLimitedClient:
             self.slots.on_answer(reply.usage.total)
             price = self._prices.get(request.model)
             return reply if price is None else replace(reply, usd=price.usd(reply.usage))
+
+    async def _complete_without_secrets(self, request: Request) -> Reply:
+        """The client's answer or failure; what was sent as a secret is in neither, however the server repeats it."""
+        try:
+            reply = await self.client.complete(request)
+        except ModelFailure as failure:
+            failure.detail = redact_secrets(failure.detail, self._secrets)
+            failure.args = (f"{failure.reason}: {failure.detail}",)
+            raise
+        text = redact_secrets(reply.text, self._secrets)
+        return reply if text is reply.text else replace(reply, text=text)
 
 
 ProviderKey = tuple[str | None, ...]
@@ -148,6 +162,7 @@ class Providers:
                 tracing=self.tracing,
                 say=self._say,
                 slots=None if shared is None else shared(key),
+                secrets=sent_secrets(settings.base_url, key_from(settings)),
             )
         return self._open[key]
 

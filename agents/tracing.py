@@ -5,6 +5,8 @@ No span holds a prompt, an answer, a case's text or id, a key, or the message of
 
 from __future__ import annotations
 
+import hashlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..rubrics.errors import MissingExtra, VenireError
-from .model import ModelFailure, Reply, Request, digest
+from .model import ModelFailure, Reply, Request
 
 _SETTINGS = ("temperature", "top_p", "max_tokens", "seed")
 
@@ -41,9 +43,13 @@ class Tracing:
             yield add
 
     @contextmanager
-    def deliberation(self, case: str, arm: str, protocol: str) -> Iterator[None]:
-        """The span that a deliberation's calls belong to; the case is known by a hash of its id."""
-        known = {"venire.case": digest(case)[:16], "venire.arm": arm, "venire.protocol": protocol}
+    def deliberation(self, case: str, arm: str, protocol: str, *, salt: bytes) -> Iterator[None]:
+        """The span that a deliberation's calls belong to; the case is known by a hash of its id, keyed by `salt`.
+
+        Ids are often counted numbers: without a salt, whoever counts along finds them from their hashes.
+        """
+        hidden = hashlib.blake2b(case.encode("utf-8", "surrogatepass"), key=salt, digest_size=8).hexdigest()
+        known = {"venire.case": hidden, "venire.arm": arm, "venire.protocol": protocol}
         with self._span("deliberate", self._api.SpanKind.INTERNAL, known):
             yield
 
@@ -80,7 +86,7 @@ def tracing_to(path: Path) -> Tracing:
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
         raise MissingExtra("spans need OpenTelemetry", remedy="pip install 'venire[otel]'")
     try:
-        file = path.open("a", encoding="utf-8")
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8")
     except OSError as error:
         raise VenireError(f"{path}: {error.strerror}", remedy="name a file that can be written") from None
     sdk: Any = import_module("opentelemetry.sdk.trace")

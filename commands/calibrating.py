@@ -102,7 +102,7 @@ def calibrate(
         found.save(output)
         say(f"written: {output}", err=True)
     if found is not None and report is not None:
-        report.write_text(calibration_page(found), encoding="utf-8")
+        write_atomically(report, calibration_page(found))
         say(f"written: {report}", err=True)
     if applied is not None and scores is not None:
         write_atomically(scores, csv_text(applied.scores))

@@ -128,8 +128,9 @@ def agreement(
     found = agreed(table, questions=questions, reference=reference, seed=seed, resamples=resamples)
     if output is not None:
         from ..evals.pages.agreement_page import agreement_page
+        from ..orchestration.record.atomic_write import write_atomically
 
-        output.write_text(agreement_page(found), encoding="utf-8")
+        write_atomically(output, agreement_page(found))
         say(f"written: {output}", err=True)
     if as_json:
         print_json(found.to_json())

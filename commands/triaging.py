@@ -47,6 +47,7 @@ def triage(
     from ..evals.audits import Severity
     from ..evals.audits.run_triage import run_triage
     from ..evals.pages.triage_page import docket_json, docket_table, triage_page
+    from ..orchestration.record.atomic_write import write_atomically
 
     ratings = load_ratings(human, wide=wide) if human else None
     docket, told = run_triage(
@@ -59,7 +60,7 @@ def triage(
         resamples=resamples,
     )
     if output is not None:
-        output.write_text(triage_page(docket, told), encoding="utf-8")
+        write_atomically(output, triage_page(docket, told))
         say(f"written: {output}", err=True)
     if as_json:
         print_json(docket_json(str(run), docket, told, most))

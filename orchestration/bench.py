@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -23,6 +24,8 @@ Listener = Callable[[str, Entry], None]
 """Called with a case's id and each entry of its transcript, as it is made."""
 
 Result = TypeVar("Result")
+SALT = 16
+"""Bytes."""
 
 
 class Court:
@@ -45,6 +48,8 @@ class Court:
         self.rng = random.Random(seed)
         self.scored = scored
         self.listener = listener
+        self.trace_salt = os.urandom(SALT)
+        """Keys the hashes of case ids in traces; a run's own where there is a record."""
 
     def check(self, jury: Jury, *, orchestrated: bool) -> None:
         """Connect every model that `jury` names, so that a wrong setting is an error before any call."""
@@ -87,7 +92,7 @@ class Court:
         """The trace span of one deliberation's calls; does nothing without tracing."""
         if self._tracing is None:
             return nullcontext()
-        return self._tracing.deliberation(case, jury.name, jury.protocol)
+        return self._tracing.deliberation(case, jury.name, jury.protocol, salt=self.trace_salt)
 
     async def close(self) -> None:
         await self.providers.close()

@@ -141,6 +141,7 @@ async def _run(session: RunSession, court: Court, total: int, console: Console, 
         console.print("this run was begun with --redact: it stays redacted")
     if store.redacted:
         asyncio.get_running_loop().set_exception_handler(print_redacted)
+    court.trace_salt = store.trace_salt()
     executor.attach(store, redacted=store.redacted)
     _stop_gently(court, executor, console)
     progress = RunProgress(total * len(session.juries), console, quiet=quiet)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic_core import from_json
 
@@ -18,10 +19,12 @@ from ..model import ModelFailure, Reply, Request, TransientFailure, Usage, json_
 from ..model_client import ModelClient
 from .client_factory import ClientFactory
 from .endpoint import Endpoint
-from .keys import key_from
+from .keys import key_from, redact_secrets, sent_secrets
 
 BUSY = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which the same request may succeed later."""
+_QUOTED = 100_000
+"""Bytes of an answer that is no completion in which something to quote is looked for."""
 _Format = Literal["json_schema", "json_object", "text"]
 _WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}
 
@@ -48,9 +51,11 @@ class ServerClient(ModelClient):
     reports_cost = False
 
     def __init__(self, base_url: str, key: str | None) -> None:
-        self._key = key
+        self._secrets = sent_secrets(base_url, key)
         authorization = {"Authorization": f"Bearer {key}"} if key else {}
-        self._endpoint = Endpoint(f"{base_url.rstrip('/')}/chat/completions", authorization)
+        parts = urlsplit(base_url)
+        url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/chat/completions", fragment=""))
+        self._endpoint = Endpoint(url, authorization)
         self._format: _Format = "json_schema"
 
     async def complete(self, request: Request) -> Reply:
@@ -66,19 +71,22 @@ class ServerClient(ModelClient):
                 self._format = _WEAKER[sent]
                 continue
             if status != 200:
-                raise _failure(status, headers, self._redact_key(raw))
+                raise _failure(status, self._without_secrets(headers), self._readable(raw))
             reply = _reply(raw, time.perf_counter() - started)
             if reply is None:
-                start = " ".join(self._redact_key(raw).split())[:200]
+                start = " ".join(self._readable(raw).split())[:200]
                 raise TransientFailure(f"not a chat completion: {start!r}")
             return reply
 
     async def close(self) -> None:
         self._endpoint.close()
 
-    def _redact_key(self, raw: bytes) -> str:
-        text = raw.decode("utf-8", "replace")
-        return text.replace(self._key, "[key]") if self._key else text
+    def _readable(self, raw: bytes) -> str:
+        """The start of an answer to quote from; secrets go before anything is cut, or half of one would stay."""
+        return redact_secrets(raw[:_QUOTED].decode("utf-8", "replace"), self._secrets)
+
+    def _without_secrets(self, headers: Mapping[str, str]) -> dict[str, str]:
+        return {name: redact_secrets(value, self._secrets) for name, value in headers.items()}
 
 
 def _body(request: Request, form: _Format) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ...orchestration.record.atomic_write import write_atomically
+from ...orchestration.record.private_files import FOLDER_MODE
 from ..figures.drawing import Figure
 from ..ratings.csv_text import csv_text
 from .png import png
@@ -32,7 +33,7 @@ def write_folder(
     """
     listed, drawn = folder / "tables", folder / "figures"
     for part in (listed, drawn):
-        part.mkdir(parents=True, exist_ok=True)
+        part.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     for title, table in tables.items():
         write_atomically(listed / f"{title}.csv", csv_text(table))
     for title, figure in figures.items():

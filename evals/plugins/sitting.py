@@ -106,6 +106,7 @@ class Sitting:
         self._positions = count()
         if self._store is not None:
             court.calls = self._store
+            court.trace_salt = self._store.trace_salt()
             self._arm = asyncio.run_coroutine_threadsafe(
                 _add_arm(self._store, jury, parts), self._loop
             ).result()

@@ -17,6 +17,7 @@ from ...rubrics.files import nearest
 from ...rubrics.safe_text import safe
 from ..counting import counting_rule
 from ..record import Location, Store
+from ..record.private_files import open_private
 from ..verdict import Verdict
 from .analysis import flags_across_arms
 from .export import verdicts, write_json
@@ -79,7 +80,7 @@ def export_run(
         run = ExportedRun(store, case=case, arm=arm, count=count)
         if output is None:
             return write(run, cast(TextIO, SafeStream(out)) if out.isatty() else out)
-        with output.open("w", encoding="utf-8", newline="") as handle:
+        with open_private(output) as handle:
             return write(run, handle)
     finally:
         store.release()

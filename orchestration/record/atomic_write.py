@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .private_files import open_private
+
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write `text` to a temporary file beside `path`, then rename it into place."""
+    """Write `text` to a temporary file beside `path`, readable by its owner only, then rename it into place."""
     beside = path.with_name(f".{path.name}.new")
-    beside.write_text(text, encoding="utf-8")
+    with open_private(beside) as handle:
+        handle.write(text)
     beside.replace(path)

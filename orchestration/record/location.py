@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 
+from ...agents.clients.keys import names_secret
+
 Location = Path | str
 """A directory, or an address that begins with `postgresql://`."""
 
 _SCHEMES = ("postgresql", "postgres")
-_SECRET = ("password", "key", "token", "secret")
 _HIDDEN = "***"
 
 
@@ -31,7 +32,7 @@ def without_password(address: str) -> str:
         # Whoever names a user alone to a model's server names a token.
         user, colon = _HIDDEN, ""
     query = parse_qsl(parts.query, keep_blank_values=True)
-    shown = [(name, _HIDDEN if _is_secret(name) else value) for name, value in query]
+    shown = [(name, _HIDDEN if names_secret(name) else value) for name, value in query]
     return urlunsplit(
         parts._replace(
             netloc=f"{user}{colon and ':' + _HIDDEN}{at}{host}",
@@ -45,7 +46,3 @@ def _url_parts(address: str) -> SplitResult | None:
         return urlsplit(address)
     except ValueError:
         return None
-
-
-def _is_secret(name: str) -> bool:
-    return any(word in name.lower() for word in _SECRET)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from ...agents.cost import Cost
 from ...personas.jury import Jury
 from ...personas.options import CHECKED
 from ...rubrics.case import Case
+from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from ..transcript import Transcript
 from .database import Database
 from .rows import Arm, ArmProgress, FinishedDeliberation
 from .totals import cost_since, last_call, progress_of
+
+Model = TypeVar("Model", bound=BaseModel)
 
 _PAGE = 200
 
@@ -58,14 +64,14 @@ class Reader:
                 (arm.id, position, number, *values),
             )
             for position, number, content in rows:  # noqa: B007
-                yield Transcript.model_validate_json(content)
+                yield self._stored(Transcript, content)
             if len(rows) < _PAGE:
                 return
 
     def transcript(self, number: int) -> Transcript:
         """The deliberation with this number."""
         ((content,),) = self._database.rows("SELECT content FROM transcripts WHERE id = ?", (number,))
-        return Transcript.model_validate_json(content)
+        return self._stored(Transcript, content)
 
     def finished_deliberations(self, *, after: int, most: int) -> list[FinishedDeliberation]:
         """The next `most` deliberations that were finished after number `after`, in that order.
@@ -77,7 +83,7 @@ class Reader:
             (after, most),
         )
         return [
-            FinishedDeliberation(number, arm, case, Transcript.model_validate_json(content))
+            FinishedDeliberation(number, arm, case, self._stored(Transcript, content))
             for number, arm, case, content in rows
         ]
 
@@ -100,7 +106,17 @@ class Reader:
         rows = self._database.rows(
             "SELECT content FROM cases WHERE id = ? AND fingerprint = ?", (case, fingerprint)
         )
-        return Case.model_validate_json(rows[0][0]) if rows else None
+        return self._stored(Case, rows[0][0]) if rows else None
+
+    def _stored(self, model: type[Model], content: str) -> Model:
+        """What a row holds; an error where it is not what was written."""
+        try:
+            return model.model_validate_json(content)
+        except ValidationError:
+            raise VenireError(
+                f"{self.name}: the record is damaged: a stored {model.__name__.lower()} cannot be read",
+                remedy="restore it from a copy, or run its cases again in a new directory",
+            ) from None
 
     # Progress
 

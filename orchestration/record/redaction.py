@@ -22,6 +22,7 @@ from ..transcript import CLERK, Transcript
 _KEPT = {
     "id", "case", "arm", "protocol", "seats", "kind", "purpose", "juror", "attribute", "value", "asked", "saw",
     "reason", "limit", "author", "declared", "who", "about", "to", "answering", "weighed", "exhibit", "confidence",
+    "failed",
 }  # fmt: skip
 """The fields whose words are names of seats, attributes, entries and kinds. Every other text is withheld."""
 _TELLING = {"limit", "too_long", "timeout"}
@@ -103,7 +104,7 @@ def _without_words(node: Any, field: str, mark: Mark, mark_with_quotes: Mark) ->
         return node
     if field == "calls":
         return address_of(node)
-    if field == "flags":
+    if field == "flags" and ": " in node:
         exhibit, _, passage = node.partition(": ")
         return f"{exhibit}: {mark(passage)}"
     return mark_with_quotes(node) if field in ("rationale", "moved_by") else mark(node)

@@ -12,10 +12,13 @@ from pathlib import Path
 
 from ...rubrics.errors import VenireError
 from .database import Row, Values, Write
+from .no_run import no_run
+from .private_files import FILE_MODE, FOLDER_MODE, create_private
 from .statements import merge_statements
 
 FILE = "record.sqlite"
 _LOCK = ".lock"
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PATIENCE = 0.5
 """Seconds to wait for the lock: `venire status` may be looking at it."""
 
@@ -33,10 +36,10 @@ class SqliteDatabase:
         if write:
             _prepare(folder)
             self.lock()
-        elif not (folder / FILE).exists():
-            raise VenireError(f"{folder}: no run there", remedy="name the directory given to venire run -o")
+        elif not _has_content(folder / FILE):
+            raise no_run(folder)
         try:
-            self._reading = self._connection()
+            self._reading = self._connection() if write else self._reader()
             if write:
                 self._writing = self._connection()
                 # A commit that is lost in a power cut is a call that would be paid twice.
@@ -55,9 +58,12 @@ class SqliteDatabase:
         if self._lock is not None:
             return
         try:
-            handle = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+            handle = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT, FILE_MODE)
         except OSError as error:
-            raise self._problem("locked", error) from None
+            raise VenireError(
+                f"{self.name}: the record cannot be locked: {_reason(error)}",
+                remedy="copy the run to a directory that can be written, and name that one",
+            ) from None
         until = time.monotonic() + _PATIENCE
         while not _locked(handle, fcntl.LOCK_EX):
             if time.monotonic() > until:
@@ -123,10 +129,33 @@ class SqliteDatabase:
             os.close(self._lock)
             self._lock = None
 
-    def _connection(self) -> sqlite3.Connection:
-        return sqlite3.connect(self._folder / FILE, check_same_thread=False, isolation_level=None, timeout=30)
+    def _connection(self, options: str = "") -> sqlite3.Connection:
+        address = f"{(self._folder / FILE).absolute().as_uri()}{options}"
+        return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None, timeout=30)
 
-    def _problem(self, done: str, error: sqlite3.Error | OSError) -> VenireError:
+    def _reader(self) -> sqlite3.Connection:
+        """A connection for reading; on media that cannot be written, one that leaves no file beside the record."""
+        connection = self._connection()
+        try:
+            connection.execute("PRAGMA user_version").fetchall()
+            return connection
+        except sqlite3.OperationalError:
+            connection.close()
+            if os.access(self._folder, os.W_OK):
+                raise
+        if _has_content(self._folder / f"{FILE}-wal"):
+            raise VenireError(
+                f"{self.name}: the run was not closed, and where nothing can be written its last part cannot be read",
+                remedy="copy the whole directory to one that can be written, and name that one",
+            )
+        return self._connection("?mode=ro&immutable=1")
+
+    def _problem(self, done: str, error: sqlite3.Error) -> VenireError:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+            return VenireError(
+                f"{self.name}: the record is damaged: {error}",
+                remedy=f"restore it from a copy; `sqlite3 {FILE} .recover` may save part of it, the rest is lost",
+            )
         return VenireError(
             f"{self.name}: the record cannot be {done}: {_reason(error)}",
             remedy="make room or mend the disk, and run again: everything committed before is kept",
@@ -139,7 +168,11 @@ def _prepare(folder: Path) -> None:
     if folder.is_dir() and not (folder / FILE).exists() and any(p.name != _LOCK for p in folder.iterdir()):
         raise VenireError(f"{folder}: not empty, and not a run", remedy="name a new directory")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / FILE).exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            # Once, as it becomes a run: whoever opens it to others later means it.
+            folder.chmod(FOLDER_MODE)
+        create_private(folder / FILE)
     except OSError as error:
         raise VenireError(
             f"{folder}: cannot be made: {_reason(error)}", remedy="name a directory that can be written"
@@ -152,6 +185,10 @@ def _locked(handle: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _has_content(file: Path) -> bool:
+    return file.is_file() and file.stat().st_size > 0
 
 
 def _reason(error: sqlite3.Error | OSError) -> str:

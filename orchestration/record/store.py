@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 import uuid
 from typing import Any
@@ -17,6 +18,7 @@ from .calls import CALL, SEALED_CALL, reply_of, texts_of, writes_of
 from .database import Database, Row, Values, Write
 from .key_filter import ANYTHING, KeyFilter
 from .location import Location
+from .no_run import no_run
 from .opening import IS_REDACTED, begin_redacted, open_database
 from .reader import Reader
 from .rows import Hearing
@@ -57,7 +59,10 @@ class Store(Reader):
         """The run at `run`, for reading; one that an older venire made is upgraded first."""
         database = open_database(run, write=False)
         try:
-            if check_version(database) < CURRENT:
+            version = check_version(database)
+            if version == 0:
+                raise no_run(database.name)
+            if version < CURRENT:
                 database.lock()
                 upgrade(database)
                 database.close()
@@ -66,6 +71,15 @@ class Store(Reader):
         except BaseException:
             database.close()
             raise
+
+    def trace_salt(self) -> bytes:
+        """The random bytes that key this run's hashes in traces: made once, kept with the record."""
+        fresh = ("trace_salt", os.urandom(16).hex())
+        self._database.commit(
+            [("INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING", fresh)]
+        )
+        ((kept,),) = self._database.rows("SELECT value FROM facts WHERE name = 'trace_salt'")
+        return bytes.fromhex(kept)
 
     async def close(self) -> None:
         """Commit what is waiting, and close the database."""

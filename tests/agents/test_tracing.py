@@ -14,7 +14,7 @@ from openai_server import Fault, ProviderServer, jury_of
 from run_files import write_run
 from server_juries import jury_at
 
-from venire import Case, Rubric
+from venire import Case, Rubric, Store
 from venire.agents.providers import Providers
 from venire.agents.tracing import Tracing, current_tracing
 from venire.orchestration.bench import Court
@@ -149,3 +149,15 @@ def test_a_process_that_was_given_a_tracer_provider_is_traced() -> None:
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert told.strip() == "True"
+
+
+def test_a_case_in_a_trace_cannot_be_found_by_counting(tmp_path: Path) -> None:
+    """Each run has a salt of its own, kept with its record: the same in every session of it, another in another run."""
+    salts = []
+    for name in ("one", "one", "two"):
+        store = Store.create(tmp_path / name)
+        salts.append(store.trace_salt())
+        store.close_sync()
+
+    assert salts[0] == salts[1] != salts[2]
+    assert len(salts[0]) == 16

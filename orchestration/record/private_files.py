@@ -1,0 +1,21 @@
+"""Files that only their owner can read: a record, its exports and reports may hold patients' words."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TextIO
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+
+
+def create_private(path: Path) -> None:
+    """Make the file if it does not exist yet, readable by its owner only."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+
+
+def open_private(path: Path) -> TextIO:
+    """The file opened for writing from its beginning; one that is made is its owner's only."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+    return os.fdopen(handle, "w", encoding="utf-8", newline="")
