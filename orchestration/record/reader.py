@@ -64,14 +64,14 @@ class Reader:
                 (arm.id, position, number, *values),
             )
             for position, number, content in rows:  # noqa: B007
-                yield self._stored(Transcript, content)
+                yield self._parse_stored(Transcript, content)
             if len(rows) < _PAGE:
                 return
 
     def transcript(self, number: int) -> Transcript:
         """The deliberation with this number."""
         ((content,),) = self._database.rows("SELECT content FROM transcripts WHERE id = ?", (number,))
-        return self._stored(Transcript, content)
+        return self._parse_stored(Transcript, content)
 
     def finished_deliberations(self, *, after: int, most: int) -> list[FinishedDeliberation]:
         """The next `most` deliberations that were finished after number `after`, in that order.
@@ -83,7 +83,7 @@ class Reader:
             (after, most),
         )
         return [
-            FinishedDeliberation(number, arm, case, self._stored(Transcript, content))
+            FinishedDeliberation(number, arm, case, self._parse_stored(Transcript, content))
             for number, arm, case, content in rows
         ]
 
@@ -106,9 +106,9 @@ class Reader:
         rows = self._database.rows(
             "SELECT content FROM cases WHERE id = ? AND fingerprint = ?", (case, fingerprint)
         )
-        return self._stored(Case, rows[0][0]) if rows else None
+        return self._parse_stored(Case, rows[0][0]) if rows else None
 
-    def _stored(self, model: type[Model], content: str) -> Model:
+    def _parse_stored(self, model: type[Model], content: str) -> Model:
         """What a row holds; an error where it is not what was written."""
         try:
             return model.model_validate_json(content)
