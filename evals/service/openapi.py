@@ -21,8 +21,9 @@ _PROBLEMS = {
     401: "Missing or wrong token.",
     404: "No such deliberation, or no such address.",
     405: "The address takes other methods.",
+    408: "The body did not come in time.",
     413: "The body is larger than this server takes.",
-    415: "The body is not application/json.",
+    415: "The body is not application/json, or is compressed.",
     422: "Invalid case or query parameter.",
     503: "Too many requests are waiting, or a budget is spent.",
 }
@@ -59,7 +60,7 @@ def _score() -> dict[str, Any]:
             "lost, send it again: what was paid for is kept."
         ),
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="Case")})},
-        "responses": {"200": _deliberation_response("The deliberation and its verdict."), **_problems(400, 401, 413, 415, 422, 503)},
+        "responses": {"200": _deliberation_response("The deliberation and its verdict."), **_problems(400, 401, 408, 413, 415, 422, 503)},
     }  # fmt: skip
 
 

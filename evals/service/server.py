@@ -116,7 +116,14 @@ def _quiet() -> logging.Logger:
 
 
 async def _serve(service: Callable[[], Service], config: ServiceConfig, say: Callable[[str], None]) -> None:
-    runner = web.AppRunner(service().app(), access_log=None, logger=_quiet(), shutdown_timeout=PATIENCE)
+    runner = web.AppRunner(
+        service().app(),
+        access_log=None,
+        logger=_quiet(),
+        shutdown_timeout=PATIENCE,
+        # A compressed body is refused, and not inflated before that.
+        auto_decompress=False,
+    )
     await runner.setup()
     stopped = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):

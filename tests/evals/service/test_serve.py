@@ -10,9 +10,11 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -312,3 +314,37 @@ def test_fuzzed_requests_get_the_answers_that_were_described(tmp_path: Path) -> 
 
     assert ended.returncode == 0, ended.stdout[-6000:]
     assert "Traceback" not in said
+
+
+SLOW = 1000
+
+
+def test_a_normal_request_is_answered_beside_slow_clients_and_a_deflate_bomb(tmp_path: Path) -> None:
+    with served(tmp_path, jury_of(SCORES), "--at-once", 2, "--most-waiting", 2) as (server, _):
+        bomb, answer, seconds = asyncio.run(_among_slow_clients(server))
+
+    assert bomb[0] == 415
+    assert answer[0] == 200
+    assert seconds < 1
+
+
+async def _among_slow_clients(server: Any) -> tuple[tuple[int, Any], tuple[int, Any], float]:
+    where = urlsplit(server.url)
+    head = (
+        f"POST /v1/deliberations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
+        'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"output"'
+    )
+    writers = []
+    for _ in range(SLOW):
+        _, writer = await asyncio.open_connection(where.hostname, where.port)
+        writer.write(head.encode())
+        writers.append(writer)
+    packed = zlib.compress(b" " * 2**28, 9)[: 2**20]
+    headers = {"Content-Type": "application/json", "Content-Encoding": "deflate"}
+    (bomb,) = await ask(server, packed, headers=headers)
+    begun = time.monotonic()
+    (answer,) = await ask(server, CASE)
+    seconds = time.monotonic() - begun
+    for writer in writers:
+        writer.close()
+    return bomb, answer, seconds
