@@ -8,6 +8,8 @@ A plug-in is a package with an entry point. Its group says what it adds; its nam
 | a protocol, with options and prompts | `venire.protocols` | a `Protocol` |
 | a counting rule | `venire.counting` | a `Rule` |
 | a coefficient of agreement | `venire.coefficients` | a `Coefficient`, shown by `venire agreement` |
+| an audit: a section of `venire compare` | `venire.audits` | an `Audit`: a function of an `AuditInput` and `Draws` that gives a `Section` |
+| a metric of a text against its reference | `venire.metrics` | a `Metric`, shown by `venire compare` beside the arms |
 | an export format | `venire.exports` | an `ExportFormat`: a function of an `ExportedRun` and a file, for `venire export --to NAME` |
 | an executor: where cases are heard | `venire.executors` | an `ExecutorFactory`, for `venire run --executor NAME` |
 | rubrics | `venire.rubrics` | the `Path` of a folder of YAML files |
@@ -33,7 +35,11 @@ if TYPE_CHECKING:
     from .agents.prompting import Prompts
     from .agents.statements import Statement
     from .evals.agreement.coefficient import Coefficient, Setting
+    from .evals.audits.audit import Audit, AuditInput
+    from .evals.figures.section import Section
+    from .evals.metrics.metric import Metric
     from .evals.statistics.bootstrap import Bootstrap, Statistic
+    from .evals.statistics.draws import Draws
     from .evals.statistics.estimate import Estimate, undefined
     from .evals.statistics.matrix import FloatArray, Matrix, matrix
     from .orchestration.bench import Bench, Court, statements, together
@@ -95,6 +101,11 @@ _HOMES = {
     "evals.statistics.bootstrap": "Bootstrap Statistic",
     "evals.statistics.estimate": "Estimate undefined",
     "evals.statistics.matrix": "FloatArray Matrix matrix",
+    # an audit, a metric
+    "evals.audits.audit": "Audit AuditInput",
+    "evals.figures.section": "Section",
+    "evals.statistics.draws": "Draws",
+    "evals.metrics.metric": "Metric",
     # an export format, an executor
     "orchestration.reading.export_format": "ExportFormat ExportedRun",
     "orchestration.executors.executor": "Executor ExecutorFactory ExecutorJob",
@@ -108,6 +119,8 @@ __all__ = [
     "NOT_APPLICABLE",
     "Abstention",
     "Attribute",
+    "Audit",
+    "AuditInput",
     "Ballot",
     "Bench",
     "Bootstrap",
@@ -119,6 +132,7 @@ __all__ = [
     "Count",
     "Counted",
     "Court",
+    "Draws",
     "Entry",
     "Estimate",
     "Executor",
@@ -132,6 +146,7 @@ __all__ = [
     "Limits",
     "Matrix",
     "Message",
+    "Metric",
     "MissingExtra",
     "ModelClient",
     "ModelFailure",
@@ -148,6 +163,7 @@ __all__ = [
     "Rule",
     "Scale",
     "Seat",
+    "Section",
     "Setting",
     "Standing",
     "Statement",

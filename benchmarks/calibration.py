@@ -9,7 +9,6 @@ near; how often is one called nearer? `labels`: one person calibrated to the lab
 """
 
 import argparse
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,7 +72,7 @@ def evidence(
         ignore_index=True,
     )  # fmt: skip
     mean = np.nanmean(np.column_stack(list(votes.values())), axis=1)
-    about = pd.DataFrame({"case": cases, "group": groups, "system": None, "overlap": math.nan})
+    about = pd.DataFrame({"case": cases, "group": groups, "system": None})
     return Evidence(
         arms=pd.DataFrame({"case": cases, "rater": "jury", "attribute": "quality", "value": mean}),
         people=pd.DataFrame({"case": cases, "rater": "people", "attribute": "quality", "value": people}),

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from ..evals.comparison.comparison import Comparison, compare
+from ..evals.comparison.text_baselines import ROUGE_L
 from ..evals.pages.terminal_tables import comparison_table, estimate_words
-from ..evals.ratings.sheet import OVERALL, OVERLAP
+from ..evals.ratings.sheet import OVERALL
 from ..orchestration.reading.export import verdicts
 from ..orchestration.reading.show import EntryRenderer, outcome_table, show
 from ..orchestration.record import Store
@@ -107,8 +108,8 @@ def _study(console: Console, folder: Path) -> None:
 
 def _overlap_line(comparison: Comparison) -> str:
     """How the order of the cases by overlap with a good summary goes with the order by their labels."""
-    found = comparison.agreement[OVERLAP][OVERALL]["spearman"]
+    found = comparison.agreement[ROUGE_L][OVERALL]["spearman"]
     return (
-        f"{OVERLAP} with a good summary gives no scores, only an order: Spearman with the mean label "
+        f"{ROUGE_L} with a good summary gives no scores, only an order: Spearman with the mean label "
         f"{estimate_words(found)}, n = {found.n}"
     )

@@ -7,25 +7,25 @@ from collections.abc import Sequence
 import pandas as pd
 
 from ...rubrics.errors import MissingExtra
-from ..metrics.metric import Progress, metric
+from ..metrics.metric import Progress, registered_metrics
 
-BASELINES = ("rouge-l", "minilm")
+ROUGE_L = "text overlap (ROUGE-L)"
 
 
 def text_baselines(
     pairs: Sequence[tuple[str, str]], *, progress: Progress | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """ROUGE-L (`overlap`), MiniLM's `token_f1` and `cosine` of each output beside its reference, and what is left out.
+    """Every registered metric of each output beside its reference, a column for each, and what is left out.
 
     Args:
-        progress: Told how many tokens MiniLM has read, of how many.
+        progress: Told how many tokens were read, of how many, by a metric that takes its time.
     """
     measured, notes = pd.DataFrame(index=range(len(pairs))), []
-    for each in map(metric, BASELINES):
+    for metric in registered_metrics():
         try:
-            found = pd.DataFrame(each.measure(pairs, progress), dtype=float)
+            found = pd.DataFrame(metric.measure(pairs, progress), dtype=float)
         except MissingExtra as absent:
-            notes.append(f"text overlap by {each.title} is left out: {absent.problem} ({absent.remedy})")
+            notes.append(f"text overlap by {metric.title} is left out: {absent.problem} ({absent.remedy})")
         else:
-            measured = measured.join(found)
+            measured = measured.join(found.add_prefix("text overlap (").add_suffix(")"))
     return measured, notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...rubrics.plugins import plugged_in
+from ...rubrics.plugins import registered_plugins
 
 GROUP = "venire.metrics"
 Progress = Callable[[int, int], None]
@@ -20,13 +20,16 @@ class Metric:
     title: str
     """What readers call it."""
     measure: Callable[[Sequence[tuple[str, str]], Progress | None], Mapping[str, Sequence[float]]]
-    """From pairs of output and reference to one value each, NaN without a reference; by name, as one reading may give several.
+    """From pairs of output and reference to one value each, NaN without a reference; by what readers call it, as one reading
+    may give several.
 
     Raises `MissingExtra` where it needs a package that is not installed.
     """
+    place: int = 1000
+    """Where it stands among the others: the lowest first, equals by name."""
 
 
-def metric(name: str) -> Metric:
-    """The metric that is registered under `name`."""
-    found: Metric = plugged_in(GROUP, name, "metric")
-    return found
+def registered_metrics() -> list[Metric]:
+    """Every metric that is registered, in the order in which they are shown."""
+    metrics: list[Metric] = [plugin.load() for plugin in registered_plugins(GROUP).values()]
+    return sorted(metrics, key=lambda each: (each.place, each.name))

@@ -55,5 +55,5 @@ def _common_subsequence(given: list[str], wanted: list[str]) -> int:
 
 
 ROUGE_L = Metric(
-    "rouge-l", "ROUGE-L", lambda pairs, progress: {"overlap": [rouge_l(*pair) for pair in pairs]}
+    "rouge-l", "ROUGE-L", lambda pairs, progress: {"ROUGE-L": [rouge_l(*pair) for pair in pairs]}, 1
 )

@@ -30,8 +30,7 @@ class Evidence:
     people: pd.DataFrame
     questions: Mapping[str, Question]
     cases: pd.DataFrame
-    """One row a case: `case`, `group`, `system`, `source_length`, `output_length` (words), and, where text
-    baselines were asked for, a column for each: `overlap` (ROUGE-L), `token_f1` and `cosine` (MiniLM's)."""
+    """One row a case: `case`, `group`, `system`, `source_length`, `output_length` (words),."""
     costs: pd.DataFrame
     stops: pd.DataFrame
     kinds: Mapping[str, str]
@@ -46,6 +45,8 @@ class Evidence:
     """What a second panel gave some of the cases; its raters are not among `people`, who are the reference."""
     rule: Rule | None = None
     """How people's ratings of a question become its reference; None is the median, or the majority by the scale."""
+    likeness: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """By case with a reference text, how like it the output is: a column for each text baseline that was asked for."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -82,7 +83,8 @@ def gather(
     ratings, ballots, costs, stops, moments = arm_tables(
         store, ArmRatings(), JurorRatings(), ArmCosts(), ArmStops(), ArmMoments()
     )
-    cases, untold = _cases(store, baselines)
+    cases, texts = _cases(store)
+    likeness, unmeasured = _likeness(texts, baselines)
     return Evidence(
         arms=ratings,
         people=people,
@@ -95,8 +97,9 @@ def gather(
         moments=moments,
         rubrics={arm.name: arm.rubric for arm in arms},
         rescored=rescored,
+        likeness=likeness,
         rule=rule,
-        notes=tuple(dict.fromkeys((*notes, *further, *untold))),
+        notes=tuple(dict.fromkeys((*notes, *further, *unmeasured))),
     )
 
 
@@ -172,9 +175,10 @@ def _legal(part: pd.DataFrame, name: str, scale: Scale) -> pd.DataFrame:
     return words
 
 
-def _cases(store: Store, baselines: TextBaselines | None) -> tuple[pd.DataFrame, list[str]]:
-    """What each case is like, and what of it could not be told."""
-    rows, texts = [], {}
+def _cases(store: Store) -> tuple[pd.DataFrame, dict[str, tuple[str, str]]]:
+    """What each case is like, and by case its output beside its reference text, where there is one."""
+    rows: list[dict[str, object]] = []
+    texts: dict[str, tuple[str, str]] = {}
     for name in store.case_ids():
         case = store.case(name)
         if case is None:
@@ -191,8 +195,14 @@ def _cases(store: Store, baselines: TextBaselines | None) -> tuple[pd.DataFrame,
                 "output_length": len(case.output.split()) if worded else None,
             }
         )
-    cases = pd.DataFrame(rows, columns=["case", "group", "system", "source_length", "output_length"])
+    columns = ["case", "group", "system", "source_length", "output_length"]
+    return pd.DataFrame(rows, columns=columns), texts
+
+
+def _likeness(
+    texts: Mapping[str, tuple[str, str]], baselines: TextBaselines | None
+) -> tuple[pd.DataFrame, list[str]]:
     if baselines is None:
-        return cases, []
+        return pd.DataFrame(index=list(texts)), []
     measured, notes = baselines(list(texts.values()))
-    return cases.join(measured.set_axis(list(texts), axis="index"), on="case"), notes
+    return measured.set_axis(list(texts), axis="index"), notes

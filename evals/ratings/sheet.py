@@ -18,13 +18,6 @@ from .reference import KEYS, Rule
 ARM, PEOPLE = "arm", "people"
 OVERALL = "overall"
 CONSTANT = "always the best score"
-OVERLAP = "text overlap (ROUGE-L)"
-OVERLAPS = {
-    "overlap": OVERLAP,
-    "token_f1": "text overlap (MiniLM token F1)",
-    "cosine": "text overlap (MiniLM cosine)",
-}
-"""The baselines by the columns of `Evidence.cases` that hold them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +85,7 @@ def lay_out(evidence: Evidence) -> Sheet:
         references={None: _reference(evidence, wide)}
         | {name: _reference(evidence, wide, name) for name in people if len(people) > 1},
         rule=evidence.rule,
-        overlap=evidence.cases.set_index("case")
-        .reindex(columns=list(OVERLAPS))
-        .rename(columns=OVERLAPS)
-        .dropna(axis="columns", how="all"),
+        overlap=evidence.likeness.dropna(axis="columns", how="all"),
         grouped=bool(wide["case"].isin(groups.index).any()),
     )
 

@@ -71,7 +71,7 @@ def evidence(
     found = list(dict.fromkeys([*given["case"], *cast["case"], *human["case"]]))
     cases = pd.DataFrame(
         {"case": found, "group": groups or [None] * len(found), "system": systems or [None] * len(found)}
-    ).assign(source_length=None, output_length=None, overlap=np.nan)
+    ).assign(source_length=None, output_length=None)
     kinds = dict.fromkeys([*given["rater"], *cast["arm"]], "jury")
     return Evidence(
         arms=given,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -63,7 +62,7 @@ def jury_evidence(
         arms=pd.concat(verdicts, ignore_index=True),
         people=pd.concat(rated, ignore_index=True),
         questions=asked,
-        cases=pd.DataFrame({"case": cases, "group": groups, "system": systems, "overlap": math.nan}),
+        cases=pd.DataFrame({"case": cases, "group": groups, "system": systems}),
         costs=pd.DataFrame(columns=["arm", "cases", "calls", "tokens", "usd"]),
         stops=pd.DataFrame(columns=["arm", "reason", "limit", "cases"]),
         kinds={arm: "jury"},

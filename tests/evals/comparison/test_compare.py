@@ -87,9 +87,8 @@ def world(
             arms=pd.concat([long(arm, values, name) for arm, values in arms.items()]),
             people=pd.concat([long(rater, values, name) for rater, values in people.items()]),
             questions=asked,
-            cases=cases.assign(
-                system=None, source_length=None, output_length=None, overlap=math.nan, **likeness or {}
-            ),
+            cases=cases.assign(system=None, source_length=None, output_length=None),
+            likeness=pd.DataFrame(likeness or {}, index=cases["case"]),
             costs=pd.DataFrame(columns=["arm", "cases", "calls", "tokens", "usd"]),
             stops=pd.DataFrame(columns=["arm", "reason", "limit", "cases"]),
             kinds=dict.fromkeys(arms, "jury"),
@@ -362,8 +361,8 @@ def test_meaning_is_weighed_only_where_it_is_asked_for(run: Path, people: pd.Dat
     finally:
         store.release()
 
-    assert not {"token_f1", "cosine"} & set(without.cases.columns)
-    assert set(asked.cases["token_f1"]) == {0.5} and set(asked.cases["cosine"]) == {0.25}
+    assert not len(without.likeness.columns)
+    assert set(asked.likeness["token_f1"]) == {0.5} and set(asked.likeness["cosine"]) == {0.25}
 
 
 @pytest.mark.skipif(not MINILM, reason="the extra minilm and its weights are not installed")
@@ -377,9 +376,13 @@ def test_progress_counts_the_tokens_of_all_texts(run: Path, people: pd.DataFrame
 
 def test_an_order_by_meaning_stands_beside_the_arms() -> None:
     truth = quality(60)
-    found = world({"jury": truth}, {"Ana": truth}, likeness={"token_f1": truth, "cosine": -truth})
+    found = world(
+        {"jury": truth},
+        {"Ana": truth},
+        likeness={"text overlap (one)": truth, "text overlap (other)": -truth},
+    )
 
-    for name, rho in (("text overlap (MiniLM token F1)", 1), ("text overlap (MiniLM cosine)", -1)):
+    for name, rho in (("text overlap (one)", 1), ("text overlap (other)", -1)):
         assert found.kinds[name] == "text overlap"
         assert found.agreement[name][OVERALL]["spearman"].value == pytest.approx(rho)
         assert "order" in found.agreement[name][OVERALL]["mae"].note
