@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 from ..personas.jury import Limits
 from ..rubrics.errors import VenireError
 from .cost import Cost
-from .model import Reply
+from .model import Reply, Request
+from .prices import Price
+from .reservations import CallEstimate, CallEstimator, Reservations
 
 
 class LimitReached(Exception):
@@ -38,11 +42,26 @@ class Budget:
     spent: Cost = field(default_factory=Cost)
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
+    estimator: CallEstimator = field(default_factory=CallEstimator)
+    reservations: Reservations = field(init=False)
+    _refused: str | None = None
+    """The limit that a call did not fit into, with no other in flight: what is left of it is too little."""
+
+    def __post_init__(self) -> None:
+        self.reservations = Reservations(
+            lambda: self.spent,
+            self._refusal,
+            max_tokens=self.max_tokens,
+            max_usd=self.max_usd,
+            max_calls=self.max_calls,
+        )
 
     def check(self) -> None:
         """Raise `BudgetSpent` if nothing more may be spent."""
         if self.interrupted:
             raise BudgetSpent("interrupt")
+        if self._refused is not None:
+            raise BudgetSpent(self._refused)
         if self.max_tokens is not None and self.spent.tokens >= self.max_tokens:
             raise BudgetSpent("max_tokens")
         if self.max_usd is not None and _usd_spent(self.spent) >= self.max_usd:
@@ -52,18 +71,33 @@ class Budget:
         if self.max_calls is not None and self.spent.calls >= self.max_calls:
             raise BudgetSpent("max_calls")
 
-    def add(self, reply: Reply) -> None:
-        self.spent += Cost.of(reply)
+    def add(self, cost: Cost) -> None:
+        self.spent += cost
+
+    def _refusal(self, limit: str) -> Exception:
+        self._refused = limit
+        return BudgetSpent("interrupt" if self.interrupted else limit)
+
+
+class Reservation(NamedTuple):
+    """What is held for one call, of its deliberation's limits and of the run's."""
+
+    deliberation: CallEstimate
+    run: CallEstimate
 
 
 class Meter:
-    """One deliberation's spending against its limits."""
+    """One deliberation's spending against its limits, and against the run's budget."""
 
     def __init__(self, limits: Limits, budget: Budget) -> None:
         self.limits = limits
         self.budget = budget
         self.spent = Cost()
         self._started = time.monotonic()
+        self._refused: str | None = None
+        self._reservations = Reservations(
+            lambda: self.spent, self._refusal, max_tokens=limits.max_tokens, max_usd=limits.max_usd
+        )
 
     def admit(self) -> None:
         """Raise unless one more call may be made."""
@@ -71,10 +105,38 @@ class Meter:
             raise LimitReached(reached)
         self.budget.check()
 
+    async def reserve(self, request: Request, price: Price | None) -> Reservation | None:
+        """Hold what a call may cost at the most, before it is sent; None where nothing limits that.
+
+        Where it does not fit beside the calls in flight, it waits for those to end.
+
+        Raises:
+            LimitReached, BudgetSpent: It does not fit even alone.
+        """
+        mine, runs = self._reservations, self.budget.reservations
+        if not (mine.needed or runs.needed):
+            return None
+        estimate = partial(self.budget.estimator.estimate, request, price)
+        held = await mine.reserve(estimate)
+        try:
+            return Reservation(held, await runs.reserve(estimate))
+        except BaseException:
+            mine.release(held)
+            raise
+
+    def release(self, request: Request, reserved: Reservation, reply: Reply | None) -> None:
+        """The call has ended, and what its reply cost has been added."""
+        if reply is not None:
+            self.budget.estimator.learn(request, reserved.run, reply)
+        self.budget.reservations.release(reserved.run)
+        self._reservations.release(reserved.deliberation)
+
     @property
     def reached(self) -> str | None:
-        """The hard limit that is spent, if one is."""
+        """The hard limit that is spent, if one is, or too far spent for another call."""
         limits = self.limits
+        if self._refused is not None:
+            return self._refused
         if limits.max_tokens is not None and self.spent.tokens >= limits.max_tokens:
             return "max_tokens"
         if limits.max_usd is not None and _usd_spent(self.spent) >= limits.max_usd:
@@ -90,9 +152,14 @@ class Meter:
         return self.limits.max_seconds - (time.monotonic() - self._started)
 
     def add(self, reply: Reply, *, replayed: bool) -> None:
-        self.spent += Cost.of(reply)
+        cost = Cost.of(reply)
+        self.spent += cost
         if not replayed:
-            self.budget.add(reply)
+            self.budget.add(cost)
+
+    def _refusal(self, limit: str) -> Exception:
+        self._refused = limit
+        return LimitReached(limit)
 
 
 def unknown_price(what: str) -> VenireError:

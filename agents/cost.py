@@ -25,11 +25,14 @@ class Cost:
     """Dollars of the priced calls."""
     seconds: float = 0.0
     """Of a deliberation, the length of its critical path; added up, the sum of those."""
+    estimated: int = 0
+    """Calls whose tokens are our own estimate: the provider's counts were missing or impossible."""
 
     @classmethod
     def of(cls, reply: Reply) -> Cost:
         """The cost of one call."""
-        return cls(1, reply.usage, int(reply.usd is not None), reply.usd or 0.0, reply.seconds)
+        priced = int(reply.usd is not None)
+        return cls(1, reply.usage, priced, reply.usd or 0.0, reply.seconds, int(reply.estimated))
 
     @property
     def tokens(self) -> int:
@@ -58,6 +61,7 @@ class Cost:
             self.priced + other.priced,
             self.known_usd + other.known_usd,
             self.seconds + other.seconds,
+            self.estimated + other.estimated,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -66,6 +70,7 @@ class Cost:
         return {
             "calls": self.calls,
             "tokens": {"prompt": usage.prompt, "completion": usage.completion, "cached": usage.cached},
+            "estimated_calls": self.estimated,
             "usd": self.usd,
             "seconds": self.seconds,
         }
@@ -84,6 +89,8 @@ class Receipt(BaseModel):
     usd: float | None = 0.0
     """None where the price of any call is unknown."""
     seconds: float = 0.0
+    estimated: int = 0
+    """Calls whose tokens are our own estimate."""
 
     def plus(self, key: str, reply: Reply) -> Receipt:
         """The receipt with one more call."""
@@ -95,6 +102,7 @@ class Receipt(BaseModel):
             cached=self.cached + usage.cached,
             usd=None if self.usd is None or reply.usd is None else self.usd + reply.usd,
             seconds=self.seconds + reply.seconds,
+            estimated=self.estimated + reply.estimated,
         )
 
     @property
@@ -106,4 +114,5 @@ class Receipt(BaseModel):
             priced=0 if self.usd is None else len(self.calls),
             known_usd=self.usd or 0.0,
             seconds=self.seconds,
+            estimated=self.estimated,
         )

@@ -174,8 +174,7 @@ class ModelGateway:
                 self._meter.add(committed, replayed=True)
                 return committed
             try:
-                reply = await self._send_with_retries(request)
-                self._meter.add(reply, replayed=False)
+                reply = await self._send_within_limits(request)
                 await self._calls.put(request.key, request, reply)
             except BaseException:
                 self._calls.forgo(request.key)
@@ -204,10 +203,22 @@ class ModelGateway:
             subject=subject,
         )
 
-    async def _send_with_retries(self, request: Request) -> Reply:
-        """Retry: send until answered, with pauses that grow and scatter, a bounded number of times."""
+    async def _send_within_limits(self, request: Request) -> Reply:
+        """Budget: the most that the call may cost is reserved before it is sent, and released to what it did cost."""
         # Nobody waits for a slot for what may not be sent.
         self._meter.admit()
+        reserved = await self._meter.reserve(request, self._client.price(request.model))
+        reply: Reply | None = None
+        try:
+            reply = await self._send_with_retries(request)
+            self._meter.add(reply, replayed=False)
+            return reply
+        finally:
+            if reserved is not None:
+                self._meter.release(request, reserved, reply)
+
+    async def _send_with_retries(self, request: Request) -> Reply:
+        """Retry: send until answered, with pauses that grow and scatter, a bounded number of times."""
         schedule = RetrySchedule(self._rng)
         while True:
             try:

@@ -148,6 +148,8 @@ class Reply:
     """None where the price is not known."""
     seconds: float = 0.0
     finish: Literal["stop", "length", "refusal"] = "stop"
+    estimated: bool = False
+    """Whether `usage` is our own estimate: the provider's counts were missing or impossible."""
 
 
 class ModelFailure(Exception):

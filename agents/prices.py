@@ -31,6 +31,11 @@ class Price(BaseModel):
         fresh = usage.prompt - usage.cached
         return (fresh * self.prompt + usage.cached * cached + usage.completion * self.completion) / MILLION
 
+    def most_usd(self, prompt: int, completion: int) -> float:
+        """What a call with so many tokens costs at the most, whatever of the prompt turns out to be cached."""
+        dearest = max(self.prompt, self.cached or 0.0)
+        return (prompt * dearest + completion * self.completion) / MILLION
+
 
 FREE = Price(prompt=0, completion=0)
 

@@ -15,14 +15,16 @@ from .admission_queue import AdmissionQueue, Slots
 from .budget import LimitReached, Meter
 from .clients.client_factory import factory_for
 from .clients.keys import key_from, redact_secrets, sent_secrets
-from .model import ModelFailure, Reply, Request, TransientFailure
+from .model import ModelFailure, Reply, Request, TransientFailure, Usage
 from .model_client import ModelClient
 from .prices import Price
 from .rate_limiter import RateLimiter
 from .tracing import Tracing, current_tracing
+from .usage import estimated_usage, impossible_usage
 
 _UNTRACED = nullcontext[Callable[[Reply], None]](lambda reply: None)
 """In place of a span, where none is made."""
+_NO_USAGE = Usage()
 
 
 class RateLimitedClient:
@@ -49,7 +51,11 @@ class RateLimitedClient:
         self.in_progress: dict[str, asyncio.Future[Reply | None]] = {}
         """The requests that are being answered, by their keys."""
         self._prices = prices or {}
+        self._list_prices: dict[str, Price | None] = {}
         self._tracing = tracing
+        self._say = say
+        self._distrusted: set[str] = set()
+        """The models whose impossible token counts have been reported."""
 
     async def complete(self, request: Request, meter: Meter) -> Reply:
         """Rate limit: one attempt in a slot of the provider's, which is told what became of it; the price is added.
@@ -67,6 +73,7 @@ class RateLimitedClient:
                 with _UNTRACED if self._tracing is None else self._tracing.call(request) as add_to_span:
                     async with asyncio.timeout(patience):
                         reply = await self._complete_without_secrets(request)
+                    reply = self._with_known_cost(request, reply)
                     add_to_span(reply)
             except TransientFailure as failure:
                 if failure.busy:
@@ -85,8 +92,29 @@ class RateLimitedClient:
                     raise LimitReached("max_seconds") from None
                 raise TransientFailure(f"no answer within {request.timeout:g} s", reason="timeout") from None
             self.slots.on_answer(reply.usage.total)
-            price = self._prices.get(request.model)
-            return reply if price is None else replace(reply, usd=price.usd(reply.usage))
+            return reply
+
+    def price(self, model: str) -> Price | None:
+        """What the user says that a model's tokens cost, or else its client; None where neither knows."""
+        if (price := self._prices.get(model)) is not None:
+            return price
+        if model not in self._list_prices:
+            self._list_prices[model] = self.client.list_price(model)
+        return self._list_prices[model]
+
+    def _with_known_cost(self, request: Request, reply: Reply) -> Reply:
+        """The reply with token counts that can be trusted, and what they cost."""
+        model = request.model
+        problem = impossible_usage(request, reply)
+        missing = reply.usage == _NO_USAGE and self.client.context_window is not None
+        if problem is not None and model not in self._distrusted:
+            self._distrusted.add(model)
+            if self._say is not None:
+                self._say(f"{model} reports impossible token counts ({problem}): they are estimated instead")
+        if problem is not None or missing:
+            reply = estimated_usage(request, reply)
+        price = self._prices.get(model) or (self.price(model) if reply.estimated else None)
+        return reply if price is None else replace(reply, usd=price.usd(reply.usage))
 
     async def _complete_without_secrets(self, request: Request) -> Reply:
         """The client's answer or failure; what was sent as a secret is in neither, however the server repeats it."""

@@ -55,10 +55,9 @@ class Court:
         """Connect every model that `jury` names, so that a wrong setting is an error before any call."""
         asked = [*jury.seats, *([jury.orchestrator] if orchestrated else [])]
         for settings in asked:
-            client = self.providers.get(settings).client
-            model = settings.model or ""
+            provider, model = self.providers.get(settings), settings.model or ""
             limited = jury.limits.max_usd is not None or self.budget.max_usd is not None
-            if limited and not client.reports_cost and model not in self.providers.prices:
+            if limited and not provider.client.reports_cost and provider.price(model) is None:
                 raise unknown_price(model)
         if orchestrated and self.providers.get(jury.orchestrator).client.votes_only:
             raise VenireError(

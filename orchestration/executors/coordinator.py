@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...agents.budget import BudgetSpent
+from ...agents.cost import Cost
 from ...agents.gateway import Calls
 from ...agents.model import Reply
 from ..bench import Court
@@ -42,7 +43,7 @@ class Coordinator:
     def receive(self, message: Commit) -> None:
         """Count the reply against the budget at once, before its slot is given to another call."""
         self._slowest = max(self._slowest, message.reply.seconds)
-        self.court.budget.add(message.reply)
+        self.court.budget.add(Cost.of(message.reply))
         self.claims.committing(message.key)
 
     async def commit(self, message: Commit) -> None:

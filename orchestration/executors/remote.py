@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 
 from ...agents.budget import Budget, BudgetSpent, LimitReached
+from ...agents.cost import Cost
 from ...agents.model import Reply, Request, Sampling
 from ...agents.providers import ProviderKey
 from .channel import Channel
@@ -100,5 +101,5 @@ class RemoteBudget(Budget):
         if self.limit is not None:
             raise BudgetSpent(self.limit)
 
-    def add(self, reply: Reply) -> None:
+    def add(self, cost: Cost) -> None:
         """Nothing to do: the coordinator counts the replies it commits."""

@@ -101,6 +101,7 @@ def status_json(found: Status) -> dict[str, Any]:
         ],
         "calls": cost["calls"],
         "tokens": cost["tokens"],
+        "estimated_calls": cost["estimated_calls"],
         "usd": cost["usd"],
         "known_usd": found.spent.known_usd,
         "calls_per_second": found.calls_per_second,

@@ -12,13 +12,13 @@ from .database import Row, Write
 from .location import without_password
 from .redaction import address_of, seal, unseal
 
-_COLUMNS = "finish, prompt, completion, cached, usd, seconds"
+_COLUMNS = "finish, prompt, completion, cached, usd, seconds, estimated"
 CALL = f"SELECT text, {_COLUMNS} FROM calls WHERE key = ?"
 SEALED_CALL = f"SELECT words, {_COLUMNS} FROM calls JOIN sealed ON sealed.key = calls.key WHERE calls.key = ?"
 
 _ADD_CALL = (
     f"INSERT INTO calls (key, request, text, {_COLUMNS}, made_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
 _ADD_TEXT = "INSERT INTO texts (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
 _ADD_SEALED = "INSERT INTO sealed (key, words) VALUES (?, ?) ON CONFLICT DO NOTHING"
@@ -51,6 +51,7 @@ def writes_of(
         usage.cached,
         reply.usd,
         reply.seconds,
+        int(reply.estimated),
         time.time(),
     )
     if redacted:
@@ -68,13 +69,14 @@ def text_hash(text: str) -> str:
 
 def reply_of(row: Row, *, sealed_with: str | None = None) -> Reply:
     """The reply in a row of `CALL`, or of `SEALED_CALL` with the key that opens it."""
-    text, finish, prompt, completion, cached, usd, seconds = row
+    text, finish, prompt, completion, cached, usd, seconds, estimated = row
     return Reply(
         text=json.loads(text) if sealed_with is None else unseal(text, sealed_with),
         usage=Usage(prompt, completion, cached),
         usd=usd,
         seconds=seconds,
         finish=finish,
+        estimated=bool(estimated),
     )
 
 

@@ -80,6 +80,14 @@ MIGRATIONS = [
         """,
     ),
     Migration("DROP TABLE transcripts_1; DROP TABLE calls_1; DROP TABLE texts_1;"),
+    # Tokens that a provider did not count, or not credibly, are estimated, and say so.
+    Migration(
+        """
+        ALTER TABLE calls ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;
+        DROP INDEX calls_by_time;
+        CREATE INDEX calls_by_time ON calls (made_at, prompt, completion, cached, usd, estimated);
+        """
+    ),
 ]
 """Only SQLite has records of version 1, so what carries them over may be in its words alone."""
 

@@ -12,11 +12,11 @@ def cost_since(database: Database, since: float) -> Cost:
     """The cost of the calls recorded `since` then, without seconds: calls overlap."""
     (row,) = database.rows(
         "SELECT count(*), coalesce(sum(prompt), 0), coalesce(sum(completion), 0), coalesce(sum(cached), 0), "
-        "count(usd), coalesce(sum(usd), 0) FROM calls WHERE made_at >= ?",
+        "count(usd), coalesce(sum(usd), 0), coalesce(sum(estimated), 0) FROM calls WHERE made_at >= ?",
         (since,),
     )
-    calls, prompt, completion, cached, priced, usd = row
-    return Cost(calls, Usage(prompt, completion, cached), priced, usd)
+    calls, prompt, completion, cached, priced, usd, estimated = row
+    return Cost(calls, Usage(prompt, completion, cached), priced, usd, estimated=estimated)
 
 
 def last_call(database: Database) -> float | None:

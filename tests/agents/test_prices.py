@@ -12,6 +12,7 @@ from openai_server import ProviderServer, jury_of
 from run_files import write_run
 
 from venire.agents.budget import Budget
+from venire.agents.cost import Cost
 from venire.agents.model import Reply, Usage
 from venire.agents.prices import Price, load_prices
 from venire.rubrics.errors import InvalidFile, VenireError
@@ -92,7 +93,7 @@ def test_a_limit_in_dollars_on_a_model_without_a_price_is_refused_before_any_cal
 
 def test_a_price_that_turns_out_unknown_ends_the_spending_and_is_no_zero() -> None:
     budget = Budget(max_usd=1.0)
-    budget.add(Reply(text="", usd=None))
+    budget.add(Cost.of(Reply(text="", usd=None)))
 
     with pytest.raises(VenireError, match="is not known"):
         budget.check()

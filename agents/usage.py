@@ -1,0 +1,63 @@
+"""Token counts: the provider's where they are possible for the texts sent and received, else an estimate of our own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .context import estimated_tokens
+from .model import Reply, Request, Usage
+
+_MOST_CHARACTERS = 32
+"""Characters to a token at the most, taken over a whole text: prose has four or five."""
+_MOST_TOKENS = 4
+"""Tokens to a character at the most: one for each of its bytes."""
+_PROMPT_EXTRA = 20_000
+"""Prompt tokens that a provider may add of its own: chat markers, a system prompt, the form of the answer."""
+_HIDDEN_ANSWER = 200_000
+"""Tokens of reasoning that a provider may count and not show, where the seat states no `max_tokens`."""
+
+
+def reported_count(value: object) -> int:
+    """A token count as a provider wrote it: 0 where it wrote none, -1 for anything that is no whole number."""
+    if value is None:
+        return 0
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+
+
+def estimated_prompt(request: Request) -> int:
+    """Tokens of a request by our own count, which errs high; the form of the answer is counted as well."""
+    texts = sum(estimated_tokens(m.opening) + estimated_tokens(m.body) for m in request.messages)
+    return texts + (estimated_tokens(request.schema.text) if request.schema is not None else 0)
+
+
+def impossible_usage(request: Request, reply: Reply) -> str | None:
+    """What is impossible about the token counts of a reply; None where they are possible, or missing."""
+    usage = reply.usage
+    if usage == Usage():
+        return None
+    if usage.prompt < 0 or usage.completion < 0 or usage.cached < 0:
+        return "a count is negative or no number"
+    if usage.cached > usage.prompt:
+        return "more of the prompt was cached than it has"
+    sent = sum(len(m.opening) + len(m.body) for m in request.messages)
+    form = 0 if request.schema is None else len(request.schema.text)
+    if (
+        not sent
+        <= usage.prompt * _MOST_CHARACTERS
+        <= _MOST_CHARACTERS * (_MOST_TOKENS * (sent + form) + _PROMPT_EXTRA)
+    ):
+        return "the prompt's count does not go with its length"
+    shown = len(reply.text)
+    most = _MOST_TOKENS * shown + request.settings.get("max_tokens", 0) + _HIDDEN_ANSWER
+    if not shown <= usage.completion * _MOST_CHARACTERS <= _MOST_CHARACTERS * most:
+        return "the answer's count does not go with its length"
+    return None
+
+
+def estimated_usage(request: Request, reply: Reply) -> Reply:
+    """The reply with token counts of our own in place of the provider's, marked as an estimate; its price is open."""
+    texts = sum(estimated_tokens(m.opening) + estimated_tokens(m.body) for m in request.messages)
+    usage = Usage(texts, estimated_tokens(reply.text))
+    return replace(reply, usage=usage, usd=None, estimated=True)

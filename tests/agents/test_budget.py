@@ -1,0 +1,158 @@
+"""Budgets: a limit holds whatever the provider says of its tokens, however many calls are in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import venire
+from openai_server import Call, Fault, ProviderServer, filled, jury_of
+from run_files import write_run
+from server_juries import jury_at
+
+from venire import Case, Limits, Rubric
+from venire.agents.budget import Budget, BudgetSpent
+from venire.agents.prices import Price
+from venire.agents.providers import Providers
+from venire.orchestration.bench import Court
+from venire.orchestration.deliberate import hear
+
+PRICE = Price(prompt=1000, completion=1000)
+"""A thousandth of a dollar a token: dollars and tokens are limited alike."""
+IMPOSSIBLE = {
+    "negative": {"prompt_tokens": -900, "completion_tokens": -50},
+    "negative answer": {"prompt_tokens": 900, "completion_tokens": -5000},
+    "cached beyond the prompt": {
+        "prompt_tokens": 900,
+        "completion_tokens": 50,
+        "prompt_tokens_details": {"cached_tokens": 10**9},
+    },
+    "far too few": {"prompt_tokens": 1, "completion_tokens": 1},
+    "far too many": {"prompt_tokens": 10**12, "completion_tokens": 50},
+    "no answer counted": {"prompt_tokens": 900},
+}
+
+
+def completion(call: Call, usage: dict[str, Any] | None) -> Fault:
+    """A ballot, with these token counts or none."""
+    assert call.schema is not None
+    text = json.dumps(filled(call.schema, lambda _: 3))
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    body = {"id": "1", "object": "chat.completion", "model": call.model, "choices": [choice]}
+    return Fault(200, {"Content-Type": "application/json"}, json.dumps({**body, "usage": usage}))
+
+
+def true_tokens(call: Call) -> int:
+    assert call.schema is not None
+    return len(call.prompt) // 4 + len(json.dumps(filled(call.schema, lambda _: 3))) // 4
+
+
+def run(
+    server: ProviderServer, rubric: Rubric, case: Case, budget: Budget, *, in_flight: int, cases: int
+) -> tuple[Court, list[str]]:
+    """One juror on many cases at once, until all are heard or the budget is spent; the lines that were said."""
+    said: list[str] = []
+
+    async def main() -> Court:
+        providers = Providers(in_flight, prices={"server/a": PRICE}, say=said.append)
+        court = Court(budget=budget, providers=providers)
+        jury = jury_at(server.url, "a", protocol="panel")
+        found = await asyncio.gather(
+            *(
+                hear(case.model_copy(update={"id": str(n), "output": f"Text {n}."}), rubric, jury, court)
+                for n in range(cases)
+            ),
+            return_exceptions=True,
+        )
+        await court.close()
+        for one in found:
+            if isinstance(one, BaseException) and not isinstance(one, BudgetSpent):
+                raise one
+        return court
+
+    return asyncio.run(main()), said
+
+
+@pytest.mark.parametrize("in_flight", [1, 8, 64, 500])
+@pytest.mark.parametrize("limit", ["max_tokens", "max_usd"])
+def test_a_limit_is_not_passed_however_many_are_in_flight(
+    rubric: Rubric, case: Case, limit: str, in_flight: int
+) -> None:
+    budget = Budget(max_tokens=30_000) if limit == "max_tokens" else Budget(max_usd=30.0)
+    with ProviderServer(jury_of({"a": 3}), latency=0.02) as server:
+        court, _ = run(server, rubric, case, budget, in_flight=in_flight, cases=max(100, in_flight))
+
+    spent = court.budget.spent
+    assert sum(map(true_tokens, server.calls)) == spent.tokens <= 30_000
+    assert spent.estimated == 0
+    # What is left is too little for one more call.
+    assert 30_000 - spent.tokens < 1.5 * max(map(true_tokens, server.calls))
+
+
+@pytest.mark.parametrize("usage", [*IMPOSSIBLE, "missing"])
+@pytest.mark.parametrize("limit", ["max_tokens", "max_usd"])
+def test_a_limit_holds_without_the_providers_own_counts(
+    rubric: Rubric, case: Case, limit: str, usage: str
+) -> None:
+    budget = Budget(max_tokens=20_000) if limit == "max_tokens" else Budget(max_usd=20.0)
+    with ProviderServer(lambda call: completion(call, IMPOSSIBLE.get(usage))) as server:
+        court, said = run(server, rubric, case, budget, in_flight=64, cases=100)
+
+    assert 0 < sum(map(true_tokens, server.calls)) <= court.budget.spent.tokens <= 20_000
+    assert court.budget.spent.estimated == court.budget.spent.calls == len(server.calls)
+    told = [line for line in said if "impossible token counts" in line]
+    assert len(told) == (usage != "missing")
+
+
+@pytest.mark.parametrize("in_flight", [8, 64])
+def test_no_more_calls_are_made_than_allowed(rubric: Rubric, case: Case, in_flight: int) -> None:
+    with ProviderServer(jury_of({"a": 3}), latency=0.02) as server:
+        run(server, rubric, case, Budget(max_calls=20), in_flight=in_flight, cases=100)
+
+    assert len(server.calls) == 20
+
+
+def test_a_budget_that_is_enough_is_used_to_its_end(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": 3})) as server:
+        unlimited, _ = run(server, rubric, case, Budget(), in_flight=8, cases=30)
+    needed = unlimited.budget.spent.tokens
+    largest = max(map(true_tokens, server.calls))
+    with ProviderServer(jury_of({"a": 3})) as server:
+        enough, _ = run(
+            server, rubric, case, Budget(max_tokens=needed + largest // 20), in_flight=8, cases=30
+        )
+
+    assert enough.budget.spent.calls == 30
+
+
+def test_an_ample_budget_leaves_as_many_calls_in_flight_as_none(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": 3}), latency=0.3) as server:
+        run(server, rubric, case, Budget(max_tokens=10**7), in_flight=64, cases=64)
+
+    assert server.most_in_flight > 56
+
+
+def test_a_deliberations_own_limit_holds_for_a_round_in_parallel(rubric: Rubric, case: Case) -> None:
+    names = ("a", "b", "c", "d", "e")
+    with ProviderServer(jury_of(dict.fromkeys(names, 4)), latency=0.02) as server:
+        jury = jury_at(server.url, *names, protocol="panel", limits=Limits(max_tokens=1500))
+        transcript = asyncio.run(hear(case, rubric, jury, Court()))
+
+    assert 0 < transcript.cost.tokens <= 1500
+    assert transcript.cost.calls == len(server.calls) < 5
+
+
+def test_estimates_are_marked_in_the_record_and_in_json(tmp_path: Path) -> None:
+    with ProviderServer(lambda call: completion(call, None)) as server:
+        command = write_run(tmp_path, server.url, protocol="panel")
+        fresh = venire(*command, "--json", cwd=tmp_path)
+        shown = venire("show", "out", "case-1", "--json", cwd=tmp_path)
+        status = venire("status", "out", "--json", cwd=tmp_path)
+
+    assert fresh.returncode == 0, fresh.stderr
+    assert [case["estimated_calls"] for case in json.loads(fresh.stdout)["cases"]] == [3] * 4
+    assert json.loads(shown.stdout)["estimated_calls"] == 3
+    assert json.loads(status.stdout)["estimated_calls"] == 12
