@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .context import estimated_tokens
 from .cost import Cost
 from .model import Reply, Request
 from .prices import Price
@@ -48,11 +49,13 @@ class CallEstimator:
 
     def estimate(self, request: Request, price: Price | None) -> CallEstimate:
         """The most that a call may cost. Without a price it is infinite until an answer has shown one."""
-        prompt = estimated_prompt(request)
+        messages = estimated_prompt(request)
+        # Some providers count the form of the answer as well.
+        prompt = messages + (0 if request.schema is None else estimated_tokens(request.schema.text))
         seen = self._models.get(request.model)
         answer = request.settings.get("max_tokens") or (_MARGIN * seen.longest if seen else _UNHEARD_ANSWER)
         tokens = prompt + answer
-        likely = tokens * seen.taken / seen.reserved if seen else prompt
+        likely = tokens * seen.taken / seen.reserved if seen else messages
         if price is not None:
             usd = price.most_usd(prompt, answer)
             return CallEstimate(tokens, usd, likely, usd * likely / tokens)

@@ -27,9 +27,8 @@ def reported_count(value: object) -> int:
 
 
 def estimated_prompt(request: Request) -> int:
-    """Tokens of a request by our own count, which errs high; the form of the answer is counted as well."""
-    texts = sum(estimated_tokens(m.opening) + estimated_tokens(m.body) for m in request.messages)
-    return texts + (estimated_tokens(request.schema.text) if request.schema is not None else 0)
+    """Tokens of a request's messages by our own count, which errs high."""
+    return sum(estimated_tokens(m.opening) + estimated_tokens(m.body) for m in request.messages)
 
 
 def impossible_usage(request: Request, reply: Reply) -> str | None:
@@ -58,6 +57,5 @@ def impossible_usage(request: Request, reply: Reply) -> str | None:
 
 def estimated_usage(request: Request, reply: Reply) -> Reply:
     """The reply with token counts of our own in place of the provider's, marked as an estimate; its price is open."""
-    texts = sum(estimated_tokens(m.opening) + estimated_tokens(m.body) for m in request.messages)
-    usage = Usage(texts, estimated_tokens(reply.text))
+    usage = Usage(estimated_prompt(request), estimated_tokens(reply.text))
     return replace(reply, usage=usage, usd=None, estimated=True)

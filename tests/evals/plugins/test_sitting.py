@@ -97,7 +97,7 @@ def test_the_same_case_is_heard_once_and_again_means_anew() -> None:
 def test_what_failed_may_be_asked_again() -> None:
     with agreeing_server("a") as server:
         jury = jury_at(server.url, "a", protocol="panel")
-        sitting = convene(RUBRIC, jury, max_tokens=1_500)
+        sitting = convene(RUBRIC, jury, max_tokens=800)
         sitting.hear_sync(case_from_sample(1, "Text."))
         for _ in range(2):
             with pytest.raises(VenireError, match="max_tokens is reached"):
