@@ -17,7 +17,7 @@ from .answers import UnusableAnswer, read_answer
 from .budget import Meter
 from .context import window
 from .cost import Receipt
-from .model import Message, ModelFailure, Reply, Request, Sampling, Subject, TransientFailure
+from .model import FormatRefused, Message, ModelFailure, Reply, Request, Sampling, Subject, TransientFailure
 from .prompting import repair_request
 from .providers import RateLimitedClient
 from .retry import RetrySchedule
@@ -223,6 +223,8 @@ class ModelGateway:
         while True:
             try:
                 return await self._client.complete(request, self._meter)
+            except FormatRefused:
+                continue
             except TransientFailure as failure:
                 pause = schedule.pause(failure)
                 if pause is None:

@@ -161,6 +161,13 @@ class ModelFailure(Exception):
         self.detail = detail
 
 
+class FormatRefused(ModelFailure):
+    """The server does not know the form of answer that was asked for; sent again, the request will ask for less."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("unavailable", detail)
+
+
 class TransientFailure(ModelFailure):
     """The provider is busy or broken for now: the same request may succeed later."""
 

@@ -30,7 +30,7 @@ class ModelClient(ABC):
     votes_only: bool = False
     """Whether it can fill in a ballot and nothing else, so that it cannot be the orchestrator."""
     reports_cost: bool = True
-    """Whether its replies say what they cost; otherwise a limit in dollars needs the price from the user."""
+    """Whether its replies say what they cost; otherwise a limit in dollars needs `list_price`, or the user's."""
 
     @abstractmethod
     async def complete(self, request: Request) -> Reply:

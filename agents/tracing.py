@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..rubrics.errors import MissingExtra, VenireError
-from .model import ModelFailure, Reply, Request
+from .model import FormatRefused, ModelFailure, Reply, Request, TransientFailure
 
 _SETTINGS = ("temperature", "top_p", "max_tokens", "seed")
 
@@ -115,6 +115,10 @@ def _request_attributes(request: Request) -> dict[str, Any]:
 
 
 def _kind_of(error: BaseException) -> str:
+    if isinstance(error, FormatRefused):
+        return "format_refused"
+    if isinstance(error, TransientFailure) and error.busy:
+        return "rate_limited"
     if isinstance(error, ModelFailure):
         return error.reason
     return "timeout" if isinstance(error, TimeoutError) else type(error).__name__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Mapping
@@ -13,9 +12,10 @@ from typing import Any, Literal
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
-from ..model import ModelFailure, Reply, Request, TransientFailure, Usage
+from ..model import FormatRefused, ModelFailure, Reply, Request, TransientFailure, Usage
 from ..model_client import ModelClient
 from ..prices import MILLION, Price
+from ..usage import reported_count
 from .client_factory import ClientFactory
 from .keys import key_from, redact_keys
 from .server import BUSY, retry_after, says_busy
@@ -27,17 +27,26 @@ _NOT_STRICT = {
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     *("minItems", "maxItems", "uniqueItems"),
 }
+_OLLAMA = frozenset({"ollama", "ollama_chat"})
+_OPENAI_LIKE = frozenset(
+    {"openai", "hosted_vllm", "lm_studio", "llamafile", "custom_openai", "openai_like", "vllm"}
+)
+_UNPROBED = "entered_by_venire"
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
 
 def connect(settings: ModelSettings) -> LiteLLMClient:
     if find_spec("litellm") is None:
         raise MissingExtra(f"the model {settings.model!r} needs LiteLLM", remedy="pip install litellm")
+    # Importing it takes seconds: they pass here, before any clock is started.
+    _litellm()
     return LiteLLMClient(settings.base_url, key_from(settings))
 
 
 class LiteLLMClient(ModelClient):
     """LiteLLM with one address and one key, or with those it finds for itself."""
+
+    reports_cost = False
 
     _open = 0
     """How many there are in this process: LiteLLM's connections belong to all of them."""
@@ -51,23 +60,23 @@ class LiteLLMClient(ModelClient):
         LiteLLMClient._open += 1
 
     async def complete(self, request: Request) -> Reply:
-        # Importing it takes seconds, in which others go on.
-        litellm = _litellm() if _litellm.cache_info().currsize else await asyncio.to_thread(_litellm)
+        litellm = _litellm()
         if request.model not in self._formats:
-            self._formats[request.model] = _best_format(litellm, request.model)
+            _keep_from_probing(litellm, request.model)
+            self._formats[request.model] = _first_format(litellm, request.model)
         form = self._formats[request.model]
-        while True:
-            started = time.perf_counter()
-            try:
-                answer = await litellm.acompletion(**_body(request, form), **self._endpoint)
-            except litellm.openai.OpenAIError as error:
-                if request.schema is not None and form in _WEAKER and _about_format(error):
-                    # What LiteLLM says of a model need not hold for the server behind it: ask for less from now on.
-                    form = self._formats[request.model] = _WEAKER[form]
-                    continue
-                raise self._failure(litellm, error) from None
-            seconds = time.perf_counter() - started
-            return _reply(answer, seconds, self._price(litellm, request.model, answer))
+        started = time.perf_counter()
+        try:
+            answer = await litellm.acompletion(**_body(request, form), **self._endpoint)
+        except litellm.openai.OpenAIError as error:
+            if request.schema is not None and form in _WEAKER and _about_format(error):
+                # What LiteLLM says of a model need not hold for the server behind it: ask for less from now on.
+                if self._formats[request.model] == form:
+                    self._formats[request.model] = _WEAKER[form]
+                raise FormatRefused(f"HTTP {error.status_code}: {form} is not accepted") from None
+            raise self._failure(litellm, error) from None
+        seconds = time.perf_counter() - started
+        return _reply(answer, seconds, self._price(litellm, request.model, answer))
 
     async def close(self) -> None:
         if self._closed:
@@ -98,11 +107,7 @@ class LiteLLMClient(ModelClient):
 
     def list_price(self, model: str) -> Price | None:
         """LiteLLM's own entry. Unknown and free look alike there, so zero is unknown."""
-        try:
-            entry = _litellm().get_model_info(model)
-        except Exception:
-            # For a model it has no entry for, LiteLLM raises whatever its version raises, a bare Exception included.
-            return None
+        entry = _map_entry(_litellm(), model)
         prompt, completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
         if not prompt or not completion:
             return None
@@ -116,7 +121,7 @@ class LiteLLMClient(ModelClient):
     def _price(self, litellm: Any, model: str, answer: Any) -> float | None:
         """What LiteLLM's price map makes of the tokens. Nothing and free look alike there, so zero is not known."""
         asked = (model, getattr(answer, "model", None))
-        if asked in self._unpriced:
+        if asked in self._unpriced or not _map_entry(litellm, model):
             return None
         try:
             return float(litellm.completion_cost(completion_response=answer, model=model)) or None
@@ -169,12 +174,40 @@ def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _best_format(litellm: Any, model: str) -> _Format:
+def _first_format(litellm: Any, model: str) -> _Format:
+    """The strictest form that LiteLLM does not rule out; where the server knows less, the request falls back."""
+    provider = model.partition("/")[0]
+    if not _map_entry(litellm, model) and (provider in _OPENAI_LIKE or provider in _OLLAMA):
+        # A server of the user's own: nobody but it knows what it can do.
+        return "json_schema"
     if litellm.supports_response_schema(model):
         return "json_schema"
     return (
         "json_object" if "response_format" in (litellm.get_supported_openai_params(model) or ()) else "text"
     )
+
+
+def _map_entry(litellm: Any, model: str) -> Mapping[str, Any]:
+    """A model's entry in LiteLLM's own map; empty where it has none. LiteLLM's look-up would ask an Ollama server."""
+    provider, _, name = model.partition("/")
+    entry = litellm.model_cost.get(model)
+    if entry is None and str(
+        (found := litellm.model_cost.get(name) or {}).get("litellm_provider")
+    ).startswith(provider):
+        entry = found
+    return {} if entry is None or _UNPROBED in entry else entry
+
+
+def _keep_from_probing(litellm: Any, model: str) -> None:
+    """Enter an Ollama model in LiteLLM's map: for one that it does not know, it asks a server, and blocks the loop."""
+    if model.partition("/")[0] in _OLLAMA and model not in litellm.model_cost:
+        nothing = {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0}
+        litellm.model_cost[model] = {
+            "litellm_provider": model.partition("/")[0],
+            "mode": "chat",
+            _UNPROBED: True,
+            **nothing,
+        }
 
 
 def _body(request: Request, form: _Format) -> dict[str, Any]:
@@ -232,9 +265,9 @@ def _reply(answer: Any, seconds: float, usd: float | None) -> Reply:
     return Reply(
         text=str(refusal or choice.message.content or ""),
         usage=Usage(
-            prompt=int(getattr(usage, "prompt_tokens", None) or 0),
-            completion=int(getattr(usage, "completion_tokens", None) or 0),
-            cached=int(getattr(details, "cached_tokens", None) or 0),
+            prompt=reported_count(getattr(usage, "prompt_tokens", None)),
+            completion=reported_count(getattr(usage, "completion_tokens", None)),
+            cached=reported_count(getattr(details, "cached_tokens", None)),
         ),
         usd=usd,
         seconds=seconds,

@@ -290,6 +290,25 @@ def test_providers_behind_litellm_have_a_pace_each_and_models_of_one_share_it() 
     assert openai is not anthropic
 
 
+@pytest.mark.parametrize("family", ["server", "openai"])
+def test_a_pause_that_one_endpoint_asks_for_holds_no_other(family: str) -> None:
+    providers = Providers(2, say=lambda line: None)
+    one, other = (
+        providers.get(ModelSettings(model=f"{family}/a", base_url=f"http://127.0.0.1:{port}/v1"))
+        for port in (1, 2)
+    )
+
+    async def main() -> None:
+        one.slots.on_busy(0.0, 30.0)
+        async with asyncio.timeout(1), other.slots:
+            pass
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05), one.slots:
+                pass
+
+    asyncio.run(main())
+
+
 def test_a_dead_provider_is_named_once_without_its_secrets_and_its_jurors_abstain(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rubric: Rubric, case: Case
 ) -> None:

@@ -12,7 +12,16 @@ from openai_server import Answer, Fault, ProviderServer, Refusal
 
 from venire.agents.clients import litellm as client
 from venire.agents.clients.litellm import connect, strict
-from venire.agents.model import Message, ModelFailure, Reply, Request, Sampling, TransientFailure
+from venire.agents.model import (
+    FormatRefused,
+    Message,
+    ModelFailure,
+    Reply,
+    Request,
+    Sampling,
+    TransientFailure,
+)
+from venire.agents.model_client import ModelClient
 from venire.personas.jury import ModelSettings
 from venire.rubrics.errors import MissingExtra, VenireError
 from venire.rubrics.shapes import Schema
@@ -74,11 +83,20 @@ def heard(server: ProviderServer, *requests: Request) -> list[Reply]:
             ModelSettings(model="openai/x", base_url=server.url, api_key_env="JUROR_SECRET_KEY")
         )
         try:
-            return [await provider.complete(request) for request in requests]
+            return [await answer_to(provider, request) for request in requests]
         finally:
             await provider.close()
 
     return asyncio.run(run())
+
+
+async def answer_to(provider: ModelClient, request: Request) -> Reply:
+    """The reply, after as many fallbacks to a weaker form as it takes: as the gateway does."""
+    while True:
+        try:
+            return await provider.complete(request)
+        except FormatRefused:
+            continue
 
 
 def failure_of(answer: Answer, **request: Any) -> ModelFailure:
@@ -120,11 +138,11 @@ def test_a_model_with_structured_output_gets_the_schema_in_its_strict_form() -> 
     assert form["json_schema"]["schema"] == strict(SCHEMA)
 
 
-def test_a_model_that_is_not_known_to_have_it_gets_json_mode() -> None:
+def test_a_model_that_nobody_knows_is_tried_with_a_schema_first() -> None:
     with ProviderServer(lambda call: "{}") as server:
         heard(server, asked("openai/some-model", SCHEMA))
 
-    assert server.calls[0].body["response_format"] == {"type": "json_object"}
+    assert server.calls[0].body["response_format"]["type"] == "json_schema"
 
 
 def test_a_server_that_rejects_the_form_is_asked_for_less_from_then_on() -> None:
