@@ -145,7 +145,7 @@ def liking(seed: int, planted: float = 0.0) -> Evidence:
 
 
 def test_one_jurors_liking_for_one_system_is_not_taken_for_favour() -> None:
-    """Without the term for juror on system, about half of these worlds would be called favour."""
+    """Without the term for juror on system, such a liking would be called favour far too often."""
     claims = sum(effect(liking(seed))["p"] < 0.05 for seed in range(8))
 
     assert claims <= 1
