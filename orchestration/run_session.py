@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,6 +144,8 @@ async def _run(session: RunSession, court: Court, total: int, console: Console, 
         asyncio.get_running_loop().set_exception_handler(print_redacted)
     court.trace_salt = store.trace_salt()
     executor.attach(store, redacted=store.redacted)
+    # The run's time does not include what was imported and checked for it.
+    court.budget.started = time.monotonic()
     _stop_gently(court, executor, console)
     progress = RunProgress(total * len(session.juries), console, quiet=quiet)
     try:
