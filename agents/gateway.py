@@ -201,6 +201,7 @@ class ModelGateway:
             repeat=self._first_repeat + repeat,
             timeout=self._settings.timeout,
             subject=subject,
+            max_reply=self._settings.max_reply,
         )
 
     async def _send_within_limits(self, request: Request) -> Reply:

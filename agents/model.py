@@ -13,6 +13,11 @@ from ..rubrics.quotes import Exhibit
 from ..rubrics.rubric import Rubric
 from ..rubrics.shapes import Schema
 
+MAX_REPLY = 2_000_000
+"""Bytes of one reply at the most, where nothing else is said: many times what any ballot has."""
+MOST_TOKENS = 10**12
+"""What no provider counts for one call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -69,6 +74,8 @@ class Request:
     """Which of several answers to the same question this is."""
     timeout: float
     subject: Subject | None = None
+    max_reply: int = MAX_REPLY
+    """Bytes of the reply at the most; a longer one is given up."""
 
     @cached_property
     def key(self) -> str:
@@ -138,6 +145,19 @@ class Usage:
         return self.prompt + self.completion
 
 
+def token_usage(prompt: Any, completion: Any, cached: Any = None) -> Usage:
+    """The usage that a provider reports: -1 for what is no count of tokens, 0 for what is left out."""
+    return Usage(_count(prompt), _count(completion), _count(cached))
+
+
+def _count(told: Any) -> int:
+    if told is None:
+        return 0
+    if isinstance(told, bool) or not isinstance(told, int | float) or not abs(told) <= MOST_TOKENS:
+        return -1
+    return int(told)
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a model answered, and what it cost."""
@@ -188,3 +208,8 @@ class TransientFailure(ModelFailure):
     def summary(self) -> str:
         """What went wrong in a few words, none of them the provider's: it may repeat a prompt."""
         return self.detail.partition(":")[0][:60]
+
+
+def reply_too_long(request: Request) -> ModelFailure:
+    """The failure of a reply that went on for longer than the request allows."""
+    return ModelFailure("unparsable", f"the reply has more than {request.max_reply} bytes")

@@ -67,6 +67,16 @@ class ModelSettings(BaseModel):
     """Seconds to wait for one answer."""
     context: int | None = Field(default=None, gt=0)
     """The model's context window in tokens, where it is not known from its name."""
+    max_reply: int = Field(default=2_000_000, gt=0)
+    """Bytes of one reply at the most; a longer one is an abstention."""
+
+    @model_serializer(mode="wrap")
+    def _without_default_cap(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As it was before replies were capped, where the cap is the usual one: a record knows its juries by this."""
+        fields: dict[str, Any] = handler(self)
+        if self.max_reply == type(self).model_fields["max_reply"].default:
+            fields.pop("max_reply", None)
+        return fields
 
     def __hash__(self) -> int:
         """So that what is made of a seat's settings can be kept by them, at little cost."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
-from ..model import ModelFailure, Reply, Request, Usage
+from ..model import ModelFailure, Reply, Request, Usage, reply_too_long, token_usage
 from ..model_client import ModelClient
 from . import autogen_model
 from .client_factory import ClientFactory
@@ -79,8 +79,11 @@ class AgentClient(ModelClient):
                 raise ModelFailure("unavailable", told[:300]) from None
         if not result.messages:
             raise ModelFailure("unparsable", f"{self._where} said nothing")
+        text = result.messages[-1].to_text()
+        if len(text) > request.max_reply:
+            raise reply_too_long(request)
         return Reply(
-            text=result.messages[-1].to_text(),
+            text=text,
             usage=_usage(result.messages),
             usd=None,
             seconds=time.perf_counter() - started,
@@ -101,7 +104,7 @@ def _usage(messages: list[Any]) -> Usage:
     used = Usage()
     for message in messages:
         if spent := message.models_usage:
-            used += Usage(spent.prompt_tokens, spent.completion_tokens)
+            used += token_usage(spent.prompt_tokens, spent.completion_tokens)
     return used
 
 

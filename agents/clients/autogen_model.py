@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ...rubrics.files import load_yaml
-from ..model import Message, ModelFailure, Reply, Request, TransientFailure, Usage
+from ..model import Message, ModelFailure, Reply, Request, TransientFailure, reply_too_long, token_usage
 from ..model_client import ModelClient
 from .keys import key_from, redact_keys
 from .server import BUSY, retry_after, says_busy
@@ -104,9 +104,11 @@ class ComponentClient(ModelClient):
                 raise self._failure(error) from None
         if not isinstance(result.content, str):
             raise ModelFailure("unparsable", "the model called a tool instead of answering")
+        if len(result.content) > request.max_reply:
+            raise reply_too_long(request)
         return Reply(
             text=result.content,
-            usage=Usage(result.usage.prompt_tokens, result.usage.completion_tokens),
+            usage=token_usage(result.usage.prompt_tokens, result.usage.completion_tokens),
             usd=None,
             seconds=time.perf_counter() - started,
             finish=_FINISH.get(result.finish_reason, "stop"),

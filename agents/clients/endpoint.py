@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import zlib
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
@@ -16,10 +17,20 @@ from urllib.parse import quote, unquote, urlsplit
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from ..model import MAX_REPLY
+
 KEPT = 15.0
 """Seconds for which a connection that nobody uses is trusted: after that, something on the way may have forgotten it."""
 _NEXT_ADDRESS = 0.25
 """Seconds before another of a host's addresses is tried at the same time."""
+
+
+_HEAD = 64_000
+"""Bytes of an answer that are not its body, at the most: its headers, and the sizes of its chunks besides."""
+
+
+class AnswerTooLong(Exception):
+    """An answer that was given up because it went on for too long."""
 
 
 class Answer(NamedTuple):
@@ -61,10 +72,13 @@ class Endpoint:
         self._head = f"POST {path} HTTP/1.1\r\n{told}Content-Length: ".encode("ascii")
         self._free: list[_Connection] = []
 
-    async def post(self, body: bytes) -> Answer:
+    async def post(self, body: bytes, longest: int = MAX_REPLY) -> Answer:
+        """The answer to one request; `AnswerTooLong` where its body has more than `longest` bytes, also once inflated."""
         connection = self._reuse() or await self._connect()
         try:
-            answer = await connection.ask(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
+            answer = await connection.ask(b"%b%d\r\n\r\n%b" % (self._head, len(body), body), longest)
+            if "content-encoding" in answer.headers:
+                answer = answer._replace(body=_inflate(answer, longest))
         except BaseException:
             connection.close()
             raise
@@ -109,10 +123,14 @@ class _Connection(asyncio.Protocol):
         self._answered: asyncio.Future[Answer] | None = None
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
+        self._body_left = self._bytes_left = 0
+        """How much of the body, and of everything, may still come."""
         self._until_close = False
         """Whether the answer has no length of its own, and ends with the connection."""
 
-    def ask(self, request: bytes) -> asyncio.Future[Answer]:
+    def ask(self, request: bytes, longest: int) -> asyncio.Future[Answer]:
+        # Chunks of one byte come with five more that say so.
+        self._body_left, self._bytes_left = longest, _HEAD + 6 * longest
         self._answered = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         return self._answered
@@ -130,10 +148,13 @@ class _Connection(asyncio.Protocol):
             # Nobody asked: whatever it is, the next answer could not be told from it.
             self.close()
             return
+        self._bytes_left -= len(data)
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
             self._fail(ConnectionError(f"the answer is not HTTP: {type(error).__name__}"))
+        if self._answered is not None and min(self._body_left, self._bytes_left) < 0:
+            self._fail(AnswerTooLong())
 
     def connection_lost(self, error: Exception | None) -> None:
         self.reusable = False
@@ -155,14 +176,16 @@ class _Connection(asyncio.Protocol):
         self._until_close = not {"content-length", "transfer-encoding"} & self._headers.keys()
 
     def on_body(self, body: bytes) -> None:
-        self._body.append(body)
+        self._body_left -= len(body)
+        if self._body_left >= 0:
+            self._body.append(body)
 
     def on_message_complete(self) -> None:
         if self._parser.get_status_code() < 200:
             # Only word that an answer is to come.
             self._headers, self._body, self._until_close = {}, [], False
             return
-        if self._answered is not None:
+        if self._answered is not None and self._body_left >= 0:
             # An answer that came before the question was sent whole leaves the rest of it on the way.
             whole = self._transport.get_write_buffer_size() == 0
             self._settle(reusable=whole and self._parser.should_keep_alive())
@@ -180,6 +203,23 @@ class _Connection(asyncio.Protocol):
         if answered is not None and not answered.done():
             answered.set_exception(error)
         self.close()
+
+
+def _inflate(answer: Answer, longest: int) -> bytes:
+    """The body of a server that compressed it unasked; `AnswerTooLong` before it takes up more than it may."""
+    encoding = answer.headers["content-encoding"].strip().lower()
+    if encoding == "identity":
+        return answer.body
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise ConnectionError(f"the answer is in an encoding that nobody asked for: {encoding[:30]!r}")
+    inflating = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+    try:
+        body = inflating.decompress(answer.body, longest + 1)
+    except zlib.error:
+        raise ConnectionError("the answer is not compressed as it says") from None
+    if len(body) > longest:
+        raise AnswerTooLong
+    return body
 
 
 @cache

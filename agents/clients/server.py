@@ -15,10 +15,19 @@ from pydantic_core import from_json
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
-from ..model import ModelFailure, Reply, Request, TransientFailure, Usage, json_text
+from ..model import (
+    ModelFailure,
+    Reply,
+    Request,
+    TransientFailure,
+    Usage,
+    json_text,
+    reply_too_long,
+    token_usage,
+)
 from ..model_client import ModelClient
 from .client_factory import ClientFactory
-from .endpoint import Endpoint
+from .endpoint import AnswerTooLong, Endpoint
 from .keys import key_from, redact_secrets, sent_secrets
 
 BUSY = frozenset({408, 409, 425, 429})
@@ -63,7 +72,9 @@ class ServerClient(ModelClient):
             sent = self._format
             started = time.perf_counter()
             try:
-                status, headers, raw = await self._endpoint.post(_body(request, sent))
+                status, headers, raw = await self._endpoint.post(_body(request, sent), request.max_reply)
+            except AnswerTooLong:
+                raise reply_too_long(request) from None
             except OSError as error:
                 raise TransientFailure(f"{type(error).__name__}: {error}"[:300]) from None
             if status in (400, 422) and request.schema is not None and sent in _WEAKER and _about_format(raw):
@@ -164,24 +175,31 @@ def _reply(raw: bytes, seconds: float) -> Reply | None:
         answer = _read(raw)
         choice = answer["choices"][0]
         message = choice["message"]
-        usage = answer.get("usage") or {}
+        usage = answer.get("usage")
         text, refusal = message.get("content") or "", message.get("refusal")
         if not isinstance(text, str):
             raise TypeError("content is not text")
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        finish = choice.get("finish_reason")
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         return None
-    finish = choice.get("finish_reason")
     refused = bool(refusal) or finish == "content_filter"
     return Reply(
         text=str(refusal or text),
-        usage=Usage(
-            prompt=int(usage.get("prompt_tokens") or 0),
-            completion=int(usage.get("completion_tokens") or 0),
-            cached=int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0),
-        ),
+        usage=_usage(usage),
         usd=None,
         seconds=seconds,
         finish="refusal" if refused else "length" if finish == "length" else "stop",
+    )
+
+
+def _usage(told: Any) -> Usage:
+    """The tokens, as far as the server tells them in the protocol's form."""
+    usage = told if isinstance(told, dict) else {}
+    details = usage.get("prompt_tokens_details")
+    return token_usage(
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        details.get("cached_tokens") if isinstance(details, dict) else None,
     )
 
 

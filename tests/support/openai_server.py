@@ -19,7 +19,7 @@ class Fault:
 
     status: int = 500
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: str = '{"error": {"message": "planted fault"}}'
+    body: str | bytes = '{"error": {"message": "planted fault"}}'
     hang: bool = False
     drop: bool = False
 
@@ -120,7 +120,8 @@ class ProviderServer:
                 assert request.transport is not None
                 request.transport.close()
                 return web.Response()
-            return web.Response(status=answer.status, headers=answer.headers, text=answer.body)
+            body = answer.body.encode() if isinstance(answer.body, str) else answer.body
+            return web.Response(status=answer.status, headers=answer.headers, body=body)
         message: dict[str, Any] = {"role": "assistant", "content": None}
         if isinstance(answer, Refusal):
             message["refusal"] = answer.text
