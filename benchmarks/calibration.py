@@ -166,12 +166,13 @@ def null(simulations: int) -> None:
                     labelled_scores(evidence({"one": score}, people, scale=likert()), "jury"),
                     method=method,
                     seed=seed,
+                    resamples=500,
                 )
                 by = {
                     each.measure: each
                     for each in changes(done.scores, Draws(seed, 500), measures=("offset", "rmse"))
                 }
-                level, error = by["offset"].before, by["rmse"].change
+                level, error = by["offset"].before, done.left_alone.get("quality", by["rmse"]).change
                 found += [level.low > 0 or level.high < 0, error.high < 0, error.low > 0, error.value]
             shares = found / simulations
             print(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..calibration.labelled_scores import composites
-from ..calibration.nearness import FLAT, MEASURES, grid, side
+from ..calibration.nearness import FLAT, MEASURES, grid, nearness, one_side, side
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
 from ..ratings.pooling import pooling
@@ -130,7 +130,7 @@ def _duel(held: pd.DataFrame, who: str, measure: str, draws: Draws) -> dict[str,
         arm, panel = of(0)(values), of(1)(values)
         return lambda weights: better(arm(weights)) - better(panel(weights))
 
-    mine, theirs = (rows.values[:, [number, 2, 3]] for number in (0, 1))
+    mine, theirs = (one_side(rows.values, number) for number in (0, 1))
     found, p = swap_test(
         _nearness(measure), mine, theirs, rows.cluster, draws=draws, method=measure, otherwise=FLAT
     )
@@ -154,13 +154,10 @@ def _duel(held: pd.DataFrame, who: str, measure: str, draws: Draws) -> dict[str,
 
 
 def _nearness(measure: str) -> Coefficient:
-    """The measure, turned so that more is nearer, of rows of score, label and fold."""
+    """The measure, turned so that more is nearer, of rows of score, label, attribute and fold."""
 
     def coefficient(rows: FloatArray) -> Statistic:
-        inner, better = (
-            MEASURES[measure](rows[:, 0], rows[:, 1], rows[:, 2].astype(np.int64)),
-            BETTER[measure],
-        )
+        inner, better = nearness(MEASURES[measure], rows), BETTER[measure]
         if isinstance(inner, OfSums):
             return OfSums(inner.sums, lambda total: better(inner.value(total)))
         return lambda weights: better(inner(weights))

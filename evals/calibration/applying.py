@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,11 +123,23 @@ def _scores(
             values[rows.index] = curve.at(pd.to_numeric(rows["value"]).to_numpy(float))
         elif juror in saved.seats:
             notes.append(f"{arm.name}: {juror} has no curve for {attribute!r} and is left out of it")
-    means = jury_means(given, values)
+    means = _with_verdicts(jury_means(given, values), verdicts, saved.left_alone)
     left = [name for name in arm.rubric.names if name not in saved.curves]
     if left:
         notes.append(f"{arm.name}: not calibrated, and left out: {', '.join(left)}")
+    if saved.left_alone:
+        notes.append(f"{arm.name}: left as the jury counted it: {', '.join(saved.left_alone)}")
     return pd.concat([means, _derived_scores(means, arm.rubric)], ignore_index=True), notes
+
+
+def _with_verdicts(means: pd.DataFrame, verdicts: pd.DataFrame, left_alone: Collection[str]) -> pd.DataFrame:
+    """The means, those of attributes that were left alone replaced by the verdict as the jury counted it."""
+    counted = verdicts[["case", "attribute", "value"]].rename(columns={"value": "counted"})
+    found = means.merge(counted, on=["case", "attribute"], how="left")
+    alone = found["attribute"].isin(list(left_alone))
+    return found.assign(
+        value=found["value"].where(~alone, pd.to_numeric(found["counted"], errors="coerce"))
+    ).drop(columns="counted")
 
 
 def _derived_scores(means: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:

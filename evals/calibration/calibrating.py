@@ -129,7 +129,11 @@ def calibrate(
     for name in arms if arm is None else [arm]:
         try:
             found[name] = cross_validate(
-                labelled_scores(evidence, name, direct=direct), method=method, folds=folds, seed=seed
+                labelled_scores(evidence, name, direct=direct),
+                method=method,
+                folds=folds,
+                seed=seed,
+                resamples=resamples,
             )
         except TooFewLabels as refusal:
             refused.append(refusal)

@@ -14,16 +14,18 @@ from .changes import changes
 from .cross_validation import FOLDS, CrossValidation, cross_validate
 from .labelled_scores import TooFewLabels, labelled_scores
 from .learning import learning_curve
-from .wording import calibration_methods, change_sentence, direct_sentence, learning_sentence
+from .wording import calibration_methods, change_sentences, direct_sentence, learning_sentence
 
 
-def cross_validate_arms(evidence: Evidence, *, seed: int) -> tuple[dict[str, CrossValidation], list[str]]:
+def cross_validate_arms(evidence: Evidence, draws: Draws) -> tuple[dict[str, CrossValidation], list[str]]:
     """Every arm that can be calibrated, out of fold; and why the others cannot."""
     found: dict[str, CrossValidation] = {}
     refusals: list[str] = []
     for arm in evidence.kinds:
         try:
-            found[arm] = cross_validate(labelled_scores(evidence, arm), folds=FOLDS, seed=seed)
+            found[arm] = cross_validate(
+                labelled_scores(evidence, arm), folds=FOLDS, seed=draws.seed, resamples=draws.resamples
+            )
         except TooFewLabels as refusal:
             refusals.append(refusal.problem)
     return found, refusals
@@ -40,27 +42,34 @@ def calibration_section(
             ignore_index=True,
         )
         curves = pd.concat([curves_table(each) for each in found.values()], ignore_index=True)
-        learned = {arm: learning_curve(each, seed=draws.seed) for arm, each in found.items()}
+        learned = {
+            arm: learning_curve(each, seed=draws.seed)
+            for arm, each in found.items()
+            if set(each.left_alone) < set(each.votes["attribute"])
+        }
         direct = _directly(evidence, found, draws)
         told = {str(row["arm"]): row for row in direct.to_dict("records") if row["measure"] == "rmse"}
         said = []
-        for arm in found:
-            said.append(change_sentence(changed, arm))
+        for arm, each in found.items():
+            said += change_sentences(changed, each)
             said += [direct_sentence(arm, told[arm])] if arm in told else []
-            said.append(learning_sentence(arm, learned[arm]))
+            said += [learning_sentence(arm, learned[arm])] if arm in learned else []
         sentences = [*said, *sentences]
         tables = {
             "changes": changed,
             "direct": direct,
-            "learning": pd.concat(learned.values(), ignore_index=True),
+            "learning": pd.concat(learned.values(), ignore_index=True) if learned else pd.DataFrame(),
+            "curves": curves,
         }
-        tables["curves"] = curves
         figures = {
             "Calibration curves: what each juror's score is worth in people's, learned without each fold in turn (thin) "
             "and from all labels (thick); dashed, a juror who needs none.": curves_figure(curves),
-            "Out-of-fold error against the number of labelled cases that curves were learned from; bars hold the middle "
-            "90% of random draws.": learning_figure(tables["learning"]),
         }
+        if learned:
+            figures[
+                "Out-of-fold error against the number of labelled cases that curves were learned from; bars hold the middle "
+                "90% of random draws."
+            ] = learning_figure(tables["learning"])
     notes = dict.fromkeys(note for each in found.values() for note in each.notes)
     return Section(
         name="calibration",
@@ -85,6 +94,7 @@ def _directly(evidence: Evidence, found: dict[str, CrossValidation], draws: Draw
             method=each.calibrator.method,
             folds=each.folds,
             seed=draws.seed,
+            resamples=draws.resamples,
         )
         directly = whole.scores[["case", "attribute", "after"]].rename(columns={"after": "directly"})
         both = each.scores.rename(columns={"after": "by_juror"}).merge(directly, on=["case", "attribute"])

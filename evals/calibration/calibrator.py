@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..statistics.matrix import FloatArray, InvalidRatings
 from .curve import Curve, column
 from .estimator import Estimator, NotFitted
 from .isotonic import IsotonicCurve
-from .linear import LinearCurve
+from .linear import LinearCurve, identity_curve
 from .ordinal import OrdinalCurve
 
 Method = Literal["isotonic", "linear", "ordinal"]
@@ -73,6 +74,15 @@ class JuryCalibrator(Estimator):
                     votes["value"], votes["label"]
                 )
         return self
+
+    def without(self, attributes: Collection[str]) -> Self:
+        """The same calibrator with curves that change nothing for these attributes."""
+        other = copy(self)
+        other.curves_ = {
+            pair: identity_curve(curve.low, curve.high) if pair[1] in attributes else curve
+            for pair, curve in self.curves_.items()
+        }
+        return other
 
     def predict(self, X: pd.DataFrame) -> FloatArray:
         """Each vote calibrated; NaN where its juror has no curve for its attribute, never the vote as it was."""

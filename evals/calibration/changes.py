@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from ..statistics.bootstrap import Coefficient
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from ..statistics.paired_test import swap_test
-from .nearness import FLAT, MEASURES, Measure, grid, side
+from .nearness import FLAT, MEASURES, Measure, grid, nearness, one_side, side
 
 Sides = tuple[str, str]
 
@@ -51,8 +50,8 @@ def changes(
     """Each measure of the two sides against `people`, over the rows that have all three.
 
     Args:
-        scores: Columns `cluster`, `fold`, `people` and the two sides; what shares a cluster is resampled together,
-            and ranks are compared within a fold.
+        scores: Columns `cluster`, `fold`, `attribute`, `people` and the two sides; what shares a cluster is resampled
+            together, ranks are compared within a fold and an attribute, and agreement is taken within attributes.
         draws: Every measure sees the same resamples.
     """
     rows = grid(scores, sides)
@@ -65,7 +64,7 @@ def changes(
             draws.bootstrap().estimate(_one(measure, number), rows, method=name, otherwise=why)
             for number in (0, 1)
         )
-        before, after = (rows.values[:, [number, 2, 3]] for number in (0, 1))
+        before, after = (one_side(rows.values, number) for number in (0, 1))
         change = swap_test(
             _score_measure(measure), after, before, rows.cluster, draws=draws, method=name, otherwise=why
         )
@@ -78,8 +77,7 @@ def _one(measure: Measure, number: int) -> Coefficient:
 
 
 def _score_measure(measure: Measure) -> Coefficient:
-    """The measure of rows of score, label and fold."""
-    return lambda rows: measure(rows[:, 0], rows[:, 1], rows[:, 2].astype(np.int64))
+    return lambda rows: nearness(measure, rows)
 
 
 def _cells(side: str, each: Estimate) -> dict[str, float]:

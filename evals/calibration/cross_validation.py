@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ..ratings.folds import fold_numbers
+from ..statistics.draws import Draws
 from .calibrator import JuryCalibrator, jury_means
+from .changes import CalibrationChange, changes
 from .labelled_scores import LEAST, LabelledScores, TooFewLabels, composites
 
 FOLDS = 5
+RESAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class CrossValidation:
     calibrator: JuryCalibrator
     """Learned from every labelled case; for cases without labels."""
     composites: tuple[str, ...]
+    left_alone: Mapping[str, CalibrationChange]
+    """The attributes that calibration takes demonstrably further from people, and by how much: `after` is `before` there."""
     notes: tuple[str, ...]
 
     @property
@@ -42,50 +47,70 @@ def cross_validate(
     method: str = "isotonic",
     folds: int = FOLDS,
     seed: int = 0,
+    resamples: int = RESAMPLES,
     split: Callable[..., np.ndarray] = fold_numbers,
 ) -> CrossValidation:
     """The arm's scores calibrated out of fold, and the curves learned from all of them.
 
+    An attribute whose error grows demonstrably out of fold is left alone: its scores stay as they are, here and in
+    the curves learned from all cases.
+
     Args:
+        resamples: Of the interval that says whether an attribute's error grows.
         split: From each case's group, the number of folds and a source of chance to each case's fold.
 
     Raises:
         TooFewLabels: No juror has labels enough.
     """
-    calibrator = JuryCalibrator(labelled.ends, method=method, least=LEAST).fit(
+    every = JuryCalibrator(labelled.ends, method=method, least=LEAST).fit(
         labelled.votes, labelled.votes["people"]
     )
-    if not calibrator.curves_:
+    if not every.curves_:
         raise TooFewLabels(
             f"no juror of {labelled.arm} has {LEAST} labelled cases in an attribute",
             remedy="have people score more cases, or calibrate the verdicts as they are (--direct)",
         )
     pairs = pd.MultiIndex.from_frame(labelled.votes[["juror", "attribute"]])
-    votes = labelled.votes[pairs.isin(list(calibrator.curves_))].reset_index(drop=True)
+    votes = labelled.votes[pairs.isin(list(every.curves_))].reset_index(drop=True)
     cases = votes[["case", "cluster"]].drop_duplicates("case")
     fold_of = pd.Series(
         split(cases["cluster"].tolist(), folds, np.random.default_rng(seed)), index=cases["case"].tolist()
     )
     votes["fold"] = votes["case"].map(fold_of)
-    after = np.full(len(votes), np.nan)
-    by_fold = []
-    for fold in range(int(fold_of.max()) + 1):
-        held = (votes["fold"] == fold).to_numpy(bool)
-        learned = JuryCalibrator(labelled.ends, method=method).fit(votes[~held], votes["people"][~held])
-        after[held] = learned.predict(votes[held])
-        by_fold.append(learned)
-    votes["after"] = after
+    by_fold = [
+        JuryCalibrator(labelled.ends, method=method).fit(held_out, held_out["people"])
+        for held_out in (votes[votes["fold"] != fold] for fold in range(int(fold_of.max()) + 1))
+    ]
+    votes["after"] = _out_of_fold(votes, by_fold)
     scores = _scores(labelled, votes, fold_of)
+    left_alone = _worse_attributes(scores, Draws(seed, resamples))
+    alone = scores["attribute"].isin(list(left_alone))
+    scores["after"] = scores["after"].where(~alone, scores["before"])
+    votes["after"] = votes["after"].where(~votes["attribute"].isin(list(left_alone)), votes["value"])
     combined = composites(scores, labelled.rubric)
     return CrossValidation(
         labelled=labelled,
         votes=votes,
         scores=pd.concat([scores, combined], ignore_index=True),
-        by_fold=tuple(by_fold),
-        calibrator=calibrator,
+        by_fold=tuple(each.without(left_alone) for each in by_fold),
+        calibrator=every.without(left_alone),
         composites=tuple(dict.fromkeys(combined["attribute"])),
-        notes=(*labelled.notes, *_notes(labelled, calibrator, len(by_fold), folds)),
+        left_alone=left_alone,
+        notes=(
+            *labelled.notes,
+            *_notes(labelled, every, len(by_fold), folds),
+            *_left_alone_notes(left_alone),
+        ),
     )
+
+
+def _out_of_fold(votes: pd.DataFrame, by_fold: list[JuryCalibrator]) -> np.ndarray:
+    """Each vote as the curves of its own fold, which did not see it, calibrate it."""
+    after = np.full(len(votes), np.nan)
+    for fold, learned in enumerate(by_fold):
+        held = (votes["fold"] == fold).to_numpy(bool)
+        after[held] = learned.predict(votes[held])
+    return after
 
 
 def _scores(labelled: LabelledScores, votes: pd.DataFrame, fold_of: pd.Series) -> pd.DataFrame:
@@ -93,6 +118,15 @@ def _scores(labelled: LabelledScores, votes: pd.DataFrame, fold_of: pd.Series) -
     found = labelled.verdicts.merge(means, on=["case", "attribute"])
     found["fold"] = found["case"].map(fold_of)
     return found[["case", "cluster", "fold", "attribute", "before", "after", "people"]]
+
+
+def _worse_attributes(scores: pd.DataFrame, draws: Draws) -> dict[str, CalibrationChange]:
+    """The attributes whose error grows out of fold by more than chance would let it, with the change."""
+    found = {
+        str(name): changes(mine, draws, measures=("rmse",))[0]
+        for name, mine in scores.groupby("attribute", sort=False)
+    }
+    return {name: change for name, change in found.items() if change.change.low > 0}
 
 
 def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, made: int, asked: int) -> list[str]:
@@ -126,3 +160,10 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, made: int, aske
     if made < asked:
         notes.append(f"{labelled.arm}: {made} folds in place of {asked}, as there are {made} groups of cases")
     return notes
+
+
+def _left_alone_notes(left_alone: Mapping[str, CalibrationChange]) -> list[str]:
+    return [
+        f"{name!r} is left as it is: calibrated, its RMSE would go from {error.before.value:.2f} to {error.after.value:.2f} out of fold"
+        for name, error in left_alone.items()
+    ]

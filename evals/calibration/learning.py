@@ -20,7 +20,7 @@ def learning_curve(crossed: CrossValidation, *, seed: int, repeats: int = REPEAT
     """Out-of-fold RMSE, as curves learn from more and more of the labelled cases outside the fold.
 
     Each repeat draws whole groups until the size is reached; `low` and `high` hold the middle 90% of repeats. All
-    calibrated attributes are pooled, each in units of its own scale's length, times that of the first.
+    calibrated attributes are pooled, those left alone not among them, each in units of its own scale's length, times that of the first.
     """
     rng = np.random.default_rng(seed)
     lessons = _Lessons(crossed)
@@ -56,7 +56,10 @@ class _Lessons:
     """The votes as arrays, to learn from many subsets of the same cases."""
 
     def __init__(self, crossed: CrossValidation) -> None:
-        votes, labelled = crossed.votes, crossed.labelled
+        labelled = crossed.labelled
+        votes = crossed.votes[~crossed.votes["attribute"].isin(list(crossed.left_alone))].reset_index(
+            drop=True
+        )
         self.method, self.ends = crossed.calibrator.method, labelled.ends
         self.case, names = pd.factorize(votes["case"])
         first = votes.drop_duplicates("case").set_index("case").loc[list(names)]

@@ -8,6 +8,11 @@ from ..statistics.matrix import FloatArray
 from .curve import Curve
 
 
+def identity_curve(low: float, high: float) -> LinearCurve:
+    """The curve that leaves every score between the ends as it is."""
+    return LinearCurve(low=low, high=high).fit([low, high], [low, high])
+
+
 class LinearCurve(Curve):
     """Least squares, clipped to the scale; where scores fall as labels rise the line is level, at their mean."""
 

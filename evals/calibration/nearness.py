@@ -13,27 +13,47 @@ from ..statistics.error import offset_statistic, rmse_statistic
 from ..statistics.matrix import FloatArray, IntArray, Matrix
 from ..statistics.stratified import stratified_spearman_statistic
 
-Measure = Callable[[FloatArray, FloatArray, IntArray], Statistic]
-"""From scores, labels and folds to the measure as a function of the weights of cases."""
+Measure = Callable[[FloatArray, FloatArray, IntArray, IntArray], Statistic]
+"""From scores, labels, attributes and folds to the measure as a function of the weights of cases."""
+
+
+def _rank_correlation(
+    scores: FloatArray, labels: FloatArray, attribute: IntArray, fold: IntArray
+) -> Statistic:
+    _, stratum = np.unique(np.column_stack([attribute, fold]), axis=0, return_inverse=True)
+    return stratified_spearman_statistic(scores, labels, stratum)
+
 
 MEASURES: Mapping[str, Measure] = {
-    "offset": lambda scores, labels, _: offset_statistic(scores, labels),
-    "rmse": lambda scores, labels, _: rmse_statistic(scores, labels),
-    "spearman": stratified_spearman_statistic,
-    "kappa_quadratic": lambda scores, labels, _: concordance_statistic(scores, labels),
+    "offset": lambda scores, labels, *_: offset_statistic(scores, labels),
+    "rmse": lambda scores, labels, *_: rmse_statistic(scores, labels),
+    "spearman": _rank_correlation,
+    "kappa_quadratic": lambda scores, labels, attribute, _: concordance_statistic(scores, labels, attribute),
 }
+"""Of several attributes, each is taken within them: that their means differ says nothing of how near scores are."""
 FLAT = "scores or labels have one value throughout"
 
 
 def grid(scores: pd.DataFrame, sides: tuple[str, str]) -> Matrix:
-    """The rows that have both sides and a label: columns first side, second side, people, fold."""
-    whole = scores[["cluster", *sides, "people", "fold"]].dropna()
+    """The rows that have both sides and a label: columns first side, second side, people, attribute, fold."""
+    whole = scores[["cluster", *sides, "people", "attribute", "fold"]].dropna()
     cluster, _ = pd.factorize(whole["cluster"])
-    values = whole[[*sides, "people", "fold"]].to_numpy(float)
-    names = (*sides, "people", "fold")
+    numbered = whole.assign(attribute=pd.factorize(whole["attribute"])[0])
+    names = (*sides, "people", "attribute", "fold")
+    values = numbered[list(names)].to_numpy(float)
     return Matrix(values, tuple(range(len(whole))), names, cluster.astype(np.int64))
+
+
+def one_side(values: FloatArray, number: int) -> FloatArray:
+    """The rows of one side of a `grid`'s values: score, label, attribute, fold."""
+    return values[:, [number, 2, 3, 4]]
+
+
+def nearness(measure: Measure, rows: FloatArray) -> Statistic:
+    """The measure of rows of score, label, attribute and fold."""
+    return measure(rows[:, 0], rows[:, 1], rows[:, 2].astype(np.int64), rows[:, 3].astype(np.int64))
 
 
 def side(measure: Measure, values: FloatArray, number: int) -> Statistic:
     """The measure of one side of a `grid`'s values."""
-    return measure(values[:, number], values[:, 2], values[:, 3].astype(np.int64))
+    return nearness(measure, one_side(values, number))

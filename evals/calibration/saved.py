@@ -82,6 +82,8 @@ class SavedArm(_Part):
     labelled_cases: int
     folds: int
     curves: dict[str, dict[str, SavedCurve]]
+    left_alone: tuple[str, ...] = ()
+    """The attributes that calibration took demonstrably further from people: their curves change nothing, and the verdict stays."""
     out_of_fold: tuple[SavedChange, ...]
     notes: tuple[str, ...] = ()
 
@@ -149,6 +151,7 @@ def saved_arm(arm: Arm, crossed: CrossValidation, overall: pd.DataFrame) -> Save
         labelled_cases=crossed.votes["case"].nunique(),
         folds=crossed.folds,
         curves=curves,
+        left_alone=tuple(crossed.left_alone),
         out_of_fold=tuple(SavedChange(**_plain(row)) for row in overall.to_dict("records")),
         notes=crossed.notes,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,29 +13,50 @@ from .cross_validation import CrossValidation
 from .learning import ENOUGH, enough
 
 
-def change_sentence(table: pd.DataFrame, arm: str) -> str:
-    """Offset and error of the arm before and after, and whether calibration helped."""
-    mine = table[(table["evaluator"] == arm) & (table["arm"] == arm) & (table["attribute"] == OVERALL)]
-    found = {str(row["measure"]): row for row in mine.to_dict("records")}
-    level, error = found["offset"], found["rmse"]
-    size = (
-        f"RMSE {error['before']:.2f} before and {error['after']:.2f} after (change {_between(error)}, "
-        f"n = {error['n']} scores)"
-    )
-    stands = f"{arm} stands {_apart(level['before'])} people before calibration and {_apart(level['after'])} them after"
-    if pd.isna(error["low"]):
-        return f"{stands}; {size}: too few cases to say whether that helped."
-    if error["high"] < 0:
-        return f"Calibration brings {arm} nearer to people: {size}. {stands}, out of fold."
-    if error["low"] > 0:
-        return (
-            f"Calibration takes {arm} further from people: {size}. Its scores were near theirs already, or the "
-            f"labels are too few; leave them as they are. {stands}, out of fold."
+def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]:
+    """Which attributes calibration brought nearer to people, left alone or did not change; then offset and error over all."""
+    arm = crossed.labelled.arm
+    mine = table[(table["evaluator"] == arm) & (table["arm"] == arm)]
+    errors = {
+        str(row["attribute"]): row
+        for row in mine[mine["measure"] == "rmse"].to_dict("records")
+        if row["attribute"] not in (OVERALL, *crossed.left_alone)
+    }
+    told = {
+        f"Calibration brings {arm} nearer to people, out of fold, on": [
+            name for name, error in errors.items() if error["high"] < 0
+        ],
+        f"Calibration takes {arm} further from people, out of fold, on": [
+            name for name, error in errors.items() if error["low"] > 0
+        ],
+        f"Calibration does not change {arm}'s error demonstrably on": [
+            name for name, error in errors.items() if error["low"] <= 0 <= error["high"]
+        ],
+        f"There are too few cases to say whether calibration helped {arm} on": [
+            name for name, error in errors.items() if pd.isna(error["low"])
+        ],
+    }
+    sentences = [
+        f"{opening} {', '.join(f'{name} ({_error(errors[name])})' for name in names)}."
+        for opening, names in told.items()
+        if names
+    ]
+    sentences += [
+        f"Calibration would take {arm} further from people on {name} ({_error(error.row())}), out of fold: its scores were "
+        f"near theirs already, or the labels are too few. {name} is left as it is."
+        for name, error in crossed.left_alone.items()
+    ]
+    whole = mine[mine["attribute"] == OVERALL].set_index("measure").to_dict("index")
+    if whole:
+        level = whole["offset"]
+        sentences.append(
+            f"Within attributes, over all that share a scale, {arm} stands {_apart(level['before'])} people before calibration "
+            f"and {_apart(level['after'])} them after, out of fold ({_error(whole['rmse'])})."
         )
-    return f"Calibration does not change {arm}'s error demonstrably: {size}. {stands}, out of fold."
+    return sentences
 
 
-def direct_sentence(arm: str, change: Mapping[Hashable, Any]) -> str:
+def direct_sentence(arm: str, change: Mapping[Any, Any]) -> str:
     """Whether it matters that the verdict, not each juror, is calibrated."""
     told = f"RMSE {_between(change)}, n = {change['n']} scores"
     if pd.isna(change["low"]):
@@ -74,13 +95,22 @@ def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) ->
         f"Figures are out of fold ({' or '.join(map(str, folds))} folds, seed {seed}); cases of one group share a fold, so that no "
         "case is scored by curves that saw it or its group. 'Before' is the verdict as the jury counted it. Spearman's rho is of ranks "
         "within folds, before and after: each fold has curves of its own, which would part equal scores. Kappa with quadratic "
-        "weights takes scores as they are, unrounded.",
+        "weights takes scores as they are, unrounded. Figures over several attributes are taken within each and then pooled, so that "
+        "differences between the attributes' means count as no agreement.",
+        "An attribute whose RMSE grows out of fold, with an interval above zero, is not calibrated: its scores stay as they are.",
         "Intervals resample the out-of-fold scores, not the fitting; where scores are calibrated already, fitting adds "
         "error, and the change in RMSE is a little above zero in truth.",
     )
 
 
-def _between(row: Mapping[Hashable, Any]) -> str:
+def _error(error: Mapping[Any, Any]) -> str:
+    change = "" if pd.isna(error["low"]) else f", change {_between(error)}"
+    return (
+        f"RMSE {error['before']:.2f} before and {error['after']:.2f} after{change}, n = {error['n']} scores"
+    )
+
+
+def _between(row: Mapping[Any, Any]) -> str:
     """A change with its interval, to a third place where the second would say nothing."""
     places = 2 if abs(row["change"]) >= 0.1 else 3
     change, low, high = (

@@ -26,7 +26,7 @@ def comparison_sections(
         severity: What counts as harmful, and by what margin it is called safe.
         families: Names or patterns of models and systems with the provider of each, before those that are known.
     """
-    found, refusals = cross_validate_arms(evidence, seed=draws.seed)
+    found, refusals = cross_validate_arms(evidence, draws)
     scores = {
         arm: found[arm].scores if arm in found else plain_scores(evidence, arm) for arm in evidence.kinds
     }
