@@ -42,7 +42,10 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
         spent = {
             name: _number(row[name], file, line, name) for name in NUMBERS if row.get(name) not in (None, "")
         }
-        rows.append({**row, **spent, "repeat": int(number)})
+        value = row["value"]
+        # Left a truth value, it would be read as the number 1 or 0, which no juror gave.
+        given = str(value).lower() if isinstance(value, bool) else value
+        rows.append({**row, **spent, "value": given, "repeat": int(number)})
     if not rows:
         raise InvalidFile(f"{file}: no judgement in it", remedy="write one row for each judgement")
     table = pd.DataFrame(rows).astype(dict.fromkeys(REQUIRED[:3], str))

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from ...rubrics.rubric import Rubric
-from ...rubrics.scale import Scale, Value
+from ...rubrics.scale import NOT_APPLICABLE, Scale, Value
 
 
 class Question(NamedTuple):
@@ -27,6 +27,18 @@ def rubric_questions(*rubrics: Rubric, only: Iterable[str] | None = None) -> dic
         for attribute in rubric.attributes
         if wanted is None or attribute.name in wanted
     }
+
+
+def off_scale(values: pd.Series, scale: Scale) -> pd.Series:
+    """Which of a juror's values are no legal answer, as a ballot is checked; blank and `not_applicable` are none to check."""
+    given = values.notna() & ~values.astype(str).isin(["", NOT_APPLICABLE])
+    if not scale.numeric:
+        return given & ~values.astype(str).isin(list(map(str, scale.values)))
+    numbers = pd.to_numeric(values.where(given), errors="coerce")
+    if scale.values:
+        return given & ~numbers.isin(list(scale.values))
+    low, high = map(float, scale.ends)
+    return given & ~numbers.between(low, high)
 
 
 def assumed_question(

@@ -12,7 +12,7 @@ import pandas as pd
 from ...rubrics.errors import VenireError
 from ...rubrics.scale import Scale
 from ..ratings.clusters import cluster_numbers, groups_in
-from ..ratings.question import Question
+from ..ratings.question import Question, off_scale
 from ..ratings.reference import KEYS, Rule, codes, reference, require_columns
 from ..statistics.matrix import FloatArray, IntArray, InvalidRatings
 
@@ -23,6 +23,8 @@ ENOUGH = 0.5
 PRICED, VOTES = "cost a case", "votes a case"
 """What cost counts: what the judgements say, or, where that is not known of all, votes."""
 UNIT = [*KEYS, "repeat"]
+SHOWN = 3
+"""Illegal judgements that are written out in a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,10 @@ def pool_of(
 ) -> Pool:
     """The pool of the jurors in `judgements`, on the questions that people answered too.
 
+    A judgement off its scale is an abstention, as it is when the same answer is given in a run.
+
     Raises:
-        InvalidRatings: A column is missing, a value is not on its scale, a juror judged a question twice.
+        InvalidRatings: A column is missing, a person's value is not on its scale, a juror judged a question twice.
         VenireError: Nothing is left to compare.
     """
     if counting not in COUNTINGS:
@@ -95,6 +99,7 @@ def pool_of(
             f"{row['juror']} judged {row['attribute']!r} of case {row['case']!r} more than once",
             remedy="tell the judgements apart in a column 'repeat'",
         )
+    met, illegal = _without_illegal(met, questions)
     wide = met.assign(value=codes(met, questions)).pivot(index=UNIT, columns="juror", values="value")
     wide = wide[list(dict.fromkeys(met["juror"]))]
     answered = wide.notna().mean()
@@ -102,9 +107,33 @@ def pool_of(
     kept = [str(name) for name in answered.index[answered >= ENOUGH]]
     if not kept:
         raise VenireError(
-            "no juror answered half of the questions", remedy="give judgements of the cases that people rated"
+            "; ".join(("no juror answered half of the questions", *illegal)),
+            remedy="give judgements of the cases that people rated, on the scales of the rubric",
         )
-    return _pool(given, wide[kept], truth, questions, counting, (*known.notes, *_notes(given, met, seldom)))
+    notes = (*known.notes, *illegal, *_notes(given, met, seldom))
+    return _pool(given, wide[kept], truth, questions, counting, notes)
+
+
+def _without_illegal(
+    met: pd.DataFrame, questions: Mapping[str, Question]
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The judgements with those off their scale made blank, and a note that says how many and which."""
+    illegal = pd.Series(False, met.index)
+    for name, values in met.groupby("attribute")["value"]:
+        illegal[values.index] = off_scale(values, questions[str(name)].scale)
+    if not illegal.any():
+        return met, ()
+    shown = [
+        f"{row['juror']}'s {_value_text(row['value'])} for {row['attribute']!r} of case {row['case']!r} is not on its scale"
+        for row in met[illegal].head(SHOWN).to_dict("records")
+    ]
+    more = f", and {illegal.sum() - SHOWN} more" if illegal.sum() > SHOWN else ""
+    note = f"{illegal.sum()} judgements count as abstentions: {', '.join(shown)}{more}."
+    return met.assign(value=met["value"].astype(object).where(~illegal, None)), (note,)
+
+
+def _value_text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _pool(

@@ -12,6 +12,7 @@ from venire.rubrics.scale import Scale
 
 TWO = Scale.model_validate({"level": "binary", "anchors": {0: "no", 1: "yes"}})
 LIKERT = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}})
+ONE_TO_FIVE = Scale.model_validate({"level": "interval", "minimum": 1, "maximum": 5})
 WORDS = Scale.model_validate({"level": "nominal", "anchors": {"red": "", "green": "", "blue": ""}})
 YES_OR_NO = {"sound": Question(TWO, "high")}
 

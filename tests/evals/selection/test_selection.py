@@ -15,6 +15,7 @@ from juror_worlds import (
     COPIES,
     GOOD,
     LIKERT,
+    ONE_TO_FIVE,
     TWO,
     WORDS,
     YES_OR_NO,
@@ -509,7 +510,7 @@ def test_on_scales_of_numbers_the_near_and_independent_are_seated(counting: str)
     judged["group"] = "g" + (judged["case"].str[1:].astype(int) // 3).astype(str)
     raters = [people.assign(rater=f"r{step}", value=np.clip(truth + step, 1, 5)) for step in (-1, 0, 1)]
     found = analyse(
-        judged, pd.concat(raters), questions={"sound": Question(LIKERT, "high")}, counting=counting,
+        judged, pd.concat(raters), questions={"sound": Question(ONE_TO_FIVE, "high")}, counting=counting,
         resamples=200, rounds=1,
     )  # fmt: skip
 
