@@ -18,7 +18,7 @@ from venire.agents.budget import Budget, BudgetSpent
 from venire.agents.prices import Price
 from venire.agents.providers import Providers
 from venire.orchestration.bench import Court
-from venire.orchestration.deliberate import hear
+from venire.orchestration.deliberate import deliberate_sync, hear
 
 PRICE = Price(prompt=1000, completion=1000)
 """A thousandth of a dollar a token: dollars and tokens are limited alike."""
@@ -139,7 +139,7 @@ def test_a_deliberations_own_limit_holds_for_a_round_in_parallel(rubric: Rubric,
     names = ("a", "b", "c", "d", "e")
     with ProviderServer(jury_of(dict.fromkeys(names, 4)), latency=0.02) as server:
         jury = jury_at(server.url, *names, protocol="panel", limits=Limits(max_tokens=1500))
-        transcript = asyncio.run(hear(case, rubric, jury, Court()))
+        transcript = deliberate_sync(case, rubric, jury).transcript
 
     assert 0 < transcript.cost.tokens <= 1500
     assert transcript.cost.calls == len(server.calls) < 5
