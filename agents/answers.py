@@ -177,13 +177,29 @@ def _stands_in(found: _Object, asked: Sequence[Message]) -> bool:
         for message in asked
         if message.role != "assistant"
         for part in (message.opening, message.body)
-        if "{" in part or "\uff5b" in part
+        # What is not ours stands between markers; a form of ours is no ballot.
+        if "[[" in part and ("{" in part or "\uff5b" in part)
     ]
     if not shown:
         return False
+    folded = [_fold_shown(text) for text in shown]
     parts = [part for part in found.value.values() if isinstance(part, dict)] or [found.value]
-    spellings = [found.source, *(json.dumps(part, ensure_ascii=False) for part in parts)]
-    return any(fold_tight(spelling) in _fold_shown(text) for text in shown for spelling in spellings)
+    whole = fold_tight(found.source)
+    if any(whole in text for text in folded):
+        return True
+    for part in parts:
+        # What an object says at most length stands there if the object does, and is cheaper to look for.
+        said = fold_tight(_longest_words(part))
+        likely = [text for text in folded if said in text]
+        if likely:
+            spelling = fold_tight(json.dumps(part, ensure_ascii=False))
+            if any(spelling in text for text in likely):
+                return True
+    return False
+
+
+def _longest_words(part: dict[str, Any]) -> str:
+    return max((value for value in part.values() if isinstance(value, str)), key=len, default="")
 
 
 @lru_cache(maxsize=64)

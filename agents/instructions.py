@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
 
 from ..rubrics.quotes import Exhibit
 from .folding import fold, fold_spaced
@@ -172,11 +174,17 @@ def attempts_to_instruct(exhibits: Iterable[Exhibit]) -> tuple[str, ...]:
     """Passages in which a text seems to speak to the jury, as `exhibit: words`, the words as they look once unmasked."""
     found: list[str] = []
     for exhibit in exhibits:
-        for passage in _passages(exhibit.text):
+        for passage in _all_passages(exhibit.text):
             found.append(f"{exhibit.name}: {passage}")
             if len(found) == _FLAGS:
                 return tuple(found)
     return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _all_passages(text: str) -> tuple[str, ...]:
+    """Cached: every arm of a run, and often many cases, have the same source."""
+    return tuple(islice(_passages(text), _FLAGS))
 
 
 def _passages(text: str) -> Iterator[str]:
@@ -184,11 +192,16 @@ def _passages(text: str) -> Iterator[str]:
     # Letters keep their places where nothing but their case was folded.
     shown = text if len(folded) == len(text) and text.isascii() else folded
     for hints, pattern in (*_PATTERNS, *_SCORES):
-        if any(hint in folded for hint in hints):
-            for match in pattern.finditer(folded):
-                around = folded[max(0, match.start() - 60) : match.end() + 60]
-                if (hints, pattern) not in _SCORES or not _CLINICAL.search(around):
-                    yield _excerpt(shown, match.start(), match.end())
+        # A plain loop: every text of every case is looked through, and a generator would double what that costs.
+        for hint in hints:
+            if hint in folded:
+                break
+        else:
+            continue
+        for match in pattern.finditer(folded):
+            around = folded[max(0, match.start() - 60) : match.end() + 60]
+            if (hints, pattern) not in _SCORES or not _CLINICAL.search(around):
+                yield _excerpt(shown, match.start(), match.end())
     if spaced := fold_spaced(folded):
         yield from (_excerpt(spaced, *match.span()) for match in _CLOSED_UP.finditer(spaced))
     if not text.isascii() and (hidden := _HIDDEN.search(text)):

@@ -13,6 +13,7 @@ from odd_replies import ballot, odd_reply
 from venire import Rubric
 from venire.agents.answers import UnusableAnswer, read_answer, without_thinking
 from venire.agents.model import Message
+from venire.agents.prompting import fence
 from venire.rubrics.shapes import ballot_shape
 
 SECONDS_A_MEGABYTE = 0.05
@@ -22,7 +23,7 @@ MEGABYTE = 1_000_000
 
 
 def asked(text: str = "") -> tuple[Message, ...]:
-    return Message("system", "You are a juror."), Message("user", "", f"The case: {text}")
+    return Message("system", "You are a juror."), Message("user", "", fence("text", "output", text, "c0de"))
 
 
 def score(text: str, rubric: Rubric, shown: str = "") -> int:
