@@ -62,7 +62,9 @@ def pair_estimate(
             else f"fewer than {least} cases have both ratings"
         )
         return undefined(few, method=method, n=len(grid.cases), confidence=bootstrap.confidence)
-    each = [_without_each(grid, pair, statistic) for pair in pairs]
+    scale, codes = np.unique(grid.values, return_inverse=True)
+    codes = codes.reshape(grid.values.shape)
+    each = [_without_each(grid, scale, codes, pair, statistic) for pair in pairs]
     defined = [number for number, (value, _, _) in enumerate(each) if not np.isnan(value)]
     named = method if k == 2 else f"{method}, mean over {len(defined)} of {k * (k - 1) // 2} rater pairs"
     if bootstrap.kind != "holding":
@@ -93,15 +95,21 @@ Without = tuple[float, IntArray, FloatArray]
 """A pair's value, the clusters that it shares, and its value without each of them."""
 
 
-def _without_each(grid: Matrix, pair: tuple[int, int], statistic: PairStatistic) -> Without:
-    """Both raters' shared cases as counts of distinct pairs of values, from which each cluster's are taken away."""
-    x, y = grid.values[:, pair[0]], grid.values[:, pair[1]]
-    both = ~(np.isnan(x) | np.isnan(y))
-    kinds, kind = np.unique(np.column_stack([x[both], y[both]]), axis=0, return_inverse=True)
+def _without_each(
+    grid: Matrix, scale: FloatArray, codes: IntArray, pair: tuple[int, int], statistic: PairStatistic
+) -> Without:
+    """Both raters' shared cases as counts of distinct pairs of values, from which each cluster's are taken away.
+
+    Args:
+        scale: The values in use, and `codes` which of them each rating is.
+    """
+    x, y = pair
+    both = ~np.isnan(grid.values[:, x] + grid.values[:, y])
+    kinds, kind = np.unique(codes[both, x] * len(scale) + codes[both, y], return_inverse=True)
     clusters, cluster = np.unique(grid.cluster[both], return_inverse=True)
     taken = np.zeros((len(clusters) + 1, len(kinds)))
-    np.add.at(taken, (cluster + 1, kind.reshape(-1)), 1)
-    values = statistic(kinds[:, 0], kinds[:, 1])(taken.sum(axis=0) - taken)
+    np.add.at(taken, (cluster + 1, kind), 1)
+    values = statistic(scale[kinds // len(scale)], scale[kinds % len(scale)])(taken.sum(axis=0) - taken)
     return float(values[0]), clusters, values[1:]
 
 
