@@ -195,7 +195,7 @@ class Panel:
 
 def level(panels: Sequence[Panel]) -> list[Picture]:
     """The panels with the same margins left and right, so that they stand level in rows and columns."""
-    left, right = max(each.left for each in panels), max(each.right for each in panels)
+    left, right = (max((getattr(each, side) for each in panels), default=0.0) for side in ("left", "right"))
     return [each.picture(left, right) for each in panels]
 
 

@@ -28,8 +28,9 @@ def convergence_figure(curves: pd.DataFrame) -> Figure:
         for number, attribute in enumerate(attributes):
             _add_scatter(panel, mine[mine["attribute"] == attribute], number)
         panels.append(panel)
-    *rows, last = in_rows(level(panels), ACROSS)
-    return Figure("Scatter by number of repeats", [*rows, below([last, legend(attributes, lines=True)])])
+    rows = in_rows(level(panels), ACROSS)
+    named = below([*rows[-1:], legend(attributes, lines=True)])
+    return Figure("Scatter by number of repeats", [*rows[:-1], named])
 
 
 def _add_scatter(panel: Panel, rows: pd.DataFrame, number: int) -> None:

@@ -109,13 +109,13 @@ def test_from_a_juror_to_the_socket_every_step_has_a_name(
     steps: list[str] = []
     ask = endpoint._Connection.ask
 
-    def noting(connection: endpoint._Connection, request: bytes) -> object:
+    def noting(connection: endpoint._Connection, *asked: object) -> object:
         frame = sys._getframe(1)
         while frame.f_code is not Juror.cast.__code__:
             steps.insert(0, frame.f_code.co_qualname)
             assert frame.f_back is not None
             frame = frame.f_back
-        return ask(connection, request)
+        return ask(connection, *asked)
 
     monkeypatch.setattr(endpoint._Connection, "ask", noting)
     with ProviderServer(jury_of({"a": 4})) as server:
@@ -125,8 +125,10 @@ def test_from_a_juror_to_the_socket_every_step_has_a_name(
         "Juror._answer",
         "ModelGateway.fill",
         "ModelGateway.complete",
+        "ModelGateway._send_within_limits",
         "ModelGateway._send_with_retries",
         "RateLimitedClient.complete",
+        "RateLimitedClient._complete_without_secrets",
         "ServerClient.complete",
         "Endpoint.post",
     ]
