@@ -77,7 +77,7 @@ def test_a_redacted_run_holds_no_words_and_can_still_be_read(tmp_path: Path) -> 
 def test_a_redacted_run_leaves_no_words_in_any_file_of_a_database(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    database: Cluster = request.getfixturevalue("cluster")
+    database: Cluster = request.getfixturevalue("empty_cluster")
     with ProviderServer(canary_answer) as server:
         command = [*write_canary_run(tmp_path, server.url)[:-1], database.url("redacted")]
         ended = venire(*command, "--redact", "--json", cwd=tmp_path)
