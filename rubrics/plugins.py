@@ -26,8 +26,8 @@ class Plugin:
 
     name: str
     group: str
-    points: tuple[EntryPoint, ...]
-    """One for each package that registers the name: more than one is a clash."""
+    points: Mapping[str, EntryPoint]
+    """By the name of the package that registers it: more than one is a clash."""
 
     def load(self) -> Any:
         """Import what is registered.
@@ -35,14 +35,14 @@ class Plugin:
         Raises:
             BrokenPlugin: Two packages register the name, or the one that does cannot be imported.
         """
-        packages = [_package(point) for point in self.points]
+        packages = list(self.points)
         if len(packages) > 1:
             raise BrokenPlugin(
                 f"the packages {' and '.join(packages)} both register {self.name!r} under {self.group}",
                 remedy=f"remove one of them: pip uninstall {packages[-1]}",
             )
         try:
-            return self.points[0].load()
+            return self.points[packages[0]].load()
         except VenireError:
             raise
         except Exception as error:
@@ -69,7 +69,7 @@ def registered_plugins(group: str) -> Mapping[str, Plugin]:
             f"nothing is registered under {group!r}, not even what venire brings itself",
             remedy="install venire again: pip install, with -e . in a checkout",
         )
-    return {name: Plugin(name, group, tuple(points.values())) for name, points in found.items()}
+    return {name: Plugin(name, group, points) for name, points in found.items()}
 
 
 def plugged_in(group: str, name: str, noun: str) -> Any:
