@@ -29,6 +29,21 @@ from .options import BASE_URL, IN_FLIGHT, MODEL, location, say
     "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0: any free one."
 )
 @click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="A name that requests may ask by, beside --host: a proxy's, or a domain's. Repeatable.",
+)
+@click.option(
+    "--tls-cert",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The certificate chain, PEM: serve HTTPS.",
+)
+@click.option(
+    "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="The certificate's key, PEM."
+)
+@click.option(
     "--token-env",
     default="VENIRE_TOKEN",
     show_default=True,
@@ -46,6 +61,13 @@ from .options import BASE_URL, IN_FLIGHT, MODEL, location, say
     default=1000,
     show_default=True,
     help="Requests that may wait; any more are told to come back.",
+)
+@click.option(
+    "--max-connections",
+    type=click.IntRange(min=1),
+    default=2048,
+    show_default=True,
+    help="Open at a time; beyond that, those that wait for their client are closed.",
 )
 @click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Spend no more than this.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Use no more than this.")

@@ -24,6 +24,7 @@ _PROBLEMS = {
     408: "The body did not come in time.",
     413: "The body is larger than this server takes.",
     415: "The body is not application/json, or is compressed.",
+    421: "The request's Host is not one that is served.",
     422: "Invalid case or query parameter.",
     503: "Too many requests are waiting, or a budget is spent.",
 }
@@ -60,7 +61,7 @@ def _score() -> dict[str, Any]:
             "lost, send it again: what was paid for is kept."
         ),
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="Case")})},
-        "responses": {"200": _deliberation_response("The deliberation and its verdict."), **_problems(400, 401, 408, 413, 415, 422, 503)},
+        "responses": {"200": _deliberation_response("The deliberation and its verdict."), **_problems(400, 401, 408, 413, 415, 421, 422, 503)},
     }  # fmt: skip
 
 
@@ -72,7 +73,7 @@ def _fetch() -> dict[str, Any]:
         "parameters": [named],
         "responses": {
             "200": _deliberation_response("The deliberation and its verdict."),
-            **_problems(401, 404),
+            **_problems(401, 404, 421),
         },
     }
 
@@ -93,7 +94,7 @@ def _list() -> dict[str, Any]:
         "parameters": page,
         "responses": {
             "200": {"description": "A page of ids.", "content": _json(listed)},
-            **_problems(401, 422),
+            **_problems(401, 421, 422),
         },
     }
 
@@ -114,7 +115,7 @@ def _status() -> dict[str, Any]:
     return {
         "operationId": "status",
         "summary": "What this server does now",
-        "responses": {"200": {"description": "Its state.", "content": _json(state)}, **_problems(401)},
+        "responses": {"200": {"description": "Its state.", "content": _json(state)}, **_problems(401, 421)},
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -11,10 +12,16 @@ from aiohttp import web
 
 from ...orchestration.reading.export import case_json, verdicts
 from ...orchestration.record import Store
+from ...orchestration.record.manifest import case_fingerprint
+from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ..plugins.sitting import Sitting
+from .answer_cache import AnswerCache
 from .case_request import RequestError, read_case
+from .connections import Connections
+from .hosts import AllowedHosts
 from .openapi import FARTHEST, MOST, openapi_document
+from .throttled_log import ThrottledLog
 
 _LOG = logging.getLogger(__name__)
 
@@ -33,6 +40,9 @@ class Service:
         record: Store,
         *,
         token: str,
+        hosts: AllowedHosts,
+        connections: Connections,
+        log: ThrottledLog,
         max_body: int,
         at_once: int,
         most_waiting: int,
@@ -40,6 +50,10 @@ class Service:
         self._sitting = sitting
         self._record = record
         self._token = token
+        self._hosts = hosts
+        self._connections = connections
+        self._log = log
+        self._answers = AnswerCache()
         self._max_body = max_body
         self._most = at_once + most_waiting
         self._places = asyncio.Semaphore(at_once)
@@ -57,8 +71,10 @@ class Service:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Check the token, except for the OpenAPI document; turn every error into JSON."""
+        """Check `Host`, and the token except for the OpenAPI document; turn every error into JSON."""
+        self._connections.request_came(request.protocol)
         try:
+            self._check_host(request)
             if request.path != "/openapi.json":
                 self._check_token(request)
             return await handler(request)
@@ -68,6 +84,9 @@ class Service:
             return _problem_response(
                 known.status, known.reason, "see GET /openapi.json", _allow_header(known)
             )
+        except ConnectionError:
+            self._log.warning("client gone before its request was read")
+            return _problem_response(400, "the connection was lost", "send it again", {})
         except VenireError as error:
             return _problem_response(503, error.problem, error.remedy, {})
         except Exception as error:
@@ -75,6 +94,12 @@ class Service:
             logged = None if self._record.redacted else error
             _LOG.error("not answered: %s", type(error).__name__, exc_info=logged)
             return _problem_response(500, "this is a bug of the server's", "see its log", {})
+
+    def _check_host(self, request: web.Request) -> None:
+        if not self._hosts.allow(request.headers.getall("Host", [])):
+            self._log.warning("request refused: its Host is not one that is served")
+            remedy = "ask by the address it listens at, or start it with --allow-host NAME"
+            raise RequestError(421, "this Host is not served here", remedy)
 
     def _check_token(self, request: web.Request) -> None:
         kind, _, given = request.headers.get("Authorization", "").partition(" ")
@@ -90,6 +115,16 @@ class Service:
         if request.content_type != "application/json":
             raise RequestError(415, "the body is not application/json", "send Content-Type: application/json")
         case = read_case(await _body(request))
+        known = (case.id, case_fingerprint(case))
+        body = self._answers.get(known)
+        if body is None:
+            with self._connections.keep_open(request.protocol):
+                body = await self._judge(case)
+            self._answers.put(known, body)
+        return web.Response(body=body, content_type="application/json")
+
+    async def _judge(self, case: Case) -> bytes:
+        """The deliberation as JSON, after waiting for a place; refused at once where too many wait already."""
         if self._held >= self._most:
             raise RequestError(503, "too many requests are waiting", "try again", **{"Retry-After": "5"})
         self._held += 1
@@ -102,7 +137,7 @@ class Service:
                     self._hearing -= 1
         finally:
             self._held -= 1
-        return web.json_response(judgement.document)
+        return json.dumps(judgement.document).encode()
 
     async def _fetch(self, request: web.Request) -> web.Response:
         found = verdicts(self._record, arm=self._sitting.jury.name, case=request.match_info["case"])

@@ -6,10 +6,14 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import time
+import urllib.request
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +25,9 @@ import pytest
 from command_line import venire
 from openai_server import Answer, ProviderServer, Refusal, jury_of
 from run_files import write_run
+
+from venire.evals.service.answer_cache import AnswerCache
+from venire.evals.service.hosts import AllowedHosts
 
 TOKEN = "a-token-of-ours"
 CASE = {"id": "one", "output": "Summary.", "source": "Note: fever."}
@@ -322,25 +329,29 @@ def test_fuzzed_requests_get_the_answers_that_were_described(tmp_path: Path) -> 
 SLOW = 1000
 
 
-def test_a_normal_request_is_answered_beside_slow_clients_and_a_deflate_bomb(tmp_path: Path) -> None:
-    with served(tmp_path, jury_of(SCORES), "--at-once", 2, "--most-waiting", 2) as (server, _):
+@pytest.mark.parametrize("limits", [(), ("--max-connections", 200)], ids=["room for all", "room for few"])
+def test_a_normal_request_is_answered_beside_slow_clients_and_a_deflate_bomb(
+    tmp_path: Path, limits: tuple[object, ...]
+) -> None:
+    few = ("--at-once", 2, "--most-waiting", 2)
+    with served(tmp_path, jury_of(SCORES), *few, *limits) as (server, _):
         bomb, answer, seconds = asyncio.run(_among_slow_clients(server))
+        said = server.stop()
 
     assert bomb[0] == 415
     assert answer[0] == 200
     assert seconds < 1
+    assert len(said.splitlines()) < 20, said
 
 
 async def _among_slow_clients(server: Any) -> tuple[tuple[int, Any], tuple[int, Any], float]:
     where = urlsplit(server.url)
-    head = (
-        f"POST /v1/deliberations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
-        'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"output"'
-    )
+    whole = _begun_request(server)
     writers = []
-    for _ in range(SLOW):
+    for number in range(SLOW):
         _, writer = await asyncio.open_connection(where.hostname, where.port)
-        writer.write(head.encode())
+        # Some stop within the body, some within the head, some send nothing at all.
+        writer.write((whole, whole[:60], b"")[number % 3])
         writers.append(writer)
     packed = zlib.compress(b" " * 2**28, 9)[: 2**20]
     headers = {"Content-Type": "application/json", "Content-Encoding": "deflate"}
@@ -351,3 +362,157 @@ async def _among_slow_clients(server: Any) -> tuple[tuple[int, Any], tuple[int, 
     for writer in writers:
         writer.close()
     return bomb, answer, seconds
+
+
+def test_clients_that_go_away_fill_no_log(tmp_path: Path) -> None:
+    with served(tmp_path, jury_of(SCORES)) as (server, _):
+        begun = time.monotonic()
+        for _ in range(200):
+            with socket.create_connection((urlsplit(server.url).hostname, urlsplit(server.url).port)) as gone:
+                gone.sendall(_begun_request(server))
+        asked(server, None, method="GET", path="/v1/status")
+        seconds = time.monotonic() - begun
+        said = server.stop()
+
+    lines = [line for line in said.splitlines() if "client gone" in line]
+    assert 1 <= len(lines) <= seconds + 1, said
+    assert "Traceback" not in said
+
+
+def _begun_request(server: Served) -> bytes:
+    return (
+        f"POST /v1/deliberations HTTP/1.1\r\nHost: {urlsplit(server.url).netloc}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"output"'
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example:80", "10.0.0.1", "", "a b", "localhost@x"]
+)
+def test_a_host_that_it_was_not_told_to_serve_is_refused(host: str, small: Any) -> None:
+    ((status, told),) = asked(small[0], None, method="GET", path="/v1/status", headers={"Host": host})
+
+    assert status in (400, 421)
+    assert "problem" not in told or "Host" in told["problem"]
+
+
+@pytest.mark.parametrize(
+    ("listens", "names", "host", "served_here"),
+    [
+        ("127.0.0.1", (), "LOCALHOST:8642", True),
+        ("127.0.0.1", (), "[::1]:1", True),
+        ("127.0.0.1", ("Jury.example.org",), "jury.example.org.", True),
+        ("127.0.0.1", (), "192.168.0.7", False),
+        ("0.0.0.0", (), "192.168.0.7:8642", True),
+        ("0.0.0.0", (), "jury.example.org", False),
+        ("::", (), "[fe80::1]:8642", True),
+        ("10.1.2.3", (), "10.1.2.3", True),
+        ("10.1.2.3", (), "localhost", False),
+    ],
+)
+def test_which_hosts_are_served(listens: str, names: tuple[str, ...], host: str, served_here: bool) -> None:
+    assert AllowedHosts(listens, names).allow([host]) is served_here
+    assert not AllowedHosts(listens, names).allow([host, host])
+    assert not AllowedHosts(listens, names).allow([])
+
+
+def test_a_second_answer_is_ten_times_as_fast_as_the_first(tmp_path: Path) -> None:
+    """Also by a server that was started anew, and so has only the record."""
+    cases = [{"id": f"case-{n}", "output": f"Summary {n}. " * 50, "source": "Note. " * 200} for n in range(9)]
+    with served(tmp_path, jury_of(SCORES), latency=0.05) as (server, provider):
+        first, second = (asyncio.run(_seconds(server, cases)) for _ in range(2))
+        server.stop()
+        calls = len(provider.calls)
+        anew = Served(tmp_path)
+        from_record = asyncio.run(_seconds(anew, cases))
+        anew.stop()
+
+    assert len(provider.calls) == calls
+    assert min(first) > 10 * min(second)
+    assert min(first) > 10 * min(from_record)
+
+
+async def _seconds(server: Served, cases: list[dict[str, str]]) -> list[float]:
+    """How long each case takes, one after the other on one connection."""
+    taken = []
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {TOKEN}"}) as session:
+        for case in cases:
+            begun = time.perf_counter()
+            async with session.post(f"{server.url}/v1/deliberations", json=case) as answer:
+                assert (await answer.json())["case"] == case["id"]
+            taken.append(time.perf_counter() - begun)
+    return taken
+
+
+def test_the_cache_of_answers_keeps_the_latest_within_its_bytes() -> None:
+    answers = AnswerCache(most=10)
+    for name in "abc":
+        answers.put((name, ""), b"1234")
+        answers.get(("a", ""))
+
+    assert [answers.get((name, "")) for name in "abc"] == [b"1234", None, b"1234"]
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tool = shutil.which("openssl")
+    if tool is None:
+        pytest.skip("openssl is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    command = [tool, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    files = ["-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run([*command, *names, *files], cwd=folder, check=True, capture_output=True)
+    locked = [tool, "pkey", "-in", "key.pem", "-out", "locked.pem", "-aes256", "-passout", "pass:secret"]
+    subprocess.run(locked, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def test_tls_by_certificate_and_key(tmp_path: Path, certificate: Path) -> None:
+    files = ("--tls-cert", certificate / "cert.pem", "--tls-key", certificate / "key.pem")
+    with served(tmp_path, jury_of(SCORES), *files, "--max-connections", 20) as (server, _):
+        assert server.url.startswith("https://")
+        where = urlsplit(server.url)
+        idle = [socket.create_connection((where.hostname, where.port)) for _ in range(50)]
+        trusted = ssl.create_default_context(cafile=certificate / "cert.pem")
+        for number in range(3):
+            found = _answer_over_tls(server.url, trusted, {**CASE, "id": f"case-{number}"})
+            assert found["verdict"]["accurate"]["value"] == 3
+        with pytest.raises(OSError):
+            urllib.request.urlopen(server.url.replace("https", "http") + "/openapi.json", timeout=5)
+        for one in idle:
+            one.close()
+        said = server.stop()
+    assert "Traceback" not in said
+    assert len(said.splitlines()) < 20
+
+
+def _answer_over_tls(url: str, trusted: ssl.SSLContext, case: dict[str, str]) -> Any:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{url}/v1/deliberations", json.dumps(case).encode(), headers)
+    with urllib.request.urlopen(request, context=trusted, timeout=10) as answer:
+        return json.load(answer)
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"cert": "cert.pem"}, "go together"),
+        ({"key": "key.pem"}, "go together"),
+        ({"cert": "cert.pem", "key": "missing.pem"}, "missing.pem"),
+        ({"cert": "key.pem", "key": "cert.pem"}, "not a certificate and its key"),
+        ({"cert": "cert.pem", "key": "locked.pem"}, "encrypted"),
+    ],
+)
+def test_tls_files_that_will_not_do_are_refused(
+    files: dict[str, str], problem: str, tmp_path: Path, certificate: Path
+) -> None:
+    write_run(tmp_path, "http://127.0.0.1:9")
+    named = [word for name, file in files.items() for word in (f"--tls-{name}", str(certificate / file))]
+    command = ["serve", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "out", "--port", "0"]
+    ended = venire(*command, *named, cwd=tmp_path)
+
+    assert ended.returncode == 2
+    assert problem in ended.stderr
+    assert len(ended.stderr.splitlines()) == 2
+    assert not (tmp_path / "out").exists()
