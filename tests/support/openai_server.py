@@ -55,11 +55,14 @@ Answer = Callable[[Call], "str | dict[str, Any] | Fault | Refusal"]
 
 
 class ProviderServer:
-    """Serves on loopback from a thread of its own while the `with` block runs."""
+    """Serves on loopback from a thread of its own while the `with` block runs.
 
-    def __init__(self, answer: Answer, *, latency: float = 0.0) -> None:
+    From the call numbered `hold_from` on, it answers nothing until `release()`."""
+
+    def __init__(self, answer: Answer, *, latency: float = 0.0, hold_from: int | None = None) -> None:
         self._answer = answer
         self._latency = latency
+        self._hold_from = hold_from
         self.calls: list[Call] = []
         self.in_flight = 0
         self.most_in_flight = 0
@@ -74,6 +77,9 @@ class ProviderServer:
         self._ready.wait()
         return self
 
+    def release(self) -> None:
+        self._loop.call_soon_threadsafe(self._released.set)
+
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
@@ -85,6 +91,7 @@ class ProviderServer:
 
     async def _run(self) -> None:
         self._stop = asyncio.Event()
+        self._released = asyncio.Event()
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._complete)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -105,8 +112,11 @@ class ProviderServer:
         self.calls.append(call)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        held = self._hold_from is not None and len(self.calls) >= self._hold_from
         try:
             await asyncio.sleep(self._latency)
+            if held:
+                await self._released.wait()
             return await self._respond(request, call)
         finally:
             self.in_flight -= 1

@@ -32,11 +32,13 @@ CASES = [
 ]
 
 
-def write_run(folder: Path, url: str = "", **jury: Any) -> list[object]:
+def write_run(folder: Path, url: str = "", *, timeout: float = 1, **jury: Any) -> list[object]:
     """Case, rubric and jury files, and the command that runs them."""
     (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in CASES))
     (folder / "rubric.yaml").write_text(RUBRIC)
-    seats = [{"name": n, "model": f"server/{n}", "base_url": url, "timeout": 1} for n in ("a", "b", "c")]
+    seats = [
+        {"name": n, "model": f"server/{n}", "base_url": url, "timeout": timeout} for n in ("a", "b", "c")
+    ]
     fields = {
         "name": "bench",
         "seats": seats,

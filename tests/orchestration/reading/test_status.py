@@ -27,8 +27,8 @@ def test_status_tells_of_a_run_in_progress_and_of_one_that_ended(
     if kind == "postgresql":
         database: Cluster = request.getfixturevalue("cluster")
         run = database.url("status")
-    with ProviderServer(jury_of(ANSWERS), latency=0.5) as server:
-        command = [*write_run(tmp_path, server.url, protocol="panel")[:-1], run]
+    with ProviderServer(jury_of(ANSWERS), hold_from=7) as server:
+        command = [*write_run(tmp_path, server.url, timeout=300, protocol="panel")[:-1], run]
         started = time.time()
         going = subprocess.Popen(
             [sys.executable, "-m", "venire.cli", *map(str, command), "--in-flight", "1", "--quiet"],
@@ -38,6 +38,7 @@ def test_status_tells_of_a_run_in_progress_and_of_one_that_ended(
             time.sleep(0.01)
         during = venire("status", run, "--json", cwd=tmp_path)
         told = venire("status", run, cwd=tmp_path)
+        server.release()
         assert going.wait() == 0
     after = json.loads(venire("status", run, "--json", cwd=tmp_path).stdout)
 
