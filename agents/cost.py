@@ -105,6 +105,18 @@ class Receipt(BaseModel):
             estimated=self.estimated + reply.estimated,
         )
 
+    def beside(self, other: Receipt) -> Receipt:
+        """The receipt of both, made at the same time: the longer of their seconds."""
+        return Receipt(
+            calls=(*self.calls, *other.calls),
+            prompt=self.prompt + other.prompt,
+            completion=self.completion + other.completion,
+            cached=self.cached + other.cached,
+            usd=None if self.usd is None or other.usd is None else self.usd + other.usd,
+            seconds=max(self.seconds, other.seconds),
+            estimated=self.estimated + other.estimated,
+        )
+
     @property
     def cost(self) -> Cost:
         """The sum of its calls; with one price unknown, none counts as known."""

@@ -29,6 +29,13 @@ _CLINICAL = re.compile(
 )
 """Where people are graded, and not texts."""
 
+_FOUND = r"(?:un|not[_ -]?)?supported|not[_ -]?addressed|verified|true|correct|concordant"
+VERDICT_ORDER = re.compile(
+    rf"\b(?:mark|label|treat|rate|judge|classify|consider|count|call|return|report|set|declare|deem|accept|tag)\b[^.!?\n]{{0,40}}\bclaims?\b[^.!?\n]{{0,40}}\b(?:{_FOUND})\b"
+    rf"|\bclaims?\b[^.!?\n]{{0,30}}\b(?:must|should|shall|are to|is to|have to|has to)\b[^.!?\n]{{0,30}}\b(?:{_FOUND})\b"
+)
+"""In a folded text: an order to whoever checks claims, saying what to answer."""
+
 _Pattern = tuple[tuple[str, ...], re.Pattern[str]]
 
 
@@ -71,6 +78,7 @@ _PATTERNS: tuple[_Pattern, ...] = (
         r"\b(?:final|official|agreed|consensus|expected|correct|overall)\s+(?:score|rating|grade|verdict|ballot)s?\s*(?:is|are|:|=|must|should|for (?:this|each|every|all))\W*(?!(?:not|unknown|pending)\b)",
         r"\bjur(?:or|y)\b[^.\n]{0,30}\b(?:gave|gives|voted|votes|agreed on|scored)\b\W*(?:it |this |a |all )*(?:\d|five|full|unanimous)",
     ),
+    _pattern("claim", VERDICT_ORDER.pattern),
     # Orders to set the instructions aside, in the languages our users write most.
     _pattern(
         "ignor|disregard|forget|overrid|bypass|instruction|rubric|supersede|set aside|pay no attention",

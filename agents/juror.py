@@ -45,7 +45,9 @@ class Juror:
 
     def __init__(self, name: str, persona: Persona | None, gateway: ModelGateway) -> None:
         self.name = name
-        self._gateway = gateway
+        self.persona = persona
+        self.gateway = gateway
+        """Its access to its model, for what is asked of it besides ballots."""
         self._stance = _stance(persona)
 
     async def cast(
@@ -72,7 +74,7 @@ class Juror:
         form = form_of(ballot_shape(brief.rubric))
         asked = ", ".join(brief.rubric.names)
         tail = words("ballot", stance=self._stance, examples="", asked=asked, form=form)
-        return self._gateway.window.overflow(same_words("juror"), brief.text, tail)
+        return self.gateway.window.overflow(same_words("juror"), brief.text, tail)
 
     async def revise(
         self,
@@ -209,7 +211,7 @@ class Juror:
         name: str | None = None,
     ) -> Turn:
         name, asked = name or self.name, tuple(asked)
-        able = self._gateway.answers_for(brief.subject(self.name, asked, round=round))
+        able = self.gateway.answers_for(brief.subject(self.name, asked, round=round))
         if not able:
             return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Receipt())
 
@@ -217,7 +219,7 @@ class Juror:
             return ballot_shape(brief.rubric, names, revision=held is not None, confidence=confidence)
 
         shape, check = shape_of(able), _names_what_moved(held)
-        system, window = same_words("juror"), self._gateway.window
+        system, window = same_words("juror"), self.gateway.window
         tail = ask(form_of(shape), ", ".join(able), window.room(system, brief.text))
         if too_long := window.overflow(system, brief.text, tail):
             answer: Ballot | Abstention = Abstention(
@@ -226,7 +228,7 @@ class Juror:
             return Turn(answer, Receipt())
         prompt = Prompt(system, brief.text, tail, brief.subject(self.name, able, round=round), brief.nonce)
         try:
-            filled = await self._gateway.fill(prompt, shape, check=check, repeat=repeat)
+            filled = await self.gateway.fill(prompt, shape, check=check, repeat=repeat)
         except FillFailed as failed:
             legal, abstained = _legal_attributes(
                 failed.fields, {a: shape_of([a]) for a in able}, prompt.messages, check

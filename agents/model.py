@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from ..rubrics.ballot import AbstentionReason
+from ..rubrics.claim import Claim
 from ..rubrics.quotes import Exhibit
 from ..rubrics.rubric import Rubric
 from ..rubrics.shapes import Schema
@@ -39,6 +40,9 @@ class Message:
         )
 
 
+SubjectKind = Literal["ballot", "ledger", "decision", "extraction", "verification"]
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What a request is about, for providers that are not language models and read no prompt."""
@@ -50,7 +54,9 @@ class Subject:
     asked: tuple[str, ...]
     """The attributes to answer for."""
     round: int
-    kind: Literal["ballot", "ledger", "decision"] = "ballot"
+    kind: SubjectKind = "ballot"
+    claims: tuple[Claim, ...] = ()
+    """Of a verification: the claims to check against the exhibits."""
 
 
 class Sampling(dict[str, Any]):

@@ -1,4 +1,4 @@
-"""The manifest of an arm, with what its protocol adds to it: worked examples, and prompts of its own."""
+"""The manifest of an arm, with what its protocol adds to it: worked examples, files that its options name, prompts of its own."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ def arm_manifest(
     rubric: Rubric, jury: Jury, *, seed: int, scored: frozenset[str], prices: Mapping[str, Price]
 ) -> dict[str, Any]:
     """Everything that decides what the jury will ask; `scored` are the cases that may not be worked examples."""
-    prompts = protocol(jury.protocol).prompts
-    return manifest(
+    way = protocol(jury.protocol)
+    made = manifest(
         rubric,
         jury,
         seed=seed,
         examples=worked_examples(jury.shots, rubric, scored),
-        protocol_prompts=None if prompts is None else prompts.hash,
+        protocol_prompts=None if way.prompts is None else way.prompts.hash,
         prices=prices,
     )
+    inputs = way.inputs(jury) if way.inputs is not None else ""
+    return {**made, "inputs": inputs} if inputs else made

@@ -14,7 +14,7 @@ from ..rubrics.errors import MissingExtra, VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court
 from .deliberate import hear, ready, recount
-from .transcript import Abstained, Cast, Decided, Entry, Ledger, Said, Stop
+from .transcript import Abstained, Cast, Checked, Decided, Entry, Extracted, Ledger, Said, Stop
 from .verdict import Outcome, Verdict
 
 try:
@@ -118,7 +118,7 @@ class JuryAgent(BaseChatAgent):
     async def _deliberate(self, case: Case, spoken: asyncio.Queue[Entry | None]) -> Verdict:
         court = Court(scored=frozenset({case.id}), listener=lambda _, entry: spoken.put_nowait(entry))
         try:
-            ready(self._jury, court)
+            ready(self._jury, court, self._rubric)
             return recount(await hear(case, self._rubric, self._jury, court), self._rubric, self._jury)
         finally:
             await court.close()
@@ -148,3 +148,5 @@ def entry_text(entry: Entry) -> str:
             return "\n".join(f"{f.attribute}: {f.value}. {f.rationale}" for f in entry.findings)
         case Said():
             return entry.text
+        case Extracted() | Checked():
+            return entry.summary

@@ -28,8 +28,8 @@ async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court, *, again: i
         return await way.run(brief(case, rubric), bench)
 
 
-def ready(jury: Jury, court: Court) -> None:
-    """Refuse a jury that cannot sit: its protocol, its models or its orchestrator's seat need mending first."""
+def ready(jury: Jury, court: Court, rubric: Rubric) -> None:
+    """Refuse a jury that cannot answer `rubric`: its protocol, its models or its orchestrator's seat need mending first."""
     way = protocol(jury.protocol)
     if way.prompts is not None and not way.prompts.names:
         raise VenireError(
@@ -38,6 +38,8 @@ def ready(jury: Jury, court: Court) -> None:
         )
     if way.check is not None:
         way.check(jury)
+    if way.check_rubric is not None:
+        way.check_rubric(jury, rubric)
     court.check(jury, orchestrated=way.orchestrator)
 
 
@@ -86,7 +88,7 @@ async def deliberate(
     jury = jury.fill(model=model, base_url=base_url)
     court = Court(scored=frozenset({case.id}))
     try:
-        ready(jury, court)
+        ready(jury, court, rubric)
         refuse_unreadable([case], rubric, jury, court)
         return recount(await hear(case, rubric, jury, court), rubric, jury)
     finally:

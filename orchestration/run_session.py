@@ -96,7 +96,7 @@ def _check_and_run(
         providers=_providers(session, console),
     )
     for jury in session.juries:
-        ready(jury, court)
+        ready(jury, court, session.rubric)
         worked_examples(jury.shots, session.rubric, court.scored)
         refuse_unreadable(_cases(session), session.rubric, jury, court)
     try:

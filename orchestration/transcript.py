@@ -13,6 +13,7 @@ from ..agents.cost import Cost, Receipt
 from ..agents.juror import Turn
 from ..agents.orchestrator import Dispute, Finding
 from ..rubrics.ballot import Abstention, AbstentionReason, Ballot, Vote
+from ..rubrics.claim import Check, Claim
 
 CLERK = "clerk"
 """Whose name code's own notes go under. The clerk is no seat: its notes cost no call and no step."""
@@ -20,7 +21,9 @@ CLERK = "clerk"
 UNREACHED: tuple[AbstentionReason, ...] = ("unavailable", "timeout")
 """Why a model said nothing where that tells of the way to it, and not of the model."""
 
-Purpose = Literal["blind", "revision", "challenge", "repeat", "argument", "vote"]
+Purpose = Literal[
+    "blind", "revision", "challenge", "repeat", "argument", "vote", "extraction", "verification"
+]
 
 StopReason = Literal[
     "consensus", "complete", "stall", "stable", "turns", "rounds", "replans", "budget", "time", "orchestrator"
@@ -48,7 +51,8 @@ class _Entry(BaseModel):
     round: int
     spent: Receipt = Receipt()
     failed: AbstentionReason | None = None
-    """Why the orchestrator gave nothing usable here, where it did not; what jurors fail at is an abstention."""
+    """Why the orchestrator gave nothing usable here, or a verifier's model could not be reached for some claim;
+    what else jurors fail at is an abstention."""
 
 
 class Cast(_Entry):
@@ -117,7 +121,80 @@ class Said(_Entry):
         return self.who
 
 
-Entry = Annotated[Cast | Abstained | Ledger | Decided | Said, Field(discriminator="kind")]
+class Extracted(_Entry):
+    """The claims that a seat found in a text; none where the text makes none, or where it `failed`."""
+
+    kind: Literal["claims"] = "claims"
+    who: str
+    """The seat, or the clerk for claims that a file gave."""
+    of: str
+    claims: tuple[Claim, ...]
+    detail: str = ""
+    """Why it failed, in words."""
+
+    @property
+    def speaker(self) -> str:
+        return self.who
+
+    @property
+    def summary(self) -> str:
+        """What was found, in a few words that are all this program's own."""
+        if self.failed is not None:
+            return f"lists no claims of the {self.of}: {self.failed}"
+        return f"lists {len(self.claims)} claims of the {self.of}"
+
+    @property
+    def abstentions(self) -> list[Abstained]:
+        """One, where it failed."""
+        if self.failed is None:
+            return []
+        return [_abstention_entry(self, "extraction", self.failed, f"claims of the {self.of}: {self.detail}")]
+
+
+class Checked(_Entry):
+    """One verifier's checks of the claims of one text."""
+
+    kind: Literal["checks"] = "checks"
+    juror: str
+    of: str
+    """The text whose claims were checked."""
+    against: str
+    checks: tuple[Check, ...]
+
+    @property
+    def speaker(self) -> str:
+        return self.juror
+
+    @property
+    def summary(self) -> str:
+        """How many claims came out how, in a few words that are all this program's own."""
+        found = Counter((check.verdict or "without a verdict").replace("_", " ") for check in self.checks)
+        counts = ", ".join(f"{number} {word}" for word, number in found.most_common())
+        return f"checks {len(self.checks)} claims of the {self.of} against the {self.against}: {counts}"
+
+    @property
+    def abstentions(self) -> list[Abstained]:
+        """One for each claim without a verdict; none of a seat that gave no verdict at all, which abstains as a whole."""
+        if all(check.abstained for check in self.checks):
+            return []
+        return [
+            _abstention_entry(self, "verification", check.abstained, check.detail)
+            for check in self.checks
+            if check.abstained
+        ]
+
+
+def _abstention_entry(
+    entry: Extracted | Checked, purpose: Purpose, reason: AbstentionReason, detail: str
+) -> Abstained:
+    abstention = Abstention(
+        juror=entry.speaker, round=entry.round, reason=reason, detail=detail, asked=(), saw=()
+    )
+    return Abstained(id=entry.id, step=entry.step, round=entry.round, purpose=purpose, abstention=abstention)
+
+
+AnyEntry = Cast | Abstained | Ledger | Decided | Said | Extracted | Checked
+Entry = Annotated[AnyEntry, Field(discriminator="kind")]
 
 
 class Stop(BaseModel):
@@ -165,11 +242,11 @@ class Transcript(BaseModel):
     flags: tuple[str, ...] = ()
     """Passages in which the case seems to instruct the jury."""
 
-    def add(self, entries: Iterable[Cast | Abstained | Ledger | Decided | Said]) -> Transcript:
+    def add(self, entries: Iterable[AnyEntry]) -> Transcript:
         """The transcript with one more step, in which `entries` were made at the same time."""
         step = self.entries[-1].step + 1 if self.entries else 1
         spoken = Counter[str]()
-        fresh: list[Cast | Abstained | Ledger | Decided | Said] = []
+        fresh: list[AnyEntry] = []
         for entry in entries:
             spoken[entry.speaker] += 1
             again = f"/{spoken[entry.speaker]}" if spoken[entry.speaker] > 1 else ""
@@ -205,14 +282,18 @@ class Transcript(BaseModel):
 
     @property
     def abstentions(self) -> tuple[Abstained, ...]:
-        """The seats that gave no ballot, and the single attributes that ballots abstained on, in order.
+        """The seats that gave no ballot, and the single attributes and claims that they abstained on, in order.
 
-        An attribute's abstention goes under the id of its ballot.
+        An attribute's abstention goes under the id of its ballot; a claim's, which its detail names, under that of the checks.
         """
         found: list[Abstained] = []
-        for entry in self.heard:
+        for entry in self.entries:
             if isinstance(entry, Abstained):
                 found.append(entry)
+                continue
+            if isinstance(entry, Extracted | Checked):
+                found.extend(entry.abstentions)
+            if not isinstance(entry, Cast):
                 continue
             shared = {"id": entry.id, "step": entry.step, "round": entry.round, "purpose": entry.purpose}
             found.extend(

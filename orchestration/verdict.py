@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from ..personas.jury import CountingRule, Jury
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Scale, Value
+from .claim_counts import count_claims
 from .counting import Count, Tally, counting_rule
 from .stopping import spread, values_of
 from .transcript import Decided, Standing, Stop, Transcript
@@ -95,6 +96,7 @@ def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:
         if isinstance(entry, Decided)
         for finding in entry.findings
     }
+    by_claims = count_claims(transcript, rubric, jury)
     return [
         Tally(
             case=transcript.case,
@@ -103,6 +105,7 @@ def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:
             cast={juror: held.vote.value for juror, held in standing.get(name, {}).items()},
             finding=findings.get(name),
             jury=jury,
+            claims=by_claims.get(name),
         )
         for name in rubric.names
     ]
@@ -111,7 +114,9 @@ def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:
 def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count) -> Outcome:
     jury, scale = tally.jury, tally.scale
     if len(tally.cast) < jury.quorum:
-        return _hung_outcome(standing, f"{len(tally.cast)} of the {jury.quorum} votes that a quorum needs")
+        nothing_to_check = tally.claims.why if tally.claims else ""
+        too_few = f"{len(tally.cast)} of the {jury.quorum} votes that a quorum needs"
+        return _hung_outcome(standing, nothing_to_check or too_few)
     if 2 * len(tally.votes) < len(tally.cast):
         return _outcome_of("not_applicable", None, standing, scale, "majority", jury.tolerance)
     value, method, why = count(tally)

@@ -28,6 +28,7 @@ from .options import (
     PROTOCOLS,
     TOP_LEVEL,
     AnyOptions,
+    ClaimOptions,
     Debaters,
     Escalation,
     Repeats,
@@ -45,8 +46,10 @@ GROUP = "venire.juries"
 CountingRule = str
 """The name that a counting rule is registered under: `mean`, `median`, `decision` ..."""
 COUNTING = "venire.counting"
-LATER = {"decompose-verify": "atomic claims, each verified against the reference"}
-"""Protocols that are named in the design and not there yet."""
+
+
+LATER_FIELDS = ("max_reply", "extracts")
+"""Fields of a seat that came after the first records."""
 
 
 class ModelSettings(BaseModel):
@@ -71,11 +74,12 @@ class ModelSettings(BaseModel):
     """Bytes of one reply at the most; a longer one is an abstention."""
 
     @model_serializer(mode="wrap")
-    def _without_default_cap(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """As it was before replies were capped, where the cap is the usual one: a record knows its juries by this."""
+    def _without_later_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As it was before there were `LATER_FIELDS`, where they are at their defaults: a record knows its juries by this."""
         fields: dict[str, Any] = handler(self)
-        if self.max_reply == type(self).model_fields["max_reply"].default:
-            fields.pop("max_reply", None)
+        for name in LATER_FIELDS:
+            if name in fields and getattr(self, name) == type(self).model_fields[name].default:
+                del fields[name]
         return fields
 
     def __hash__(self) -> int:
@@ -103,6 +107,8 @@ class Seat(ModelSettings):
     name: SeatName
     persona: Converted[Persona | None, Persona | str | None] = Field(default=None, validate_default=True)
     """Named from the library, or a file beside the jury's, or written out; without one the seat has no stance."""
+    extracts: bool = False
+    """Under `decompose-verify`: whether this seat lists the claims; the others check them."""
 
     @field_validator("persona", mode="before")
     @classmethod
@@ -172,7 +178,7 @@ class Jury(BaseModel):
     """For `count: weighted`: how much each juror counts; without any, its agreement with the others over the run."""
     stop: EarlyStop = EarlyStop()
     options: dict[str, Any] = {}
-    """What the protocol is told, as its own model has it. In a file, the next five may be written here as well."""
+    """What the protocol is told, as its own model has it. In a file, the next six may be written here as well."""
     challenge: bool = True
     """Whether an instant unanimous score at the end of its scale is challenged once."""
     repeats: Repeats = 1
@@ -183,6 +189,8 @@ class Jury(BaseModel):
     """When `escalate` asks more than one judge."""
     debate: Debaters | None = None
     """The advocates; without it the seats with the high-scoring and the low-scoring persona, else the first two."""
+    claims: ClaimOptions = ClaimOptions()
+    """Under `decompose-verify`: which claims are checked against what, and how they are counted."""
     seats: Converted[tuple[Seat, ...], Sequence[Seat]] = Field(min_length=1)
     orchestrator: ModelSettings = ModelSettings()
 
@@ -201,7 +209,7 @@ class Jury(BaseModel):
     @field_validator("protocol")
     @classmethod
     def _a_known_protocol(cls, value: str) -> str:
-        if value not in registered_plugins(PROTOCOLS) and value not in LATER:
+        if value not in registered_plugins(PROTOCOLS):
             raise _refusal(unknown(PROTOCOLS, value, "protocol"))
         return value
 
@@ -247,12 +255,14 @@ class Jury(BaseModel):
         return self
 
     @model_serializer(mode="wrap")
-    def _without_empty_options(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """As it was before there were options, where there are none: a record knows its juries by this."""
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As it was before there were options and claims, where there are none: a record knows its juries by this."""
         fields: dict[str, Any] = handler(self)
-        return (
-            fields if self.options else {name: value for name, value in fields.items() if name != "options"}
-        )
+        if not self.options:
+            fields.pop("options", None)
+        if self.claims == ClaimOptions():
+            fields.pop("claims", None)
+        return fields
 
     @cached_property
     def seat_names(self) -> tuple[str, ...]:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from ..rubrics.errors import VenireError
 from ..rubrics.files import inner_errors, wrong
 from ..rubrics.plugins import BrokenPlugin, load_all, registered_plugins
 
 PROTOCOLS = "venire.protocols"
-TOP_LEVEL = ("challenge", "repeats", "shots", "escalation", "debate")
+TOP_LEVEL = ("challenge", "repeats", "shots", "escalation", "debate", "claims")
 """Options that a `Jury` holds as fields of its own, and that a jury file may write beside `protocol` as well."""
 CHECKED = {"options": "checked"}
 """Validation context for a jury that was checked when it was written: its options are taken as they are."""
@@ -58,6 +67,45 @@ class Escalation(Options):
     """The judge is unsure when it says that its confidence is lower than this."""
     panel_spread: float = Field(default=1, ge=0)
     """The panel is split when its answers lie further apart than this."""
+
+
+ClaimText = Literal["output", "reference", "source"]
+ShareName = Literal["addressed", "all", "uncontradicted"]
+
+
+class ClaimOptions(Options):
+    """Which text is taken apart into claims, what they are checked against, and how the checks are counted."""
+
+    of: ClaimText = "output"
+    """The text whose claims are listed."""
+    against: ClaimText = "reference"
+    """The text that each claim is checked against."""
+    both_ways: bool = False
+    """Whether the other text's claims are also checked against the first: coverage, omissions and F1."""
+    share: ShareName = "addressed"
+    """Which share of the claims is the support: of S supported, NS not supported and NA not addressed claims
+    `addressed` is S/(S+NS), `all` S/(S+NS+NA), `uncontradicted` (S+NA)/(S+NS+NA)."""
+    threshold: float = Field(default=0.8, ge=0, le=1)
+    """The support from which on an attribute of two values is given the higher one."""
+    batch: int = Field(default=1, ge=1)
+    """Claims that a verifier is asked about in one call."""
+    require_evidence: bool = False
+    """Whether `supported` without a quote that stands in the text is an abstention."""
+    central_weight: float = Field(default=1, gt=0)
+    """How much a claim that is marked central weighs; every other weighs 1."""
+    file: Path | None = None
+    """Claims in a file, in place of those that a seat would extract."""
+
+    @field_validator("file")
+    @classmethod
+    def _relative_to_the_jury(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        return value and (info.context or {}).get("beside", Path()) / value
+
+    @model_validator(mode="after")
+    def _two_texts(self) -> Self:
+        if self.of == self.against:
+            raise ValueError(f"{self.of} cannot be checked against itself\nname another text in against:")
+        return self
 
 
 class _Optioned(Protocol):

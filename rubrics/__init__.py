@@ -2,6 +2,7 @@
 
 from .ballot import Abstention, AbstentionReason, Ballot, Vote
 from .case import Case, count_cases, load_cases
+from .claim import Check, Claim
 from .errors import InvalidFile, MissingExtra, VenireError
 from .quotes import Exhibit, Quote
 from .rubric import Attribute, Rubric, load_rubric
@@ -15,6 +16,8 @@ __all__ = [
     "Attribute",
     "Ballot",
     "Case",
+    "Check",
+    "Claim",
     "Exhibit",
     "InvalidFile",
     "Level",

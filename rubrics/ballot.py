@@ -10,7 +10,15 @@ from .quotes import Quote
 from .scale import Value
 
 AbstentionReason = Literal[
-    "unparsable", "out_of_scale", "refused", "timeout", "unavailable", "no_record", "limit", "too_long"
+    "unparsable",
+    "out_of_scale",
+    "refused",
+    "timeout",
+    "unavailable",
+    "no_record",
+    "no_evidence",
+    "limit",
+    "too_long",
 ]
 
 

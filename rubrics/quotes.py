@@ -44,6 +44,18 @@ def find_quote(text: str, exhibits: Iterable[Exhibit]) -> Quote:
     return Quote(text=text, exhibit=None)
 
 
+def find_span(quote: str, text: str) -> tuple[int, int] | None:
+    """Where `quote` stands in `text`, as start and end in characters, compared as `find_quote` does; None where it does not."""
+    wanted = quote.strip(_EDGES)
+    if not wanted:
+        return None
+    if (at := text.find(wanted)) != -1:
+        return at, at + len(wanted)
+    pattern = r"\s+".join(map(re.escape, wanted.split()))
+    found = re.search(pattern, text, re.IGNORECASE)
+    return found.span() if found else None
+
+
 def _fold(text: str) -> str:
     return _SPACE.sub(" ", text).casefold()
 

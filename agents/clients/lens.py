@@ -13,12 +13,18 @@ from ..lenses import LENSES, SINGLE, LensReading, place, reading_for
 from ..model import ModelFailure, Reply, Request, Subject
 from ..model_client import ModelClient
 from ..prices import FREE, Price
+from .claim_lens import ClaimLensClient
 from .client_factory import ClientFactory
 
+CLAIMS = "claims"
+"""The lens that lists and checks claims, and casts no ballot."""
 
-def connect(settings: ModelSettings) -> LensClient:
+
+def connect(settings: ModelSettings) -> LensClient | ClaimLensClient:
     name = (settings.model or "").partition("/")[2]
-    known = [*LENSES, SINGLE]
+    if name == CLAIMS:
+        return ClaimLensClient()
+    known = [*LENSES, SINGLE, CLAIMS]
     if name not in known:
         raise VenireError(f"no lens named {name!r}", remedy=nearest(name, known))
     return LensClient(name)

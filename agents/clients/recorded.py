@@ -13,18 +13,21 @@ from ..model import ModelFailure, Reply, Request, Subject
 from ..model_client import ModelClient
 from ..prices import FREE, Price
 from .client_factory import ClientFactory
+from .recorded_checks import RecordedChecksClient, connect_checks, holds_checks
 
 _Cell = dict[str, Any]
 _Key = tuple[str, str, int]
 """Case, attribute and repeat."""
 
 
-def connect(settings: ModelSettings) -> RecordedClient:
+def connect(settings: ModelSettings) -> RecordedClient | RecordedChecksClient:
     file, _, juror = (settings.model or "").removeprefix("recorded/").partition("#")
     if not file or not juror:
         raise VenireError(
             f"the model {settings.model!r} names no juror", remedy="write it as recorded/FILE#JUROR"
         )
+    if holds_checks(Path(file)):
+        return connect_checks(Path(file), juror)
     table = _load(Path(file))
     if juror not in table:
         raise VenireError(f"{file}: no juror named {juror!r}", remedy=nearest(juror, table))

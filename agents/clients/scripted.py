@@ -14,6 +14,7 @@ from ...rubrics.files import load_yaml
 from ..model import ModelFailure, Reply, Request, Subject, TransientFailure, Usage
 from ..model_client import ModelClient
 from ..prices import FREE, Price
+from .claim_lens import listed_clauses
 from .client_factory import ClientFactory
 
 Fault = Literal["garbage", "refuse", "timeout", "down"]
@@ -46,6 +47,10 @@ class Script(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     seats: dict[str, list[Fault | dict[str, Line | int | float | str]]] = {}
+    claims: Fault | dict[str, list[str]] = {}
+    """By text (`output`, `reference`): the claims that an extractor lists; without any, its clauses."""
+    checks: dict[str, Fault | dict[str, str]] = {}
+    """By seat: its verdicts by claim id; a claim that is not there is `not_addressed`."""
     orchestrator: Fault | dict[str, Line | int | float | str] = {}
     """Its decisions by attribute, or the way it fails."""
 
@@ -65,6 +70,8 @@ class ScriptedClient(ModelClient):
         subject = request.subject
         if subject is None or request.schema is None:
             raise ModelFailure("refused", "a script has no words for an open conversation")
+        if subject.kind in ("extraction", "verification"):
+            return self._claims_reply(subject)
         said = self._script_for(subject)
         if isinstance(said, str):
             return _fault(said)
@@ -78,6 +85,35 @@ class ScriptedClient(ModelClient):
 
     def list_price(self, model: str) -> Price:
         return FREE
+
+    def _claims_reply(self, subject: Subject) -> Reply:
+        """Claims and checks as the script has them."""
+        answer: dict[str, Any]
+        if subject.kind == "extraction":
+            if isinstance(self._script.claims, str):
+                return _fault(self._script.claims)
+            texts = self._script.claims.get(subject.exhibits[0].name)
+            answer = (
+                listed_clauses(subject)
+                if texts is None
+                else {"claims": [{"text": text, "quote": text, "central": False} for text in texts]}
+            )
+        else:
+            verdicts = self._script.checks.get(subject.seat, {})
+            if isinstance(verdicts, str):
+                return _fault(verdicts)
+            answer = {
+                "checks": [
+                    {
+                        "claim": claim.id,
+                        "reason": "Scripted.",
+                        "evidence": "",
+                        "verdict": verdicts.get(claim.id, "not_addressed"),
+                    }
+                    for claim in subject.claims
+                ]
+            }
+        return Reply(text=json.dumps(answer), usd=0.0)
 
     def _script_for(self, subject: Subject) -> Any:
         if subject.kind != "ballot":

@@ -6,9 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)\]]*\s+(?![a-z\s])|\n+")
-_WORD = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+WORD = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SUFFIXES = ("ations", "ation", "ings", "ing", "ies", "ied", "ed", "es", "ly", "s", "y", "e")
 _SHORTEST_STEM = 3
@@ -49,9 +50,16 @@ def split_sentences(text: str) -> list[str]:
     return [piece for piece in (part.strip() for part in _SENTENCE_END.split(text)) if piece]
 
 
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of each sentence or line with the white space after it; together they are the whole text."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    edges = [0, *ends, len(text)]
+    return [(start, end) for start, end in pairwise(edges) if start < end]
+
+
 def content(text: str) -> Iterator[Word]:
     """The words of `text` that carry facts, in order; function words are left out."""
-    for match in _WORD.finditer(text):
+    for match in WORD.finditer(text):
         folded = folded_case(match.group())
         if folded not in FUNCTION_WORDS:
             yield Word(stem(folded), match.start(), match.end())

@@ -84,7 +84,7 @@ def convene(
     with _LOCK:
         if name not in _OPEN:
             court = Court(budget=budget, seed=seed, providers=Providers(in_flight, prices=known))
-            ready(filled, court)
+            ready(filled, court, asked)
             store = None if record is None else Store.create(record, redact=redact)
             _OPEN[name] = Sitting(name, asked, filled, court, parts, store)
         return _OPEN[name]

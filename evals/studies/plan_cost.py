@@ -119,7 +119,7 @@ class _Estimator:
         """
         rubric, providers = self._scope.rubric, self._court.providers
         clients: dict[str, ModelClient] = {}
-        ready(arm.jury, self._court)
+        ready(arm.jury, self._court, rubric)
         for settings in _settings_asked(arm.jury):
             model = settings.model or "local"
             client = providers.get(settings).client

@@ -13,6 +13,14 @@ from ...rubrics.plugins import plugged_in
 from ...rubrics.scale import NOT_APPLICABLE, Scale, Value
 
 
+class Counted(NamedTuple):
+    """What a rule makes of the votes; without a value the attribute is hung, and `why` says why."""
+
+    value: Value | None
+    method: str
+    why: str = ""
+
+
 @dataclass(frozen=True)
 class Tally:
     """The standing votes on one attribute of one case, and what a rule may weigh them by."""
@@ -25,19 +33,13 @@ class Tally:
     finding: Finding | None
     """The orchestrator's decision, where it made one."""
     jury: Jury
+    claims: Counted | None = None
+    """What the claims' verdicts make of the attribute, where the protocol checked claims."""
 
     @cached_property
     def votes(self) -> Mapping[str, Value]:
         """The votes of those who find that the question applies, by juror, in an order that is not the seats'."""
         return {name: vote for name, vote in sorted(self.cast.items()) if vote != NOT_APPLICABLE}
-
-
-class Counted(NamedTuple):
-    """What a rule makes of the votes; without a value the attribute is hung, and `why` says why."""
-
-    value: Value | None
-    method: str
-    why: str = ""
 
 
 Count = Callable[[Tally], Counted]

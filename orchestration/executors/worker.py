@@ -94,7 +94,7 @@ class Worker:
         )
         try:
             for jury in config.juries:
-                ready(jury, self._court)
+                ready(jury, self._court, config.rubric)
         except VenireError as error:
             return UserError(error.problem, error.remedy)
         except Exception as error:

@@ -8,10 +8,10 @@ from functools import cache
 
 from ...agents.brief import Brief
 from ...agents.prompting import Prompts
-from ...personas.jury import LATER, CountingRule, Jury
+from ...personas.jury import CountingRule, Jury
 from ...personas.options import PROTOCOLS, Options
-from ...rubrics.errors import VenireError
-from ...rubrics.plugins import BrokenPlugin, load_all, plugged_in, registered_plugins
+from ...rubrics.plugins import BrokenPlugin, load_all, plugged_in
+from ...rubrics.rubric import Rubric
 from ..bench import Bench
 from ..transcript import Transcript
 
@@ -39,6 +39,10 @@ class Protocol:
     """Prompts of its own, for `Juror.ask`; their hash goes into the manifest."""
     check: Callable[[Jury], None] | None = None
     """Raises what a user must mend before this jury can sit; called before anything is written."""
+    check_rubric: Callable[[Jury, Rubric], None] | None = None
+    """The same, for what the rubric must be like."""
+    inputs: Callable[[Jury], str] | None = None
+    """A hash of the files that the jury's options name, for the manifest; empty where they name none."""
     drawing: str = ""
     """The order of turns, a line for each step."""
     most: Callable[[int, int], tuple[int, int]] | None = None
@@ -49,11 +53,6 @@ class Protocol:
 @cache
 def protocol(name: str) -> Protocol:
     """The protocol registered under `name`."""
-    if name in LATER and name not in registered_plugins(PROTOCOLS):
-        raise VenireError(
-            f"the protocol {name!r} ({LATER[name]}) is not yet available",
-            remedy=f"choose one of {', '.join(registered_plugins(PROTOCOLS))}",
-        )
     way: Protocol = plugged_in(PROTOCOLS, name, "protocol")
     return way
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import networkx as nx
 
-from ..transcript import Abstained, Cast, Decided, Ledger, Said, Transcript
+from ..transcript import Abstained, AnyEntry, Cast, Checked, Decided, Extracted, Ledger, Said, Transcript
 from ..verdict import Verdict
 from .analysis.movement import moves
 
@@ -19,10 +19,11 @@ _NOT_XML = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def deliberation_graph(transcript: Transcript, verdict: Verdict) -> Graph:
-    """One deliberation: nodes case, seat, utterance, ballot, ledger, verdict, each with its `kind`.
+    """One deliberation: nodes case, seat, utterance, ballot, ledger, claim, verdict, each with its `kind`.
 
     Edges, by `kind`: `spoke` (seat to what it said), `saw` and `replied-to` (from the later entry to the earlier),
-    `revised` (new ballot to old, with the change), `cited-evidence` (ballot to case), `decided` (what a verdict
+    `revised` (new ballot to old, with the change), `extracted` (a list of claims to each claim), `checked` (a verifier's
+    checks to each claim, with the verdict), `cited-evidence` (ballot or checks to case), `decided` (what a verdict
     rests on, to the verdict). Every attribute is a word, a number or a truth value, so that any format can hold it.
     """
     graph: Graph = nx.MultiDiGraph(
@@ -96,7 +97,7 @@ def dot(graph: Graph) -> str:
     return "\n".join((*lines, "}")) + "\n"
 
 
-def _add_entry(graph: Graph, entry: Cast | Abstained | Ledger | Decided | Said) -> None:
+def _add_entry(graph: Graph, entry: AnyEntry) -> None:
     shared: dict[str, Any] = {"round": entry.round, "step": entry.step, "speaker": entry.speaker}
     match entry:
         case Cast():
@@ -167,9 +168,59 @@ def _add_entry(graph: Graph, entry: Cast | Abstained | Ledger | Decided | Said) 
             _node(
                 graph, entry.id, "utterance", about=entry.about, label=entry.about, text=entry.text, **shared
             )
+        case Extracted():
+            _add_claims(graph, entry, shared)
+        case Checked():
+            _add_checks(graph, entry, shared)
 
 
-def _saw(entry: Cast | Abstained | Ledger | Decided | Said) -> tuple[str, ...]:
+def _add_claims(graph: Graph, entry: Extracted, shared: dict[str, Any]) -> None:
+    _node(graph, entry.id, "utterance", about="claims", label=entry.summary, text=entry.detail, **shared)
+    for claim in entry.claims:
+        node = _claim(claim.id)
+        _node(
+            graph,
+            node,
+            "claim",
+            label=claim.text,
+            of=claim.of,
+            quote=claim.quote,
+            start=claim.start,
+            end=claim.end,
+            central=claim.central,
+        )
+        _edge(graph, entry.id, node, "extracted", claim.id)
+
+
+def _add_checks(graph: Graph, entry: Checked, shared: dict[str, Any]) -> None:
+    _node(graph, entry.id, "utterance", about="checks", label=entry.summary, **shared)
+    for check in entry.checks:
+        verdict = check.verdict or f"abstained: {check.abstained}"
+        _edge(
+            graph,
+            entry.id,
+            _claim(check.claim),
+            "checked",
+            check.claim,
+            claim=check.claim,
+            verdict=verdict,
+            reason=check.rationale or check.detail,
+        )
+        for number, quote in enumerate(check.evidence, 1):
+            _edge(
+                graph,
+                entry.id,
+                CASE,
+                "cited-evidence",
+                f"{check.claim}/{number}",
+                claim=check.claim,
+                quote=quote.text,
+                exhibit=quote.exhibit or "",
+                found=quote.found,
+            )
+
+
+def _saw(entry: AnyEntry) -> tuple[str, ...]:
     match entry:
         case Cast():
             return entry.ballot.saw
@@ -177,7 +228,7 @@ def _saw(entry: Cast | Abstained | Ledger | Decided | Said) -> tuple[str, ...]:
             return entry.abstention.saw
         case Decided() | Said():
             return entry.saw
-        case Ledger():
+        case Ledger() | Extracted() | Checked():
             return ()
 
 
@@ -242,6 +293,10 @@ def _add_verdict(graph: Graph, transcript: Transcript, verdict: Verdict) -> None
 
 def _seat(name: str) -> str:
     return f"seat/{name}"
+
+
+def _claim(name: str) -> str:
+    return f"claim/{name}"
 
 
 def _node(graph: Graph, name: str, kind: str, **about: Any) -> None:

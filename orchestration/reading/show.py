@@ -12,7 +12,7 @@ from rich.text import Text
 from ...rubrics.ballot import Vote
 from ...rubrics.safe_text import safe
 from ...rubrics.scale import Value
-from ..transcript import Abstained, Cast, Decided, Entry, Ledger, Said
+from ..transcript import Abstained, Cast, Checked, Decided, Entry, Extracted, Ledger, Said
 from ..verdict import Outcome, Verdict
 from .analysis import Flag
 
@@ -122,6 +122,8 @@ class EntryRenderer:
                         (f"  (weighed {weighed})", "dim"),
                     )
                     yield Padding(Text(safe(finding.rationale)), (0, 0, 0, 4))
+            case Extracted() | Checked():
+                yield Text.assemble((f"{entry.speaker} ", "bold cyan"), (entry.summary, "cyan"))
             case Said():
                 yield Text.assemble(
                     (f"{entry.who} ", "bold magenta"), (f"{entry.about}: ", "magenta"), safe(entry.text)

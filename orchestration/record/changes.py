@@ -45,8 +45,8 @@ def _jury(before: Manifest, now: Manifest) -> Iterator[str]:
     if list(seated) != list(sitting) and seated.keys() == sitting.keys():
         yield "the seats changed places"
     yield from _seat("the orchestrator", before.get("orchestrator") or {}, now.get("orchestrator") or {})
-    for part in now:
-        if part not in ("name", "seats", "orchestrator") and before.get(part) != now[part]:
+    for part in dict.fromkeys((*before, *now)):
+        if part not in ("name", "seats", "orchestrator") and before.get(part) != now.get(part):
             yield f"{part} changed"
 
 
@@ -68,6 +68,8 @@ def _rest(before: Manifest, now: Manifest) -> Iterator[str]:
         yield "the protocol's own prompts changed"
     if before.get("examples", "") != now.get("examples", ""):
         yield "the worked examples changed"
+    if before.get("inputs", "") != now.get("inputs", ""):
+        yield "a file that the protocol's options name changed"
     if before.get("seed") != now.get("seed"):
         yield f"the seed changed from {before.get('seed')} to {now.get('seed')}"
     if before.get("venire") != now.get("venire"):

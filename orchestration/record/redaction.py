@@ -22,7 +22,7 @@ from ..transcript import CLERK, Transcript
 _KEPT = {
     "id", "case", "arm", "protocol", "seats", "kind", "purpose", "juror", "attribute", "value", "asked", "saw",
     "reason", "limit", "author", "declared", "who", "about", "to", "answering", "weighed", "exhibit", "confidence",
-    "failed",
+    "failed", "of", "against", "claim", "verdict", "abstained",
 }  # fmt: skip
 """The fields whose words are names of seats, attributes, entries and kinds. Every other text is withheld."""
 _TELLING = {"limit", "too_long", "timeout"}

@@ -8,7 +8,7 @@ from ...evals.pages.markup import Html, element, fragment, shorten
 from ...evals.pages.svg import svg
 from ...orchestration.reading.analysis import convergence, influence, turning_points
 from ...orchestration.reading.analysis.census import Flow
-from ...orchestration.transcript import Abstained, Cast, Decided, Entry, Ledger, Said
+from ...orchestration.transcript import Abstained, Cast, Checked, Decided, Entry, Extracted, Ledger, Said
 from ...orchestration.verdict import Verdict
 from ...rubrics.rubric import Rubric
 from ..scales import ScalePositions, score_words
@@ -109,3 +109,5 @@ def _line(entry: Entry) -> Html:
             return fragment(who, " ", when, " decides", element("dl", None, found))
         case Said():
             return fragment(who, " ", when, f" {entry.about}: ", shorten(entry.text, REASON))
+        case Extracted() | Checked():
+            return fragment(who, " ", when, " ", entry.summary)

@@ -133,7 +133,7 @@ def test_its_tokens_count_against_the_budget_at_the_users_price(
     rubric: Rubric, case: Case, component: Any
 ) -> None:
     async def spend(jury: Jury, court: Court) -> None:
-        ready(jury, court)
+        ready(jury, court, rubric)
         await hear(case, rubric, jury, court)
         await court.close()
 

@@ -53,7 +53,7 @@ class WorkerPool:
         self.court = Court(
             calls=self.record, budget=budget, providers=Providers(in_flight, say=lambda line: None)
         )
-        ready(jury, self.court)
+        ready(jury, self.court, rubric)
         self.coordinator = Coordinator(self.court)
         self._config = WorkerConfig(rubric, (jury,), frozenset(), 0, {}, in_flight, ".", listening=False)
         self._carriers: list[asyncio.Task[None]] = []

@@ -401,11 +401,6 @@ def test_every_protocol_can_be_rehearsed_without_a_model(rubric: Rubric, case: C
 # --- names ------------------------------------------------------------------------------------------------------
 
 
-def test_a_protocol_that_comes_later_says_so(rubric: Rubric, case: Case) -> None:
-    with pytest.raises(VenireError, match="not yet available"):
-        protocol("decompose-verify")
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_show_draws_the_protocol_and_works_an_example(name: str) -> None:
     drawn = description("protocols", name)

@@ -1,0 +1,1 @@
+"""Claims: atomic statements of a text, their checks against another, and the threshold that turns a share into a decision."""
