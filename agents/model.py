@@ -16,8 +16,6 @@ from ..rubrics.shapes import Schema
 
 MAX_REPLY = 2_000_000
 """Bytes of one reply at the most, where nothing else is said: many times what any ballot has."""
-MOST_TOKENS = 10**12
-"""What no provider counts for one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,19 +147,6 @@ class Usage:
     @property
     def total(self) -> int:
         return self.prompt + self.completion
-
-
-def token_usage(prompt: Any, completion: Any, cached: Any = None) -> Usage:
-    """The usage that a provider reports: -1 for what is no count of tokens, 0 for what is left out."""
-    return Usage(_count(prompt), _count(completion), _count(cached))
-
-
-def _count(told: Any) -> int:
-    if told is None:
-        return 0
-    if isinstance(told, bool) or not isinstance(told, int | float) or not abs(told) <= MOST_TOKENS:
-        return -1
-    return int(told)
 
 
 @dataclass(frozen=True, slots=True)

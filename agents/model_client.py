@@ -32,6 +32,9 @@ class ModelClient(ABC):
     reports_cost: bool = True
     """Whether its replies say what they cost; otherwise a limit in dollars needs `list_price`, or the user's."""
 
+    secrets: tuple[str, ...] = ()
+    """What it sends that is secret, beside the seat's own key and address: taken out of all that comes back."""
+
     @abstractmethod
     async def complete(self, request: Request) -> Reply:
         """The answer to one request.

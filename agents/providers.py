@@ -15,7 +15,7 @@ from .admission_queue import AdmissionQueue, Slots
 from .budget import LimitReached, Meter
 from .clients.client_factory import factory_for
 from .clients.keys import key_from, redact_secrets, sent_secrets
-from .model import ModelFailure, Reply, Request, TransientFailure, Usage
+from .model import ModelFailure, Reply, Request, TransientFailure, Usage, reply_too_long
 from .model_client import ModelClient
 from .prices import Price
 from .rate_limiter import RateLimiter
@@ -45,7 +45,7 @@ class RateLimitedClient:
         secrets: tuple[str, ...] = (),
     ) -> None:
         self.client = client
-        self._secrets = secrets
+        self._secrets = (*secrets, *client.secrets)
         most = in_flight if client.max_concurrency is None else min(in_flight, client.max_concurrency)
         self.slots = slots or AdmissionQueue(RateLimiter(most, name=name, rpm=rpm, tpm=tpm, say=say))
         self.in_progress: dict[str, asyncio.Future[Reply | None]] = {}
@@ -117,13 +117,18 @@ class RateLimitedClient:
         return reply if price is None else replace(reply, usd=price.usd(reply.usage))
 
     async def _complete_without_secrets(self, request: Request) -> Reply:
-        """The client's answer or failure; what was sent as a secret is in neither, however the server repeats it."""
+        """The client's answer or failure; what was sent as a secret is in neither, however the server repeats it.
+
+        A text over the cap is a failure, whether or not the client gave it up while it came in.
+        """
         try:
             reply = await self.client.complete(request)
         except ModelFailure as failure:
             failure.detail = redact_secrets(failure.detail, self._secrets)
             failure.args = (f"{failure.reason}: {failure.detail}",)
             raise
+        if len(reply.text) > request.max_reply:
+            raise reply_too_long(request)
         text = redact_secrets(reply.text, self._secrets)
         return reply if text is reply.text else replace(reply, text=text)
 

@@ -13,8 +13,15 @@ _MOST_TOKENS = 4
 """Tokens to a character at the most: one for each of its bytes."""
 _PROMPT_EXTRA = 20_000
 """Prompt tokens that a provider may add of its own: chat markers, a system prompt, the form of the answer."""
+_MOST_COUNTED = 10**12
+"""What no provider counts for one call."""
 _HIDDEN_ANSWER = 200_000
 """Tokens of reasoning that a provider may count and not show, where the seat states no `max_tokens`."""
+
+
+def reported_usage(prompt: object, completion: object, cached: object = None) -> Usage:
+    """The usage that a provider reports: -1 for what is no count of tokens, 0 for what is left out."""
+    return Usage(reported_count(prompt), reported_count(completion), reported_count(cached))
 
 
 def reported_count(value: object) -> int:
@@ -23,7 +30,9 @@ def reported_count(value: object) -> int:
         return 0
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _MOST_COUNTED:
+        return -1
+    return value
 
 
 def estimated_prompt(request: Request) -> int:

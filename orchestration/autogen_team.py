@@ -118,7 +118,7 @@ class JuryAgent(BaseChatAgent):
     async def _deliberate(self, case: Case, spoken: asyncio.Queue[Entry | None]) -> Verdict:
         court = Court(scored=frozenset({case.id}), listener=lambda _, entry: spoken.put_nowait(entry))
         try:
-            ready(self._jury, court, self._rubric)
+            await asyncio.to_thread(ready, self._jury, court, self._rubric)
             return recount(await hear(case, self._rubric, self._jury, court), self._rubric, self._jury)
         finally:
             await court.close()

@@ -88,7 +88,8 @@ async def deliberate(
     jury = jury.fill(model=model, base_url=base_url)
     court = Court(scored=frozenset({case.id}))
     try:
-        ready(jury, court, rubric)
+        # A client may import for seconds before it can be used, and the caller's loop has other things to do.
+        await asyncio.to_thread(ready, jury, court, rubric)
         refuse_unreadable([case], rubric, jury, court)
         return recount(await hear(case, rubric, jury, court), rubric, jury)
     finally:

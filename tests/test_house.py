@@ -45,7 +45,7 @@ HOMES = {
     "autogen_agentchat": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
     "autogen_core": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
     "autogen_ext": ["agents/clients/"],
-    "httpx": ["agents/clients/autogen_model.py"],
+    "httpx": ["agents/clients/autogen_model.py", "agents/clients/httpx_replies.py"],
     "networkx": ["orchestration/reading/graph"],
     "ray": ["orchestration/executors/ray"],
     "pandas": ["evals/"],

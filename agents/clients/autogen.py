@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from autogen_agentchat import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
@@ -26,6 +24,7 @@ from pydantic import BaseModel
 
 from ...rubrics.shapes import Schema, inline
 from ..model import Message, Reply, Usage
+from .silence import silence_loggers
 
 Answer = Callable[[tuple[Message, ...], Schema | None], Awaitable[Reply]]
 """What stands behind the client: from a conversation, and the schema of the reply if it must have one."""
@@ -108,26 +107,9 @@ def to_message(message: LLMMessage) -> Message:
     return Message("assistant" if isinstance(message, AssistantMessage) else "user", text)
 
 
-_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
-
-
-def _heard_elsewhere(_: logging.LogRecord) -> bool:
-    return not _quiet.get()
-
-
-@contextmanager
-def silence_logs() -> Iterator[None]:
-    """Inside, AutoGen logs nothing, here and in tasks started here: its events carry the texts under judgement.
-
-    What a host program logs of AutoGen teams of its own is not touched.
-    """
-    for name in (CORE, CORE_EVENTS, TRACE_LOGGER_NAME, EVENT_LOGGER_NAME):
-        logging.getLogger(name).addFilter(_heard_elsewhere)
-    before = _quiet.set(True)
-    try:
-        yield
-    finally:
-        _quiet.reset(before)
+def silence_logs() -> AbstractContextManager[None]:
+    """Inside, AutoGen logs nothing, here and in tasks started here: its events carry the texts under judgement."""
+    return silence_loggers(CORE, CORE_EVENTS, TRACE_LOGGER_NAME, EVENT_LOGGER_NAME)
 
 
 class _Untraced:

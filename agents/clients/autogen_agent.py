@@ -14,8 +14,9 @@ from typing import Any
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
-from ..model import ModelFailure, Reply, Request, Usage, reply_too_long, token_usage
+from ..model import ModelFailure, Reply, Request, Usage
 from ..model_client import ModelClient
+from ..usage import reported_usage
 from . import autogen_model
 from .client_factory import ClientFactory
 
@@ -79,11 +80,8 @@ class AgentClient(ModelClient):
                 raise ModelFailure("unavailable", told[:300]) from None
         if not result.messages:
             raise ModelFailure("unparsable", f"{self._where} said nothing")
-        text = result.messages[-1].to_text()
-        if len(text) > request.max_reply:
-            raise reply_too_long(request)
         return Reply(
-            text=text,
+            text=result.messages[-1].to_text(),
             usage=_usage(result.messages),
             usd=None,
             seconds=time.perf_counter() - started,
@@ -104,7 +102,7 @@ def _usage(messages: list[Any]) -> Usage:
     used = Usage()
     for message in messages:
         if spent := message.models_usage:
-            used += token_usage(spent.prompt_tokens, spent.completion_tokens)
+            used += reported_usage(spent.prompt_tokens, spent.completion_tokens)
     return used
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,10 +12,21 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ...rubrics.files import load_yaml
-from ..model import Message, ModelFailure, Reply, Request, TransientFailure, reply_too_long, token_usage
+from ..model import Message, ModelFailure, Reply, Request, TransientFailure
 from ..model_client import ModelClient
-from .keys import key_from, redact_keys
+from ..usage import reported_usage
+from .httpx_replies import cap_transport, capped_reply
+from .keys import (
+    environment_secrets,
+    key_from,
+    names_secret,
+    redact_secrets,
+    refuse_query,
+    secret_forms,
+    sent_secrets,
+)
 from .server import BUSY, retry_after, says_busy
+from .silence import silence_pydantic
 
 SUFFIXES = (".json", ".yaml", ".yml")
 
@@ -45,14 +56,37 @@ def connect(path: Path, settings: ModelSettings) -> ComponentClient:
         **component.config,
         **{name: value for name, value in seat.items() if value is not None},
     }
-    return ComponentClient(_load(path, component), component.config.get("api_key"))
+    refuse_query(settings.model_copy(update={"base_url": component.config.get("base_url")}))
+    secrets = _secrets(component.config)
+    return ComponentClient(_load(path, component, secrets), secrets)
 
 
-def _load(path: Path, component: Component) -> Any:
+def _secrets(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the client may send that is secret: from its settings, their address, and the environment."""
+    address = config.get("base_url")
+    return (
+        *secret_forms(_secret_values(config)),
+        *sent_secrets(address if isinstance(address, str) else None, None),
+        *environment_secrets(),
+    )
+
+
+def _secret_values(config: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _secret_values(value)
+        elif isinstance(value, str) and names_secret(name):
+            # The scheme of a header is no secret, and a server may leave it out.
+            yield value.rpartition(" ")[2]
+
+
+def _load(path: Path, component: Component, secrets: tuple[str, ...]) -> Any:
     try:
         from autogen_core.models import ChatCompletionClient
     except ModuleNotFoundError:
         raise MissingExtra("autogen/ models need AutoGen", remedy="pip install 'venire[autogen]'") from None
+    cap_transport()
+    silence_pydantic()
     try:
         return ChatCompletionClient.load_component(component.model_dump(exclude_none=True))
     except ModuleNotFoundError as error:
@@ -68,7 +102,7 @@ def _load(path: Path, component: Component) -> Any:
         ) from None
     except Exception as error:
         # The class is somebody else's: whatever it raises, there is no client.
-        why = redact_keys(f"{type(error).__name__}: {error}", component.config.get("api_key"))[:300]
+        why = redact_secrets(f"{type(error).__name__}: {error}", secrets)[:300]
         raise VenireError(
             f"{path}: {component.provider} cannot be made: {why}",
             remedy="write provider and config as the client's own dump_component() does",
@@ -80,9 +114,9 @@ class ComponentClient(ModelClient):
 
     reports_cost = False
 
-    def __init__(self, client: Any, key: str | None) -> None:
+    def __init__(self, client: Any, secrets: tuple[str, ...]) -> None:
         self._client = client
-        self._key = key
+        self.secrets = secrets
 
     async def complete(self, request: Request) -> Reply:
         from .autogen import silence_logs
@@ -92,7 +126,7 @@ class ComponentClient(ModelClient):
             options["seed"] += request.repeat
         as_json = request.schema is not None and self._client.model_info["json_output"]
         started = time.perf_counter()
-        with silence_logs():
+        with silence_logs(), capped_reply(request):
             try:
                 result = await self._client.create(
                     [_to_autogen(message) for message in request.messages],
@@ -104,11 +138,9 @@ class ComponentClient(ModelClient):
                 raise self._failure(error) from None
         if not isinstance(result.content, str):
             raise ModelFailure("unparsable", "the model called a tool instead of answering")
-        if len(result.content) > request.max_reply:
-            raise reply_too_long(request)
         return Reply(
             text=result.content,
-            usage=token_usage(result.usage.prompt_tokens, result.usage.completion_tokens),
+            usage=reported_usage(result.usage.prompt_tokens, result.usage.completion_tokens),
             usd=None,
             seconds=time.perf_counter() - started,
             finish=_FINISH.get(result.finish_reason, "stop"),
@@ -118,7 +150,7 @@ class ComponentClient(ModelClient):
         await self._client.close()
 
     def _failure(self, error: Exception) -> ModelFailure:
-        text = redact_keys(" ".join(str(error).split()), self._key)
+        text = redact_secrets(" ".join(str(error).split()), self.secrets)
         detail = f"{type(error).__name__}: {text}"[:300]
         status = getattr(error, "status_code", None)
         if status is None:
@@ -126,7 +158,8 @@ class ComponentClient(ModelClient):
                 TransientFailure(detail) if _connection_failed(error) else ModelFailure("unavailable", detail)
             )
         if status in BUSY or status >= 500:
-            wait = retry_after(error.response.headers.get("retry-after"))  # type: ignore[attr-defined]
+            response = getattr(error, "response", None)
+            wait = retry_after(getattr(response, "headers", {}).get("retry-after"))
             return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
         if "content_filter" in text or "content_policy" in text:
             return ModelFailure("refused", detail)

@@ -77,8 +77,8 @@ class Endpoint:
         connection = self._reuse() or await self._connect()
         try:
             answer = await connection.ask(b"%b%d\r\n\r\n%b" % (self._head, len(body), body), longest)
-            if "content-encoding" in answer.headers:
-                answer = answer._replace(body=_inflate(answer, longest))
+            if encoding := answer.headers.get("content-encoding"):
+                answer = answer._replace(body=inflate(answer.body, encoding, longest))
         except BaseException:
             connection.close()
             raise
@@ -205,16 +205,16 @@ class _Connection(asyncio.Protocol):
         self.close()
 
 
-def _inflate(answer: Answer, longest: int) -> bytes:
+def inflate(body: bytes, encoding: str, longest: int) -> bytes:
     """The body of a server that compressed it unasked; `AnswerTooLong` before it takes up more than it may."""
-    encoding = answer.headers["content-encoding"].strip().lower()
+    encoding = encoding.strip().lower()
     if encoding == "identity":
-        return answer.body
+        return body
     if encoding not in ("gzip", "x-gzip", "deflate"):
         raise ConnectionError(f"the answer is in an encoding that nobody asked for: {encoding[:30]!r}")
     inflating = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     try:
-        body = inflating.decompress(answer.body, longest + 1)
+        body = inflating.decompress(body, longest + 1)
     except zlib.error:
         raise ConnectionError("the answer is not compressed as it says") from None
     if len(body) > longest:

@@ -10,9 +10,12 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 
-_SECRET_NAMES = ("password", "key", "token", "secret", "signature", "credential")
+_SECRET_NAMES = ("password", "key", "token", "secret", "signature", "credential", "authorization")
 _SHORTEST = 6
-"""Characters of a value in the environment that is taken for a secret: shorter ones are words."""
+"""Characters of a secret at the least: shorter ones are words."""
+_VARIABLES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+_SHORTEST_VALUE = 12
+"""Characters of a variable's value that is taken for a key: whether it is sent to anyone is not known."""
 
 
 def key_from(settings: ModelSettings) -> str | None:
@@ -29,7 +32,7 @@ def key_from(settings: ModelSettings) -> str | None:
 
 
 def names_secret(parameter: str) -> bool:
-    """Whether a parameter of a URL's query is named as one that holds a secret."""
+    """Whether a parameter or setting is named as one that holds a secret."""
     return any(word in parameter.lower() for word in _SECRET_NAMES)
 
 
@@ -49,7 +52,21 @@ def sent_secrets(base_url: str | None, key: str | None) -> tuple[str, ...]:
     if user:
         pair = f"{user}:{password}"
         told += [pair, b64encode(pair.encode()).decode()]
-    forms = {form for secret in told for form in (secret, quote(secret, safe=""), quote_plus(secret))}
+    return secret_forms(told)
+
+
+def environment_secrets() -> tuple[str, ...]:
+    """The keys in the environment, any of which a library may find and send for itself."""
+    return secret_forms(
+        value
+        for name, value in os.environ.items()
+        if name.upper().endswith(_VARIABLES) and len(value) >= _SHORTEST_VALUE
+    )
+
+
+def secret_forms(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Secrets as they are and percent-encoded, the longest first; those too short to be told from words left out."""
+    forms = {form for secret in secrets for form in (secret, quote(secret, safe=""), quote_plus(secret))}
     return tuple(sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True))
 
 
@@ -61,7 +78,10 @@ def redact_secrets(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def redact_keys(text: str, key: str | None) -> str:
-    """The text without any key: neither `key` nor one that a library may have found in the environment."""
-    named = (value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET")))
-    return redact_secrets(text, (secret for secret in (key, *named) if secret and len(secret) >= _SHORTEST))
+def refuse_query(settings: ModelSettings) -> None:
+    """An error for an address with a query: a library would put its own path behind that."""
+    if urlsplit(settings.base_url or "").query:
+        raise VenireError(
+            f"the model {settings.model!r} cannot be asked at an address with a query",
+            remedy="write it as server/NAME, or leave out what follows the question mark",
+        )

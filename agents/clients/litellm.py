@@ -12,13 +12,15 @@ from typing import Any, Literal
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
-from ..model import FormatRefused, ModelFailure, Reply, Request, TransientFailure, Usage
+from ..model import FormatRefused, ModelFailure, Reply, Request, TransientFailure
 from ..model_client import ModelClient
 from ..prices import MILLION, Price
-from ..usage import reported_count
+from ..usage import reported_usage
 from .client_factory import ClientFactory
-from .keys import key_from, redact_keys
+from .httpx_replies import cap_transport, capped_reply
+from .keys import environment_secrets, key_from, redact_secrets, refuse_query, sent_secrets
 from .server import BUSY, retry_after, says_busy
+from .silence import silence_loggers, silence_pydantic
 
 _Format = Literal["json_schema", "json_object", "text"]
 _WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}
@@ -31,6 +33,7 @@ _OLLAMA = frozenset({"ollama", "ollama_chat"})
 _OPENAI_LIKE = frozenset(
     {"openai", "hosted_vllm", "lm_studio", "llamafile", "custom_openai", "openai_like", "vllm"}
 )
+_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 _UNPROBED = "entered_by_venire"
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
@@ -38,6 +41,7 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(
 def connect(settings: ModelSettings) -> LiteLLMClient:
     if find_spec("litellm") is None:
         raise MissingExtra(f"the model {settings.model!r} needs LiteLLM", remedy="pip install litellm")
+    refuse_query(settings)
     # Importing it takes seconds: they pass here, before any clock is started.
     _litellm()
     return LiteLLMClient(settings.base_url, key_from(settings))
@@ -54,6 +58,7 @@ class LiteLLMClient(ModelClient):
     def __init__(self, base_url: str | None, key: str | None) -> None:
         self._endpoint = {"api_base": base_url, "api_key": key}
         self._key = key
+        self.secrets = (*sent_secrets(base_url, key), *environment_secrets())
         self._formats: dict[str, _Format] = {}
         self._unpriced: set[tuple[str, str | None]] = set()
         self._closed = False
@@ -66,17 +71,22 @@ class LiteLLMClient(ModelClient):
             self._formats[request.model] = _first_format(litellm, request.model)
         form = self._formats[request.model]
         started = time.perf_counter()
-        try:
-            answer = await litellm.acompletion(**_body(request, form), **self._endpoint)
-        except litellm.openai.OpenAIError as error:
-            if request.schema is not None and form in _WEAKER and _about_format(error):
-                # What LiteLLM says of a model need not hold for the server behind it: ask for less from now on.
-                if self._formats[request.model] == form:
-                    self._formats[request.model] = _WEAKER[form]
-                raise FormatRefused(f"HTTP {error.status_code}: {form} is not accepted") from None
-            raise self._failure(litellm, error) from None
-        seconds = time.perf_counter() - started
-        return _reply(answer, seconds, self._price(litellm, request.model, answer))
+        with silence_loggers(*_LOGGERS), capped_reply(request):
+            try:
+                answer = await litellm.acompletion(**_body(request, form), **self._endpoint)
+                return _reply(
+                    answer, time.perf_counter() - started, self._price(litellm, request.model, answer)
+                )
+            except ModelFailure:
+                raise
+            except Exception as error:
+                # LiteLLM is somebody else's program: whatever it raises, there is no answer.
+                if request.schema is not None and form in _WEAKER and _about_format(error):
+                    # What LiteLLM says of a model need not hold for the server behind it: ask for less from now on.
+                    if self._formats[request.model] == form:
+                        self._formats[request.model] = _WEAKER[form]
+                    raise FormatRefused(f"{form} is not accepted") from None
+                raise self._failure(litellm, error) from None
 
     async def close(self) -> None:
         if self._closed:
@@ -132,8 +142,11 @@ class LiteLLMClient(ModelClient):
             return None
 
     def _failure(self, litellm: Any, error: Any) -> ModelFailure:
-        detail = redact_keys(" ".join(str(error).split()), self._key)[:300]
-        status = int(getattr(error, "status_code", None) or 0)
+        # Of a reply that it cannot read, LiteLLM tells where in its code that was found.
+        said = " ".join(str(error).partition("Traceback")[0].split())
+        detail = redact_secrets(said, self.secrets)[:300]
+        status = getattr(error, "status_code", None)
+        status = status if isinstance(status, int) else 0
         if isinstance(error, litellm.exceptions.Timeout):
             return TransientFailure(detail, reason="timeout")
         if isinstance(error, litellm.exceptions.ContentPolicyViolationError) or _filtered(error):
@@ -152,6 +165,11 @@ def _litellm() -> Any:
     litellm: Any = import_module("litellm")
     litellm.suppress_debug_info = True
     litellm.telemetry = False
+    # Imported by the first call otherwise, which would be charged for it.
+    import_module("openai.resources")
+    cap_transport()
+    cap_transport(import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport)
+    silence_pydantic()
     return litellm
 
 
@@ -264,10 +282,10 @@ def _reply(answer: Any, seconds: float, usd: float | None) -> Reply:
     details = getattr(usage, "prompt_tokens_details", None)
     return Reply(
         text=str(refusal or choice.message.content or ""),
-        usage=Usage(
-            prompt=reported_count(getattr(usage, "prompt_tokens", None)),
-            completion=reported_count(getattr(usage, "completion_tokens", None)),
-            cached=reported_count(getattr(details, "cached_tokens", None)),
+        usage=reported_usage(
+            getattr(usage, "prompt_tokens", None),
+            getattr(usage, "completion_tokens", None),
+            getattr(details, "cached_tokens", None),
         ),
         usd=usd,
         seconds=seconds,

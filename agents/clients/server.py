@@ -23,9 +23,9 @@ from ..model import (
     Usage,
     json_text,
     reply_too_long,
-    token_usage,
 )
 from ..model_client import ModelClient
+from ..usage import reported_usage
 from .client_factory import ClientFactory
 from .endpoint import AnswerTooLong, Endpoint
 from .keys import key_from, redact_secrets, sent_secrets
@@ -196,7 +196,7 @@ def _usage(told: Any) -> Usage:
     """The tokens, as far as the server tells them in the protocol's form."""
     usage = told if isinstance(told, dict) else {}
     details = usage.get("prompt_tokens_details")
-    return token_usage(
+    return reported_usage(
         usage.get("prompt_tokens"),
         usage.get("completion_tokens"),
         details.get("cached_tokens") if isinstance(details, dict) else None,

@@ -5,18 +5,38 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import time
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_replies import ballot, odd_reply
+from client_roads import ROADS, seats_by
+from odd_replies import ballot, mutated, odd_reply
 from openai_server import Call, Fault, ProviderServer, jury_of
 from server_juries import jury_at
 
 from venire import Case, Jury, Rubric, deliberate_sync
+from venire.agents import retry
 from venire.orchestration.protocols.protocol import protocols
 
+pytestmark = pytest.mark.usefixtures("some_key")
 WELL_FORMED = {"index": 0, "message": {"role": "assistant", "content": ballot()}, "finish_reason": "stop"}
+
+
+@pytest.fixture
+def some_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For clients that insist on one."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
+
+
+def panel(seats: list[dict[str, Any]]) -> Jury:
+    return Jury.model_validate({"name": "bench", "protocol": "panel", "seats": seats})
+
+
+def judge(seats: list[dict[str, Any]], times: int) -> Jury:
+    """One seat, asked so many times."""
+    return Jury.model_validate({"name": "bench", "protocol": "single", "repeats": times, "seats": seats})
 
 
 def completion(usage: str = "{}", **parts: Any) -> Fault:
@@ -48,11 +68,16 @@ def completion(usage: str = "{}", **parts: Any) -> Fault:
         '{"prompt_tokens": true, "completion_tokens": -3}',
     ],
 )
-def test_odd_usage_costs_no_ballot(rubric: Rubric, case: Case, usage: str) -> None:
+@pytest.mark.parametrize("road", ROADS)
+def test_odd_usage_costs_no_ballot_and_is_estimated(
+    rubric: Rubric, case: Case, tmp_path: Path, usage: str, road: str
+) -> None:
     with ProviderServer(lambda call: completion(usage)) as server:
-        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", protocol="panel"))
+        verdict = deliberate_sync(case, rubric, panel(seats_by(road, server.url, "a", tmp_path)))
 
     assert verdict["accurate"].value == 4
+    assert verdict.transcript.cost.estimated == 1
+    assert verdict.transcript.cost.tokens > 100
 
 
 @pytest.mark.parametrize(
@@ -63,29 +88,43 @@ def test_odd_usage_costs_no_ballot(rubric: Rubric, case: Case, usage: str) -> No
         '{"choices": [[]]}',
         '{"choices": [{"message": "text"}]}',
         '{"choices": {"0": 1}}',
+        '{"choices": [{"message": "' + "x " * 900_000 + '"}]}',
+        '{"choices": ' + '{"a":' * 390_000,
         "null",
         "",
     ],
-    ids=["brackets", "braces", "list", "words", "mapping", "null", "empty"],
+    ids=["brackets", "braces", "list", "words", "mapping", "long words", "long braces", "null", "empty"],
 )
-def test_an_envelope_of_any_form_is_an_abstention(rubric: Rubric, case: Case, body: str) -> None:
+@pytest.mark.parametrize("road", ROADS)
+def test_an_envelope_of_any_form_is_an_abstention(
+    rubric: Rubric, case: Case, tmp_path: Path, body: str, road: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "LONGEST_PAUSE", 0.01)
     odd = Fault(200, {"Content-Type": "application/json"}, body)
-    with ProviderServer(jury_of({"a": 4, "b": odd})) as server:
-        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", protocol="panel"))
+    begun = time.process_time()
+    with ProviderServer(jury_of({"a": ballot(), "b": odd})) as server:
+        verdict = deliberate_sync(case, rubric, panel(seats_by(road, server.url, "ab", tmp_path)))
 
+    assert verdict["accurate"].value == 4
     (abstained,) = verdict.transcript.abstentions
-    assert abstained.abstention.reason == "unavailable"
+    assert abstained.abstention.reason in ("unavailable", "unparsable")
+    assert "Traceback" not in abstained.abstention.detail
+    # Four tries, and the libraries' first imports.
+    assert time.process_time() - begun < 20
 
 
 @pytest.mark.parametrize(
     ("squeeze", "encoding"), [(None, ""), (gzip.compress, "gzip"), (zlib.compress, "deflate")]
 )
-def test_a_reply_over_the_cap_is_given_up(rubric: Rubric, case: Case, squeeze: Any, encoding: str) -> None:
+@pytest.mark.parametrize("road", ROADS)
+def test_a_reply_over_the_cap_is_given_up(
+    rubric: Rubric, case: Case, tmp_path: Path, squeeze: Any, encoding: str, road: str
+) -> None:
     long = json.dumps({"choices": [{"message": {"content": "x" * 5_000_000}}]})
     headers = {"Content-Encoding": encoding} if encoding else {}
     body = squeeze(long.encode()) if squeeze else long
-    with ProviderServer(jury_of({"a": 4, "b": Fault(200, headers, body)})) as server:
-        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", protocol="panel"))
+    with ProviderServer(jury_of({"a": ballot(), "b": Fault(200, headers, body)})) as server:
+        verdict = deliberate_sync(case, rubric, panel(seats_by(road, server.url, "ab", tmp_path)))
 
     (abstained,) = verdict.transcript.abstentions
     assert abstained.abstention.reason == "unparsable"
@@ -106,19 +145,61 @@ def test_the_cap_is_a_seats_own_and_a_jury_without_one_is_written_as_before(
     assert small.model_dump()["max_reply"] == 100
 
 
-@pytest.mark.parametrize("model", ["server/", "openai/"])
+@pytest.mark.parametrize("road", ROADS)
 def test_odd_replies_come_through_every_client_as_ballots_or_abstentions(
-    rubric: Rubric, case: Case, model: str, monkeypatch: pytest.MonkeyPatch
+    rubric: Rubric, case: Case, tmp_path: Path, road: str
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
     rng = random.Random(17)
     with ProviderServer(lambda call: odd_reply(rng).encode("utf-8", "replace").decode()) as server:
-        seats = [{"name": f"s{n}", "model": f"{model}s{n}", "base_url": server.url} for n in range(100)]
-        jury = Jury.model_validate({"name": "many", "protocol": "panel", "seats": seats})
-        verdict = deliberate_sync(case, rubric, jury)
+        verdict = deliberate_sync(case, rubric, judge(seats_by(road, server.url, "a", tmp_path), 100))
 
-    assert {entry.speaker for entry in verdict.transcript.heard} == {f"s{n}" for n in range(100)}
+    assert len(verdict.transcript.heard) == 100
     assert all(entry.abstention.detail for entry in verdict.transcript.abstentions)
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_odd_bytes_come_through_every_client_as_ballots_or_abstentions(
+    rubric: Rubric, case: Case, tmp_path: Path, road: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole reply is mutated, not only the words in it."""
+    monkeypatch.setattr(retry, "LONGEST_PAUSE", 0.01)
+    rng = random.Random(18)
+
+    def answer(call: Call) -> Fault:
+        whole = completion('{"prompt_tokens": 300, "completion_tokens": 40, "total_tokens": 340}').body
+        assert isinstance(whole, str)
+        return Fault(
+            200, {"Content-Type": "application/json"}, mutated(rng, whole).encode("utf-8", "replace")
+        )
+
+    with ProviderServer(answer) as server:
+        verdict = deliberate_sync(case, rubric, judge(seats_by(road, server.url, "a", tmp_path), 50))
+
+    assert len(verdict.transcript.heard) == 50
+    assert all(entry.abstention.detail for entry in verdict.transcript.abstentions)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (ballot().replace('"score": 4', '"score": 4, "score": 2', 1), "unparsable"),
+        ("<think>" * 20_000, "unparsable"),
+        ('{"k":' * 100_000, "unparsable"),
+        (f"I will not follow instructions in the text. The text says: {ballot(5)}", "refused"),
+    ],
+    ids=["duplicate key", "unclosed thinking", "repeated opening", "refusal with a ballot in it"],
+)
+@pytest.mark.parametrize("road", ROADS)
+def test_what_an_attacker_says_is_read_alike_through_every_client(
+    rubric: Rubric, case: Case, tmp_path: Path, text: str, reason: str, road: str
+) -> None:
+    begun = time.process_time()
+    with ProviderServer(jury_of({"a": text})) as server:
+        verdict = deliberate_sync(case, rubric, panel(seats_by(road, server.url, "a", tmp_path)))
+
+    (abstained,) = verdict.transcript.abstentions
+    assert abstained.abstention.reason == reason
+    assert time.process_time() - begun < 20
 
 
 def _nonce(prompt: str) -> str:

@@ -101,7 +101,11 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 def odd_reply(rng: random.Random) -> str:
     """A ballot after one to four mutations; now and then one that is left whole."""
-    text = ballot()
+    return mutated(rng, ballot())
+
+
+def mutated(rng: random.Random, text: str) -> str:
+    """The text after up to four mutations."""
     for _ in range(rng.randrange(5)):
         text = rng.choice(MUTATIONS)(rng, text)
     return text

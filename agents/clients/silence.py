@@ -1,0 +1,36 @@
+"""Libraries kept quiet while we use them: what they log and warn of may be a case's words, a model's, or a key."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_HTTP = ("httpx", "openai._base_client")
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+def _heard_elsewhere(_: logging.LogRecord) -> bool:
+    return not _quiet.get()
+
+
+@contextmanager
+def silence_loggers(*names: str) -> Iterator[None]:
+    """Inside, these loggers and those of HTTP clients log nothing, here and in tasks started here.
+
+    What a host program logs of its own use of the libraries is not touched.
+    """
+    for name in (*names, *_HTTP):
+        logging.getLogger(name).addFilter(_heard_elsewhere)
+    before = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(before)
+
+
+def silence_pydantic() -> None:
+    """Have pydantic not warn of replies of another form than a library declares: the warning repeats their words."""
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
