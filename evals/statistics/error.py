@@ -68,7 +68,16 @@ def _estimate(
     ratings: pd.DataFrame, statistic: PairStatistic, method: str, bootstrap: Bootstrap, raters: Raters | None
 ) -> Estimate:
     grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(f"the {method}")
-    return pair_estimate(grid, statistic, bootstrap, method=method, otherwise=EMPTY, least=1, link=ERROR)
+    return pair_estimate(
+        grid,
+        statistic,
+        bootstrap,
+        method=method,
+        otherwise=EMPTY,
+        least=1,
+        link=ERROR,
+        population=lambda trait: trait.mean_over_pairs(statistic),
+    )
 
 
 def _mean_of(gap: FloatArray) -> OfSums:

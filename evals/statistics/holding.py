@@ -73,7 +73,11 @@ def holding(
         low, high = found.bounds(confidence)
         return Estimate(value, low, high, n, f"{method}; jackknife of {_units(grid)}", confidence)
     trait = latent_trait(grid.values, grid.cluster, scale, seed)
-    low, high = trait.quantiles(population(trait), np.array([(1 - confidence) / 2, (1 + confidence) / 2]))
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = trait.quantiles(population(trait), tails) if trait else (np.nan, np.nan)
+    if trait is None or np.isnan(low):
+        why = "no interval: the latent-trait model, which scores at one end of the scale need, does not fit these"
+        return Estimate(value, np.nan, np.nan, n, method, confidence, why)
     # The model knows no agreement below chance: where it cannot be excluded, the jackknife says how far down.
     below = found.bounds(confidence)[0] if found is not None else max(link.low, -1.0)
     if below <= 0 and not trait.correlated():

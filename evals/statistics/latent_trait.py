@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -26,8 +27,9 @@ OfWeights = Callable[[FloatArray], FloatArray]
 MANY = 1e8
 """The cases of a population that is as good as endless."""
 DRAWS = 1000
-NODES = 21
-"""Points at which the quality of a case is summed over."""
+NODES, FURTHEST = 31, 4.5
+"""Points at which the quality of a case is summed over, evenly spaced out to so many standard deviations. Seven raters who
+agree leave a case's quality a width of a fifth of one, which Gauss-Hermite's points, twice as far apart, step over."""
 FEW_RATERS = 10
 """Up to so many raters, each has a harshness of its own."""
 HARSHNESS = 0.5
@@ -40,6 +42,13 @@ NONE = -12.0
 FLAT = 0.05
 """Curvature below this is taken for this."""
 MOST_STEPS = 30
+CLOSEST = 0.998
+"""The highest latent correlation."""
+LEAST = 1e-12
+"""The chance below which an answer's is taken for this."""
+SQRT_TWO_PI = float(np.sqrt(2 * np.pi))
+BLOCK = 40
+"""Draws weighed at a time: few enough to stay in the processor's cache."""
 HALVINGS = np.array([1.0, 0.5, 0.25, 0.1, 0.03, 0.01])
 SURE_OF_SOME = 1.92
 """By how much the log-likelihood must fall without any correlation for it to be taken as shown, at 2.5% one-sided."""
@@ -60,9 +69,9 @@ class LatentTrait:
 
     def mean_over_pairs(self, statistic: Callable[[FloatArray, FloatArray], OfWeights]) -> FloatArray:
         """Of each draw, the mean over pairs of raters of a statistic of two raters."""
-        value = statistic(*self._answers())
-        flat = self.tables.reshape(*self.tables.shape[:2], -1) * MANY
-        return np.mean([value(flat[:, pair]) for pair in range(flat.shape[1])], axis=0)
+        draws, pairs = self.tables.shape[:2]
+        each = statistic(*self._answers())(self.tables.reshape(draws * pairs, -1) * MANY)
+        return each.reshape(draws, pairs).mean(axis=1)
 
     def of_pairs(self, coefficient: Callable[[FloatArray], OfWeights]) -> FloatArray:
         """Of each draw, a coefficient for which it does not matter who of the raters said what."""
@@ -74,17 +83,20 @@ class LatentTrait:
         """Of each draw, the raters' mean scores and the mean products of every two raters' scores."""
         k, draws = self.raters, len(self.tables)
         means, products = np.zeros((draws, k)), np.zeros((draws, k, k))
+        whole, once, twice = np.ones(len(self.scale)), self.scale, self.scale**2
+        first, second = self.tables @ whole, whole @ self.tables
+        both = (self.tables @ once) @ once
         for pair, (i, j) in enumerate(combinations(range(k), 2)):
-            table = self.tables[:, pair]
-            first, second = table.sum(axis=2), table.sum(axis=1)
-            means[:, i], means[:, j] = first @ self.scale, second @ self.scale
-            products[:, i, i], products[:, j, j] = first @ self.scale**2, second @ self.scale**2
-            products[:, i, j] = products[:, j, i] = np.einsum("dab,a,b->d", table, self.scale, self.scale)
+            means[:, i], means[:, j] = first[:, pair] @ once, second[:, pair] @ once
+            products[:, i, i], products[:, j, j] = first[:, pair] @ twice, second[:, pair] @ twice
+            products[:, i, j] = products[:, j, i] = both[:, pair]
         return means, products
 
     def quantiles(self, values: FloatArray, shares: FloatArray) -> FloatArray:
-        """The values below which these shares of the draws lie."""
+        """The values below which these shares of the draws lie; NaN where the values are undefined in all draws."""
         known = ~np.isnan(values)
+        if not known.any():
+            return np.full(len(shares), np.nan)
         order = np.argsort(values[known])
         weight = self.weights[known][order]
         reached = (np.cumsum(weight) - weight / 2) / weight.sum()
@@ -95,8 +107,10 @@ class LatentTrait:
         return first.ravel(), second.ravel()
 
 
-def latent_trait(values: FloatArray, cluster: IntArray, scale: FloatArray, seed: int) -> LatentTrait:
+def latent_trait(values: FloatArray, cluster: IntArray, scale: FloatArray, seed: int) -> LatentTrait | None:
     """The posterior given ratings as `values[case, rater]`, NaN where there is none, all of them on `scale`.
+
+    None where the posterior has no mode to draw about: its curvature is singular or no number.
 
     Cases of one cluster count for less than as many of different ones: the likelihood is tempered by the design effect
     of coefficients made of products of scores, whose correlation within clusters is the square of the scores' own.
@@ -111,37 +125,55 @@ def latent_trait(values: FloatArray, cluster: IntArray, scale: FloatArray, seed:
 @lru_cache(maxsize=8)
 def _posterior(
     codes: bytes, shape: tuple[int, int], scale: tuple[float, ...], effect: float, seed: int
-) -> LatentTrait:
+) -> LatentTrait | None:
     """Importance sampling from Student's t about the posterior's mode, made anew about what it found."""
     model = _Model(np.frombuffer(codes, dtype=np.int8).reshape(shape).astype(np.int64), len(scale), effect)
     rng = np.random.default_rng(seed)
-    mode = model.mode()
-    centre, spread = mode, model.covariance(mode)
-    for _ in range(3):
-        drawn, density = _students(rng, centre, spread)
-        log_weight = model.log_posterior(drawn) - density
-        weight = np.exp(log_weight - log_weight.max())
-        weight /= weight.sum()
-        if 1 / (weight**2).sum() > DRAWS / 4:
-            break
-        centre = weight @ drawn
-        spread = (drawn - centre).T @ ((drawn - centre) * weight[:, None]) + 1e-6 * np.eye(len(centre))
+    try:
+        mode = model.mode()
+        centre, spread = mode, _inverse(model.curvature(mode))
+        for _ in range(3):
+            drawn, density = _students(rng, centre, spread)
+            height, tables = model.heights_and_tables(drawn)
+            log_weight = height - density
+            weight = np.exp(log_weight - log_weight.max())
+            weight /= weight.sum()
+            if 1 / (weight**2).sum() > DRAWS / 4:
+                break
+            centre = weight @ drawn
+            spread = (drawn - centre).T @ ((drawn - centre) * weight[:, None]) + 1e-6 * np.eye(len(centre))
+    except np.linalg.LinAlgError:
+        return None
+    if np.isnan(weight).any():
+        return None
     return LatentTrait(
-        np.array(scale), model.tables(drawn), weight, shape[1], cache(lambda: model.gain(mode) > SURE_OF_SOME)
+        np.array(scale), tables, weight, shape[1], cache(lambda: model.gain(mode) > SURE_OF_SOME)
     )
+
+
+class _Answers(NamedTuple):
+    """The chance of each answer, by row of parameters, rater, answer and quality of the case; and what it is made of."""
+
+    chance: FloatArray
+    gap: FloatArray
+    """From what a rater sees to each threshold, in standard deviations of the noise."""
+    correlation: FloatArray
+    thresholds: FloatArray
 
 
 class _Model:
     """The log-posterior of parameters: the logit of the latent correlation, shares of answers, raters' harshness."""
 
     def __init__(self, codes: IntArray, levels: int, effect: float) -> None:
-        patterns, self._counts = np.unique(codes, axis=0, return_counts=True)
+        patterns, counts = np.unique(codes, axis=0, return_counts=True)
         self._levels, self._raters, self._effect = levels, codes.shape[1], effect
+        self._counts = counts.astype(float)
         self._harsh = self._raters if self._raters <= FEW_RATERS else 0
         hot = np.eye(levels + 1)[patterns][:, :, :levels]
-        self._said = hot.reshape(len(patterns), -1).T
-        nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-        self._nodes, self._weights = nodes, weights / weights.sum()
+        self._said = hot.reshape(len(patterns), -1)
+        self._nodes = np.linspace(-FURTHEST, FURTHEST, NODES)
+        self._weights = np.exp(-(self._nodes**2) / 2)
+        self._weights /= self._weights.sum()
         self._shares = (hot * self._counts[:, None, None]).sum(axis=(0, 1))
 
     def mode(self) -> FloatArray:
@@ -152,52 +184,101 @@ class _Model:
     def gain(self, mode: FloatArray) -> float:
         """How much the log-likelihood gains by any correlation over none."""
         alone = self._highest(np.concatenate([[NONE], mode[1:]]), free=slice(1, None))
-        return float((self._log_likelihood(mode[None]) - self._log_likelihood(alone[None]))[0])
+        both = self._log_likelihood(self._answers(np.stack([mode, alone])))
+        return float(both[0] - both[1])
 
-    def covariance(self, mode: FloatArray) -> FloatArray:
-        """The inverse of the curvature at the mode, made positive where it is flat."""
-        return _inverse(self._slope_and_curvature(mode)[1])
+    def heights_and_tables(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """By row of parameters, the log-posterior and how often every two raters' answers meet."""
+        k, levels = self._raters, self._levels
+        first, second = np.array(list(combinations(range(k), 2))).T
+        heights, tables = [], []
+        for start in range(0, len(parameters), BLOCK):
+            rows = parameters[start : start + BLOCK]
+            answers = self._answers(rows)
+            heights.append(self._log_likelihood(answers) / self._effect + self._log_prior(rows))
+            given = answers.chance.reshape(len(rows), -1, NODES)
+            met = (given * self._weights) @ given.transpose(0, 2, 1)
+            tables.append(met.reshape(-1, k, levels, k, levels)[:, first, :, second])
+        return np.concatenate(heights), np.ascontiguousarray(np.concatenate(tables, axis=1).swapaxes(0, 1))
 
-    def log_posterior(self, parameters: FloatArray) -> FloatArray:
-        """By row of parameters, up to a constant; answers' shares are uniform over all that sum to 1 beforehand."""
-        logit, shares = parameters[:, 0], self._log_shares(parameters)
-        known = -np.logaddexp(0, -logit) - AGREEING * np.logaddexp(0, logit) + shares.sum(axis=1)
-        harsh = parameters[:, self._levels :]
-        return (
-            self._log_likelihood(parameters) / self._effect
-            + known
-            - (harsh**2).sum(axis=1) / (2 * HARSHNESS**2)
+    def slope(self, parameters: FloatArray) -> FloatArray:
+        """The derivatives of the log-posterior, by row of parameters."""
+        answers = self._answers(parameters)
+        expected = self._expected(answers) / np.maximum(answers.chance, LEAST)
+        noise = 1 - answers.correlation
+        pushed = -np.diff(expected, axis=2) * np.exp(-(answers.gap**2) / 2) / SQRT_TWO_PI
+        pushed /= np.sqrt(noise)[:, None, None, None]
+        by_quality = (pushed @ self._nodes).sum(axis=(1, 2)) / np.sqrt(answers.correlation)
+        by_gap = (pushed * answers.gap).sum(axis=(1, 2, 3)) / np.sqrt(noise)
+        share = answers.correlation / CLOSEST
+        logit = (by_gap - by_quality) / 2 * answers.correlation * (1 - share)
+        # Up to each threshold: by what the shares below it add up to.
+        below = pushed.sum(axis=(1, 3)) * np.exp(answers.thresholds**2 / 2) * SQRT_TWO_PI
+        shares = np.exp(self._log_shares(parameters))
+        reached = below[:, ::-1].cumsum(axis=1)[:, ::-1]
+        free = shares[:, :-1] * (reached - (shares[:, :-1] * reached).sum(axis=1, keepdims=True))
+        harsh = -pushed.sum(axis=(2, 3))[:, : self._harsh]
+        prior = [1 - share - AGREEING * share, 1 - self._levels * shares[:, :-1]]
+        return np.column_stack(
+            [
+                logit / self._effect + prior[0],
+                free / self._effect + prior[1],
+                harsh / self._effect - parameters[:, self._levels :] / HARSHNESS**2,
+            ]
         )
 
-    def tables(self, parameters: FloatArray) -> FloatArray:
-        """How often every two raters' answers meet."""
-        given = self._answers(parameters)
-        shape = (len(parameters), NODES, self._raters, self._levels)
-        given = np.broadcast_to(given, shape)
-        pairs = [
-            np.einsum("m,dma,dmb->dab", self._weights, given[:, :, i], given[:, :, j])
-            for i, j in combinations(range(self._raters), 2)
-        ]
-        return np.stack(pairs, axis=1)
+    def curvature(self, at: FloatArray) -> FloatArray:
+        """The negative second derivatives of the log-posterior, by central differences of the slope."""
+        step = 1e-4
+        moves = step * np.eye(len(at))
+        slopes = self.slope(np.concatenate([at + moves, at - moves]))
+        found = (slopes[len(at) :] - slopes[: len(at)]) / (2 * step)
+        return (found + found.T) / 2
 
-    def _log_likelihood(self, parameters: FloatArray) -> FloatArray:
-        logs = np.log(np.maximum(self._answers(parameters), 1e-12))
-        logs = np.broadcast_to(logs, (*logs.shape[:2], self._raters, self._levels))
-        by_node = logs.reshape(len(parameters), NODES, -1) @ self._said
-        highest = by_node.max(axis=1)
-        total = np.einsum("m,dmu->du", self._weights, np.exp(by_node - highest[:, None]))
-        return (highest + np.log(total)) @ self._counts
+    def _log_prior(self, parameters: FloatArray) -> FloatArray:
+        """Up to a constant; answers' shares are uniform over all that sum to 1 beforehand."""
+        logit, harsh = parameters[:, 0], parameters[:, self._levels :]
+        agreeing = -np.logaddexp(0, -logit) - AGREEING * np.logaddexp(0, logit)
+        return (
+            agreeing + self._log_shares(parameters).sum(axis=1) - (harsh**2).sum(axis=1) / (2 * HARSHNESS**2)
+        )
 
-    def _answers(self, parameters: FloatArray) -> FloatArray:
-        """The chance of each answer, by row of parameters, quality of the case, rater and answer."""
-        correlation = 0.998 / (1 + np.exp(-parameters[:, 0]))
+    def _log_posterior(self, parameters: FloatArray) -> FloatArray:
+        return self._log_likelihood(self._answers(parameters)) / self._effect + self._log_prior(parameters)
+
+    def _log_likelihood(self, answers: _Answers) -> FloatArray:
+        by_node, highest = self._by_node(answers)
+        return (highest + np.log(by_node @ self._weights)) @ self._counts
+
+    def _expected(self, answers: _Answers) -> FloatArray:
+        """How often each answer is expected to have come from each quality, given what was said."""
+        by_node, _ = self._by_node(answers)
+        by_node *= self._weights
+        by_node *= (self._counts / by_node.sum(axis=2))[:, :, None]
+        return (self._said.T @ by_node).reshape(answers.chance.shape)
+
+    def _by_node(self, answers: _Answers) -> tuple[FloatArray, FloatArray]:
+        """The likelihood of each pattern of answers given each quality, over its highest; and the log of that."""
+        logs = np.maximum(answers.chance, LEAST)
+        np.log(logs, out=logs)
+        by_node = self._said @ logs.reshape(len(logs), -1, NODES)
+        highest = by_node.max(axis=2)
+        by_node -= highest[:, :, None]
+        return np.exp(by_node, out=by_node), highest
+
+    def _answers(self, parameters: FloatArray) -> _Answers:
+        correlation = CLOSEST / (1 + np.exp(-parameters[:, 0]))
         below = np.cumsum(np.exp(self._log_shares(parameters)), axis=1)[:, :-1]
         thresholds = ndtri(np.clip(below, 1e-7, 1 - 1e-7))
-        harsh = parameters[:, self._levels :] if self._harsh else np.zeros((len(parameters), 1))
+        harsh = parameters[:, self._levels :] if self._harsh else np.zeros((len(parameters), self._raters))
         seen = np.sqrt(correlation)[:, None] * self._nodes
-        gap = thresholds[:, None, None, :] - harsh[:, None, :, None] - seen[:, :, None, None]
-        reached = ndtr(gap / np.sqrt(1 - correlation)[:, None, None, None])
-        return np.diff(reached, axis=3, prepend=0.0, append=1.0)
+        gap = (thresholds[:, None] - harsh[:, :, None])[..., None] - seen[:, None, None]
+        gap /= np.sqrt(1 - correlation)[:, None, None, None]
+        reached = ndtr(gap)
+        chance = np.empty((len(gap), self._raters, self._levels, NODES))
+        chance[:, :, 0], chance[:, :, -1] = reached[:, :, 0], 1 - reached[:, :, -1]
+        np.subtract(reached[:, :, 1:], reached[:, :, :-1], out=chance[:, :, 1:-1])
+        return _Answers(chance, gap, correlation, thresholds)
 
     def _log_shares(self, parameters: FloatArray) -> FloatArray:
         free = np.concatenate([parameters[:, 1 : self._levels], np.zeros((len(parameters), 1))], axis=1)
@@ -205,28 +286,18 @@ class _Model:
 
     def _highest(self, start: FloatArray, free: slice = slice(None)) -> FloatArray:
         """Newton's method with steps that are halved until they climb; parameters that are not `free` stay."""
-        at, height = start.copy(), float(self.log_posterior(start[None])[0])
+        at, height = start.copy(), float(self._log_posterior(start[None])[0])
         for _ in range(MOST_STEPS):
-            slope, curvature = self._slope_and_curvature(at)
             step = np.zeros_like(at)
-            step[free] = _inverse(curvature[free, free]) @ slope[free]
+            slope = self.slope(at[None])[0]
+            step[free] = _inverse(self.curvature(at)[free, free]) @ slope[free]
             tries = at + step * HALVINGS[:, None]
-            heights = self.log_posterior(tries)
+            heights = self._log_posterior(tries)
             best = int(heights.argmax())
             if heights[best] < height + 1e-6:
                 break
             at, height = tries[best], float(heights[best])
         return at
-
-    def _slope_and_curvature(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """By central differences, all in one go."""
-        size, step = len(at), 1e-3
-        moves = step * np.concatenate([np.eye(size), -np.eye(size)])
-        heights = self.log_posterior((at + moves[:, None] + moves[None]).reshape(-1, size))
-        grid = heights.reshape(2 * size, 2 * size)
-        slope = (grid[:size].mean(axis=1) - grid[size:].mean(axis=1)) / (2 * step)
-        mixed = grid[:size, :size] - grid[:size, size:] - grid[size:, :size] + grid[size:, size:]
-        return slope, -(mixed + mixed.T) / (8 * step**2)
 
 
 def _inverse(curvature: FloatArray) -> FloatArray:
