@@ -5,15 +5,17 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.stats import rankdata
 
 from ..ratings.marks import Marks
-from ..statistics.bootstrap import OfSums
+from ..statistics.bootstrap import Coefficient, OfSums
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate, undefined
-from ..statistics.matrix import FloatArray, Matrix
+from ..statistics.matrix import FloatArray
 from ..statistics.multiplicity import holm
+from ..statistics.paired_test import swap_test
 
 PEOPLE = "people's reference"
 CORRELATIONS = ["evaluator", "kind", "first", "second", "spearman", "n", "note"]
@@ -66,8 +68,8 @@ def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
     """One row for each evaluator: the mean correlation among its attributes, against the people's on the same cases.
 
     A positive `difference` is a halo: attributes that people tell apart go together. `apart` is the root mean
-    squared distance between the two sets of correlations. The interval resamples cases or their groups; scores are
-    ranked once. `p` is corrected by Holm's method over the evaluators.
+    squared distance between the two sets of correlations. Tested by swapping evaluator and people within cases or their
+    groups; scores are ranked once. `p` is corrected by Holm's method over the evaluators.
     """
     everyone = grids(marks)
     people = everyone.get(PEOPLE)
@@ -90,14 +92,18 @@ def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
         both = mine.notna() & theirs.notna()
         mine, theirs = mine.where(both), theirs.where(both)
         cluster, _ = pd.factorize(marks.clusters.reindex(mine.index))
-        values = np.hstack([_ranks(mine.to_numpy(float)), _ranks(theirs.to_numpy(float))])
-        grid = Matrix(values, tuple(mine.index), (), cluster.astype(np.int64))
-        each, p = draws.bootstrap().estimate_and_p(
-            _gap, grid, method=METHOD, otherwise="too few cases or values to correlate"
+        ranked = _ranks(mine.to_numpy(float)), _ranks(theirs.to_numpy(float))
+        apart = _table(ranked[0]) - _table(ranked[1])
+        known = ~np.isnan(apart)
+        each, p = swap_test(
+            _mean_of_pairs(known),
+            *ranked,
+            cluster.astype(np.int64),
+            draws=draws,
+            method=METHOD,
+            otherwise="too few cases or values to correlate",
         )
-        apart = _table(values[:, : wide.shape[1]]) - _table(values[:, wide.shape[1] :])
-        known = apart[~np.isnan(apart)]
-        row |= {"p": p, "apart": float(np.sqrt((known**2).mean())) if len(known) else np.nan}
+        row |= {"p": p, "apart": float(np.sqrt((apart[known] ** 2).mean())) if known.any() else np.nan}
         row |= {"mean": _mean(mine.to_numpy(float)), "people": _mean(theirs.to_numpy(float))}
         rows.append({**row, **_cells(each)})
     table = pd.DataFrame(rows, columns=[name for name in HALO if name != "p_holm"])
@@ -137,20 +143,22 @@ def _mean(values: FloatArray) -> float:
     return float(known.mean()) if len(known) else np.nan
 
 
-def _gap(values: FloatArray) -> OfSums:
-    """The mean correlation of the first half of the columns minus that of the second, over pairs both have."""
-    half = values.shape[1] // 2
-    sides = [_of_sums(values[:, :half]), _of_sums(values[:, half:])]
-    cut = sides[0].sums.shape[1]
+def _mean_of_pairs(chosen: npt.NDArray[np.bool_]) -> Coefficient:
+    """The mean correlation over the `chosen` pairs of columns; after a swap, over those it leaves defined."""
 
-    def value(total: FloatArray) -> FloatArray:
-        gap = sides[0].value(total[:, :cut]) - sides[1].value(total[:, cut:])
-        known = ~np.isnan(gap)
-        count = known.sum(axis=1)
-        summed = np.where(known, gap, 0.0).sum(axis=1)
-        return np.divide(summed, count, out=np.full(len(gap), np.nan), where=count > 0)
+    def coefficient(ranked: FloatArray) -> OfSums:
+        each = _of_sums(ranked)
 
-    return OfSums(np.hstack([side.sums for side in sides]), value)
+        def value(total: FloatArray) -> FloatArray:
+            found = each.value(total)[:, chosen]
+            known = ~np.isnan(found)
+            count = known.sum(axis=1)
+            summed = np.where(known, found, 0.0).sum(axis=1)
+            return np.divide(summed, count, out=np.full(len(found), np.nan), where=count > 0)
+
+        return OfSums(each.sums, value)
+
+    return coefficient
 
 
 def _of_sums(ranked: FloatArray) -> OfSums:

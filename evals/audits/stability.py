@@ -11,11 +11,12 @@ import pandas as pd
 from ..ratings.clusters import cluster_numbers
 from ..ratings.evidence import Evidence
 from ..ratings.sheet import OVERALL
-from ..statistics.bootstrap import Bootstrap, OfSums
+from ..statistics.bootstrap import OfSums
 from ..statistics.draws import Draws
-from ..statistics.estimate import Estimate, undefined
+from ..statistics.estimate import undefined
 from ..statistics.matrix import FloatArray, Matrix
 from ..statistics.multiplicity import holm
+from ..statistics.paired_test import Contrast, swap_test
 
 PEOPLE = "people"
 BY_CASE = ["judge", "attribute", "case", "repeats", "mean", "sd", "cv"]
@@ -61,7 +62,7 @@ def judges_scatter(by_case: pd.DataFrame, groups: pd.Series, draws: Draws) -> pd
 def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str], draws: Draws) -> pd.DataFrame:
     """One row for each two judges and attribute: the first's SD minus the second's, on the cases both scored twice or more.
 
-    `overall` takes the variances of the `pooled` attributes, which share a scale, together. `p` is corrected by Holm's method over the pairs,
+    Tested by swapping the two judges' variances within cases. `overall` takes the variances of the `pooled` attributes, which share a scale, together. `p` is corrected by Holm's method over the pairs,
     `overall` being one family and the attributes another.
     """
     judges = list(dict.fromkeys(by_case["judge"]))
@@ -73,7 +74,7 @@ def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str], dr
         for attribute in (OVERALL, *dict.fromkeys(both["attribute"])):
             wanted = pooled if attribute == OVERALL else (attribute,)
             rows = both[both["attribute"].isin(wanted)]
-            each, p = _difference(rows, groups, draws.bootstrap())
+            each, p = _difference(rows, groups, draws)
             told = (each.value, each.low, each.high, p, rows["case"].nunique(), each.note)
             found.append((first, second, attribute, *told))
     table = pd.DataFrame(found, columns=[name for name in STEADIER if name != "p_holm"])
@@ -82,12 +83,21 @@ def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str], dr
     return table[STEADIER]
 
 
-def _difference(rows: pd.DataFrame, groups: pd.Series, boot: Bootstrap) -> tuple[Estimate, float]:
+def _difference(rows: pd.DataFrame, groups: pd.Series, draws: Draws) -> Contrast:
     if rows["case"].nunique() < 2:
         few = f"{rows['case'].nunique()} case(s) that both scored twice or more; two are needed"
-        return undefined(few, method=METHOD), np.nan
+        return Contrast(undefined(few, method=METHOD), np.nan)
     paired = rows.rename(columns={"variance_one": "one", "variance_two": "two"})[["case", "one", "two"]]
-    return boot.estimate_and_p(_roots, _grid(paired, groups), method=METHOD, otherwise="no repeats")
+    grid = _grid(paired, groups)
+    return swap_test(
+        _root,
+        grid.values[:, :1],
+        grid.values[:, 1:],
+        grid.cluster,
+        draws=draws,
+        method=METHOD,
+        otherwise="no repeats",
+    )
 
 
 def _grid(rows: pd.DataFrame, groups: pd.Series) -> Matrix:
@@ -100,13 +110,3 @@ def _grid(rows: pd.DataFrame, groups: pd.Series) -> Matrix:
 def _root(values: FloatArray) -> OfSums:
     sums = np.column_stack([values[:, 0], np.ones(len(values))])
     return OfSums(sums, lambda total: np.sqrt(total[:, 0] / np.maximum(total[:, 1], 1)))
-
-
-def _roots(values: FloatArray) -> OfSums:
-    sums = np.column_stack([values, np.ones(len(values))])
-
-    def gap(total: FloatArray) -> FloatArray:
-        n = np.maximum(total[:, 2], 1)
-        return np.sqrt(total[:, 0] / n) - np.sqrt(total[:, 1] / n)
-
-    return OfSums(sums, gap)

@@ -13,8 +13,9 @@ from ..ratings.folds import Fold, held_values
 from ..statistics.bootstrap import Bootstrap
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, IntArray
+from ..statistics.paired_test import Contrast
 from .jury_counts import mean_credit
-from .paired_means import mean_of, tested_mean, widen
+from .paired_means import mean_difference, mean_of, widen, widen_test
 
 LEVEL = 0.05
 """Below this p a difference is taken for one."""
@@ -69,9 +70,17 @@ class Candidates:
     widening: float
     """How much wider intervals are made for what was chosen in folds."""
 
-    def mean(self, credits: FloatArray, bootstrap: Bootstrap, *, method: str) -> tuple[Estimate, float]:
-        """The mean of what was chosen, or of a difference from it, with its p."""
-        return widen(*tested_mean(credits, self.cluster, bootstrap, method=method), self.widening)
+    def mean(self, credits: FloatArray, bootstrap: Bootstrap, *, method: str) -> Estimate:
+        """The mean of what was chosen."""
+        return widen(mean_of(credits, self.cluster, bootstrap, method=method), self.widening)
+
+    def difference(
+        self, first: FloatArray, second: FloatArray, bootstrap: Bootstrap, *, method: str
+    ) -> Contrast:
+        """How much more the first earned than the second, where one of them was chosen."""
+        return widen_test(
+            mean_difference(first, second, self.cluster, bootstrap, method=method), self.widening
+        )
 
 
 def frontier(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
@@ -79,7 +88,7 @@ def frontier(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
     rows = []
     for arm in candidates.arms:
         found = (
-            candidates.mean(arm.credits, bootstrap, method="agreement")[0]
+            candidates.mean(arm.credits, bootstrap, method="agreement")
             if arm.chosen
             else mean_of(arm.credits, candidates.cluster, bootstrap, method="agreement")
         )
@@ -120,7 +129,9 @@ def noise(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
     """
     rows = []
     for tier in candidates.tiers:
-        found, p = candidates.mean(candidates.best - tier.credits, bootstrap, method="best minus arm, paired")
+        found, p = candidates.difference(
+            candidates.best, tier.credits, bootstrap, method="best minus arm, paired"
+        )
         worse = found.value > 0 and p < LEVEL
         rows.append(
             {
@@ -162,7 +173,7 @@ def answers(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
     for kind, credits in (("jury", candidates.jury), ("single judge", candidates.single)):
         if credits is None:
             continue
-        held, _ = candidates.mean(credits, bootstrap, method="cases that it was not chosen on")
+        held = candidates.mean(credits, bootstrap, method="cases that it was not chosen on")
         naive = candidates.naive[kind]
         rows.append({"what": f"best {kind}, held out", **interval_cells(held), "method": held.method})
         rows.append(
@@ -181,8 +192,8 @@ def answers(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
             }
         )
     if candidates.jury is not None and candidates.single is not None:
-        found, p = candidates.mean(
-            candidates.jury - candidates.single, bootstrap, method="paired, both held out"
+        found, p = candidates.difference(
+            candidates.jury, candidates.single, bootstrap, method="paired, both held out"
         )
         rows.append(
             {"what": DIFFERENCE, **interval_cells(found), "p": p, "method": found.method, "note": found.note}

@@ -13,7 +13,7 @@ from ..statistics.matrix import FloatArray, IntArray
 from .jury_counts import Members, VoteCounter, mean_credit
 from .jury_search import every_jury
 from .nested_validation import HeldOut
-from .paired_means import tested_mean, widen
+from .paired_means import mean_of, widen
 
 DRAWN = 100
 """Random juries of each size."""
@@ -48,7 +48,7 @@ def _row(
     scores: FloatArray,
     widening: float,
 ) -> dict[str, object]:
-    found, _ = widen(*tested_mean(credits, cluster, bootstrap, method=f"{how} juries of {size}"), widening)
+    found = widen(mean_of(credits, cluster, bootstrap, method=f"{how} juries of {size}"), widening)
     weakest, strongest = np.quantile(scores, [0.05, 0.95])
     return {
         "how": how,

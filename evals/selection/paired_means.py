@@ -1,4 +1,4 @@
-"""Means and paired differences over questions, with intervals from resampling whole cases."""
+"""Means over questions, with intervals from resampling whole cases; paired differences, tested by swapping."""
 
 from __future__ import annotations
 
@@ -8,40 +8,60 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ..statistics.bootstrap import Bootstrap, OfSums
+from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, IntArray, Matrix
+from ..statistics.paired_test import Contrast, swap_test
+
+NOTHING = "no question has an answer to compare"
 
 
 def mean_of(values: FloatArray, cluster: IntArray, bootstrap: Bootstrap, *, method: str) -> Estimate:
     """The mean of what is not NaN; `n` counts the questions."""
-    return tested_mean(values, cluster, bootstrap, method=method)[0]
-
-
-def tested_mean(
-    values: FloatArray, cluster: IntArray, bootstrap: Bootstrap, *, method: str
-) -> tuple[Estimate, float]:
-    """`mean_of`, with the p of a true mean of zero. Of a paired difference, hand over the differences."""
     known = ~np.isnan(values)
     _, drawn = np.unique(cluster[known], return_inverse=True)
     grid = Matrix(values[known][:, None], tuple(range(int(known.sum()))), ("value",), drawn.astype(np.int64))
-    return bootstrap.estimate_and_p(
-        _mean, grid, method=method, otherwise="no question has an answer to compare"
+    return bootstrap.estimate(_mean, grid, method=method, otherwise=NOTHING)
+
+
+def mean_difference(
+    first: FloatArray, second: FloatArray, cluster: IntArray, bootstrap: Bootstrap, *, method: str
+) -> Contrast:
+    """The mean of `first` minus that of `second` over the questions that both have, tested by swapping the two."""
+    known = ~np.isnan(first + second)
+    _, drawn = np.unique(cluster[known], return_inverse=True)
+    return swap_test(
+        _mean,
+        first[known][:, None],
+        second[known][:, None],
+        drawn.astype(np.int64),
+        draws=Draws(int(bootstrap.rng.integers(2**32)), bootstrap.resamples),
+        method=method,
+        otherwise=NOTHING,
+        confidence=bootstrap.confidence,
     )
 
 
-def widen(found: Estimate, p: float, by: float) -> tuple[Estimate, float]:
-    """The interval made `by` times as wide about its value, and the p of zero that follows from it.
+def widen(found: Estimate, by: float) -> Estimate:
+    """The interval made `by` times as wide about its value."""
+    if by == 1 or np.isnan(found.low):
+        return found
+    low, high = (found.value + by * (end - found.value) for end in (found.low, found.high))
+    return replace(found, low=low, high=high, method=f"{found.method}, widened by {by:.2f}")
 
-    Draws have no p below their number, which widening would make too large; so it is read from the interval, as if
+
+def widen_test(found: Contrast, by: float) -> Contrast:
+    """`widen`, with the p of zero that follows from the wider interval.
+
+    Swaps have no p below their number, which widening would make too large; so it is read from the interval, as if
     the side towards zero were normal.
     """
-    if by == 1 or np.isnan(found.low):
-        return found, p
-    low, high = (found.value + by * (end - found.value) for end in (found.low, found.high))
-    reach = found.value - low if found.value > 0 else high - found.value
-    method = f"{found.method}, widened by {by:.2f}"
-    z = abs(found.value) / reach * float(ndtri((1 + found.confidence) / 2)) if reach > 0 else np.inf
-    return replace(found, low=low, high=high, method=method), 1.0 if found.value == 0 else float(2 * ndtr(-z))
+    wide = widen(found.difference, by)
+    if wide is found.difference:
+        return found
+    reach = wide.value - wide.low if wide.value > 0 else wide.high - wide.value
+    z = abs(wide.value) / reach * float(ndtri((1 + wide.confidence) / 2)) if reach > 0 else np.inf
+    return Contrast(wide, 1.0 if wide.value == 0 else float(2 * ndtr(-z)))
 
 
 def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:

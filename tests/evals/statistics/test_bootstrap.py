@@ -5,7 +5,7 @@ from rating_tables import KRIPPENDORFF, by_rater, long_table, seeded_bootstrap
 from scipy import stats
 
 from venire.evals.statistics.alpha import alpha_coefficient, krippendorff_alpha
-from venire.evals.statistics.bootstrap import Bootstrap, OfSums, leave_one_out, over_cases
+from venire.evals.statistics.bootstrap import Bootstrap, OfSums, Reading, leave_one_out, over_cases
 from venire.evals.statistics.correlation import pearson
 from venire.evals.statistics.error import offset
 from venire.evals.statistics.icc import icc
@@ -169,3 +169,15 @@ def test_few_cases_that_carry_a_coefficient_leave_few_degrees_of_freedom():
     assert found is not None and found.freedom < 10
     low, high = found.bounds(0.95)
     assert -1 <= low <= value <= high <= 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_p_is_below_its_level_exactly_where_the_interval_excludes_the_truth(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = np.sort(
+        np.round(rng.normal(rng.uniform(-3, 3), 1, int(rng.integers(60, 400))), int(rng.integers(0, 3)))
+    )
+    read = Reading(drawn, rng.normal(0, 0.3), rng.normal(0, 0.05), [None, 12][seed % 2])
+    for level in (0.05, 0.1, 0.2):
+        low, high = read.bounds(1 - level)
+        assert (read.p(0.0) < level) == (low > 0 or high < 0), (low, high, read.p(0.0))
