@@ -204,7 +204,7 @@ class _Model:
     def slope(self, parameters: FloatArray) -> FloatArray:
         """The derivatives of the log-posterior, by row of parameters."""
         answers = self._answers(parameters)
-        expected = self._expected(answers) / np.maximum(answers.chance, LEAST)
+        expected = self._expected_counts(answers) / np.maximum(answers.chance, LEAST)
         noise = 1 - answers.correlation
         pushed = -np.diff(expected, axis=2) * np.exp(-(answers.gap**2) / 2) / SQRT_TWO_PI
         pushed /= np.sqrt(noise)[:, None, None, None]
@@ -250,7 +250,7 @@ class _Model:
         by_node, highest = self._by_node(answers)
         return (highest + np.log(by_node @ self._weights)) @ self._counts
 
-    def _expected(self, answers: _Answers) -> FloatArray:
+    def _expected_counts(self, answers: _Answers) -> FloatArray:
         """How often each answer is expected to have come from each quality, given what was said."""
         by_node, _ = self._by_node(answers)
         by_node *= self._weights
