@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -112,6 +113,8 @@ class ModelGateway:
         self._rng = rng
         self._first_repeat = first_repeat
         """Where its repeats start: two seats that are alike in everything are still two jurors."""
+        self._said = Counter[str]()
+        """How often each question of `say` was put, by its key."""
 
     async def fill(
         self,
@@ -152,8 +155,14 @@ class ModelGateway:
         raise AssertionError("unreachable")
 
     async def say(self, messages: tuple[Message, ...], schema: Schema | None = None) -> tuple[Reply, str]:
-        """The model's own words to a conversation, and the key under which they are recorded."""
-        request = self._request(messages, schema, 0, None)
+        """The model's own words to a conversation, and the key under which they are recorded.
+
+        The same conversation a second time in one deliberation is a new sample.
+        """
+        question = self._request(messages, schema, 0, None)
+        again = self._said[question.key]
+        self._said[question.key] += 1
+        request = self._request(messages, schema, again, None) if again else question
         return await self.complete(request), request.key
 
     async def complete(self, request: Request) -> Reply:

@@ -86,6 +86,7 @@ class Juror:
         heard: Sequence[Statement],
         questions: Sequence[OrchestratorQuestion] = (),
         notice: str = "",
+        repeat: int = 0,
     ) -> Turn:
         """A ballot on `asked` by a juror who has read `heard`; a change must name what moved it."""
 
@@ -108,7 +109,38 @@ class Juror:
 
             return fit_statements(room, tail, heard, asked, brief.nonce)
 
-        return await self._answer(brief, asked, ask, round=round, held=_values(own), saw=_entries(heard))
+        return await self._answer(
+            brief, asked, ask, round=round, held=_values(own), saw=_entries(heard), repeat=repeat
+        )
+
+    async def join(
+        self,
+        brief: Brief,
+        asked: Sequence[str],
+        *,
+        round: int,
+        heard: Sequence[Statement],
+        notice: str,
+        examples: str = "",
+        repeat: int = 0,
+    ) -> Turn:
+        """A first ballot by a juror who is called on when a discussion has begun."""
+
+        def ask(form: str, names: str, room: int | None) -> str:
+            def tail(told: str) -> str:
+                return words(
+                    "magentic-first",
+                    stance=self._stance,
+                    examples=examples,
+                    nonce=brief.nonce,
+                    heard="\n\n".join(filter(None, (notice, told))),
+                    asked=names,
+                    form=form,
+                )
+
+            return fit_statements(room, tail, heard, asked, brief.nonce)
+
+        return await self._answer(brief, asked, ask, round=round, saw=_entries(heard), repeat=repeat)
 
     async def argue(
         self,

@@ -21,6 +21,7 @@ from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
 from venire.orchestration.record import Store
 from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint
+from venire.orchestration.worked_examples import ScoredCases
 
 WALL = {"cases": 200, "latency": 0.5, "in_flight": 64}
 PANEL = {"road": "server", "protocol": "panel", "max_rounds": 2}
@@ -76,7 +77,7 @@ async def _timed(url: str, folder: Path) -> list[float]:
     )
     store = Store.create(folder / "run")
     court = Court(calls=store)
-    made = arm_manifest(rubric, jury, seed=0, scored=frozenset(), prices={})
+    made = arm_manifest(rubric, jury, seed=0, scored=ScoredCases(), prices={})
     arm = await store.add_arm("bench", arm_fingerprint(made), made)
     seconds = []
     for position, row in enumerate(cases(21)):

@@ -9,12 +9,12 @@ from ..agents.prices import Price
 from ..personas.jury import Jury
 from ..rubrics.rubric import Rubric
 from .protocols import protocol
-from .protocols.examples import worked_examples
 from .record.manifest import manifest
+from .worked_examples import ScoredCases, worked_examples
 
 
 def arm_manifest(
-    rubric: Rubric, jury: Jury, *, seed: int, scored: frozenset[str], prices: Mapping[str, Price]
+    rubric: Rubric, jury: Jury, *, seed: int, scored: ScoredCases, prices: Mapping[str, Price]
 ) -> dict[str, Any]:
     """Everything that decides what the jury will ask; `scored` are the cases that may not be worked examples."""
     way = protocol(jury.protocol)

@@ -16,6 +16,7 @@ from .bench import Court
 from .deliberate import hear, ready, recount
 from .transcript import Abstained, Cast, Checked, Decided, Entry, Extracted, Ledger, Said, Stop
 from .verdict import Outcome, Verdict
+from .worked_examples import ScoredCases
 
 try:
     from autogen_agentchat.agents import BaseChatAgent
@@ -116,7 +117,7 @@ class JuryAgent(BaseChatAgent):
         """There is nothing to forget."""
 
     async def _deliberate(self, case: Case, spoken: asyncio.Queue[Entry | None]) -> Verdict:
-        court = Court(scored=frozenset({case.id}), listener=lambda _, entry: spoken.put_nowait(entry))
+        court = Court(scored=ScoredCases.of([case]), listener=lambda _, entry: spoken.put_nowait(entry))
         try:
             await asyncio.to_thread(ready, self._jury, court, self._rubric)
             return recount(await hear(case, self._rubric, self._jury, court), self._rubric, self._jury)

@@ -19,6 +19,7 @@ from ..agents.statements import Statement
 from ..personas.jury import Jury, ModelSettings
 from ..rubrics.errors import VenireError
 from .transcript import CLERK, Abstained, Entry, Purpose, Said, Standing, Stop, Transcript, entry_of
+from .worked_examples import ScoredCases, worked_examples
 
 Listener = Callable[[str, Entry], None]
 """Called with a case's id and each entry of its transcript, as it is made."""
@@ -37,7 +38,7 @@ class Court:
         calls: Calls | None = None,
         budget: Budget | None = None,
         seed: int = 0,
-        scored: frozenset[str] = frozenset(),
+        scored: ScoredCases | None = None,
         listener: Listener | None = None,
         providers: Providers | None = None,
     ) -> None:
@@ -46,7 +47,7 @@ class Court:
         self.calls = calls or Unrecorded()
         self.budget = budget or Budget()
         self.rng = random.Random(seed)
-        self.scored = scored
+        self.scored = scored or ScoredCases()
         self.listener = listener
         self.trace_salt = os.urandom(SALT)
         """Keys the hashes of case ids in traces; a run's own where there is a record."""
@@ -108,14 +109,14 @@ class Bench:
         orchestrator: Orchestrator | None,
         meter: Meter,
         *,
-        scored: frozenset[str],
+        scored: ScoredCases,
         listener: Listener | None,
     ) -> None:
         self.jury = jury
         self.case = case
         self.jurors = {juror.name: juror for juror in jurors}
         self.meter = meter
-        self.scored = scored or frozenset({case})
+        self._scored = scored if scored.ids else ScoredCases(frozenset({case}))
         """The cases this run judges: none of them may serve as a worked example."""
         self._orchestrator = orchestrator
         self._listener = listener
@@ -165,7 +166,8 @@ class Bench:
         names = asked or brief.rubric.names
         sitting = [self.jurors[name] for name in (self.jurors if seats is None else seats)]
         allowed = self.turns_left(transcript)
-        turns = await together(juror.cast(brief, names) for juror in sitting[:allowed])
+        examples = self.examples(brief)
+        turns = await together(juror.cast(brief, names, examples=examples) for juror in sitting[:allowed])
         missed = [self.unheard(juror.name, 1, names, "blind") for juror in sitting[allowed:]]
         return self.add_entries(transcript, [*(entry_of(turn, "blind") for turn in turns), *missed])
 
@@ -175,27 +177,32 @@ class Bench:
         brief: Brief,
         times: int,
         *,
-        examples: str = "",
+        seats: Sequence[str] | None = None,
         confidence: bool = False,
     ) -> Transcript:
-        """The first seat's ballot, so many times at once, as far as `max_turns` allows.
+        """The ballots of the first seat (or of `seats`), so many times at once, as far as `max_turns` allows.
 
-        The repeats are told apart as judge#2, judge#3 ...
+        The repeats are told apart as judge#2, judge#3 ... Everyone is asked once before anyone is asked again.
         """
-        judge = next(iter(self.jurors.values()))
-        most = self.jury.limits.max_turns
+        asked = [next(iter(self.jurors))] if seats is None else seats
+        order = [(self.jurors[name], number) for number in range(times) for name in asked]
+        most, examples = self.jury.limits.max_turns, self.examples(brief)
         turns = await together(
-            judge.cast(
+            juror.cast(
                 brief,
                 brief.rubric.names,
                 examples=examples,
                 confidence=confidence,
                 repeat=number,
-                name=judge.name if number == 0 else f"{judge.name}#{number + 1}",
+                name=juror.name if number == 0 else f"{juror.name}#{number + 1}",
             )
-            for number in range(times if most is None else min(times, most))
+            for juror, number in order[:most]
         )
         return self.add_entries(transcript, [entry_of(turn, "repeat") for turn in turns])
+
+    def examples(self, brief: Brief) -> str:
+        """The worked examples that come before a first ballot; empty where the jury names none."""
+        return worked_examples(self.jury.shots, brief.rubric, self._scored)
 
     def unheard(self, juror: str, round: int, asked: Sequence[str], purpose: Purpose) -> Abstained:
         """A seat that `max_turns` keeps from its turn, as the transcript has it."""

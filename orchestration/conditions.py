@@ -18,6 +18,8 @@ from .stopping import (
 from .transcript import Stop, Transcript
 
 Condition = Callable[[Transcript], Stop | None]
+NO_QUORUM = "no attribute has the votes that a quorum needs"
+SOME_QUORUM = "not every attribute has the votes that a quorum needs"
 
 
 def any_of(*conditions: Condition) -> Condition:
@@ -44,21 +46,34 @@ def all_of(*conditions: Condition) -> Condition:
 
 
 def consensus_reached(
-    rubric: Rubric, *, tolerance: float, quorum: int, among: Sequence[str] | None = None
+    rubric: Rubric,
+    *,
+    tolerance: float,
+    quorum: int,
+    among: Sequence[str] | None = None,
+    max_turns: int | None = None,
 ) -> Condition:
     """Stops when nothing is disputed (`among` these attributes): all within `tolerance` of each other.
 
-    With too few votes on every attribute there is nothing to deliberate on, which is no consensus.
+    With too few votes on every attribute there is nothing to deliberate on, which is no consensus. Where `max_turns` kept
+    seats from the votes that a quorum needs, that is the reason.
     """
 
     def condition(transcript: Transcript) -> Stop | None:
         if disputed_attributes(transcript, rubric, tolerance=tolerance, quorum=quorum, among=among):
             return None
-        if not attributes_with_quorum(transcript, among or rubric.names, quorum):
-            return Stop(reason="complete", detail="no attribute has the votes that a quorum needs")
-        return Stop(reason="consensus")
+        asked = among or rubric.names
+        enough = attributes_with_quorum(transcript, asked, quorum)
+        if len(enough) < len(asked) and max_turns is not None and cut_short(transcript):
+            return Stop.at("max_turns", max_turns, NO_QUORUM if not enough else SOME_QUORUM)
+        return Stop(reason="consensus") if enough else Stop(reason="complete", detail=NO_QUORUM)
 
     return condition
+
+
+def cut_short(transcript: Transcript) -> bool:
+    """Whether a limit kept a seat from its turn."""
+    return any(entry.abstention.reason == "limit" for entry in transcript.abstentions)
 
 
 def unanimous(rubric: Rubric, *, quorum: int) -> Condition:

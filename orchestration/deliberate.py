@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ..agents.brief import brief
 from ..personas.jury import CountingRule, Jury
+from ..personas.options import unused_option
 from ..rubrics.case import Case
 from ..rubrics.errors import VenireError
 from ..rubrics.rubric import Rubric
@@ -15,6 +16,7 @@ from .counting import Count
 from .protocols import protocol
 from .transcript import Transcript
 from .verdict import Verdict, verdict
+from .worked_examples import ScoredCases
 
 
 async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court, *, again: int = 0) -> Transcript:
@@ -36,6 +38,12 @@ def ready(jury: Jury, court: Court, rubric: Rubric) -> None:
             f"the protocol {jury.protocol!r} comes without its prompts ({way.prompts.folder} has no .md file)",
             remedy="install it again, from a package whose data include them",
         )
+    for name in ("shots", "repeats"):
+        if getattr(jury, name) != Jury.model_fields[name].default and (
+            why := unused_option(name, jury.protocol)
+        ):
+            problem, _, remedy = why.partition("\n")
+            raise VenireError(f"{jury.name}: {problem}", remedy=remedy)
     if way.check is not None:
         way.check(jury)
     if way.check_rubric is not None:
@@ -86,7 +94,7 @@ async def deliberate(
 ) -> Verdict:
     """The verdict of `jury` on `case`; `model` fills seats that name none, else the embedded model does."""
     jury = jury.fill(model=model, base_url=base_url)
-    court = Court(scored=frozenset({case.id}))
+    court = Court(scored=ScoredCases.of([case]))
     try:
         # A client may import for seconds before it can be used, and the caller's loop has other things to do.
         await asyncio.to_thread(ready, jury, court, rubric)

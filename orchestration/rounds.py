@@ -33,10 +33,14 @@ def why_ended(
     jury = bench.jury
     if over := hard_limits(bench.meter)(transcript):
         return over
-    agreed = consensus_reached(brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum, among=among)(
-        transcript
-    )
-    if agreed and not challenged:
+    agreed = consensus_reached(
+        brief.rubric,
+        tolerance=jury.tolerance,
+        quorum=jury.quorum,
+        among=among,
+        max_turns=jury.limits.max_turns,
+    )(transcript)
+    if agreed and (agreed.limit or not challenged):
         return agreed
     limit = presided_limits(jury, brief.rubric)(transcript)
     if limit and agreed:

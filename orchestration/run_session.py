@@ -24,10 +24,10 @@ from .deliberate import ready, refuse_unreadable
 from .executors import Cluster, Executor, ExecutorJob, executor_factory
 from .gc_tuning import infrequent_gc
 from .progress import RunProgress
-from .protocols.examples import worked_examples
 from .record import Location, Store
 from .record.redacted_errors import print_redacted, redact_errors
 from .runner import RunResult, hear_cases
+from .worked_examples import ScoredCases, worked_examples
 
 _AT_ONCE = 4
 
@@ -59,7 +59,7 @@ class RunSession:
     at_once: int | None = None
     """Deliberations at a time (default: four times `in_flight`, as some wait for their slowest juror)."""
     seed: int = 0
-    scored: frozenset[str] | None = None
+    scored: ScoredCases | None = None
     """The cases that may not serve as worked examples (default: those of this session)."""
     redact: bool = False
     """Store hashes in place of the words of cases and jurors."""
@@ -91,7 +91,7 @@ def _check_and_run(
     court = Court(
         budget=Budget(session.max_tokens, session.max_usd, session.max_seconds, session.max_calls),
         seed=session.seed,
-        scored=_ids(session),
+        scored=_scored_cases(session),
         listener=listener,
         providers=_providers(session, console),
     )
@@ -121,13 +121,13 @@ def _cases(session: RunSession) -> Iterable[Case]:
     return load_cases(session.cases) if isinstance(session.cases, Path) else session.cases
 
 
-def _ids(session: RunSession) -> frozenset[str]:
-    """Ids of the cases that may not serve as worked examples; empty where no jury wants any."""
+def _scored_cases(session: RunSession) -> ScoredCases:
+    """The cases that may not serve as worked examples; none where no jury wants any."""
     if session.scored is not None:
         return session.scored
     if not any(jury.shots for jury in session.juries):
-        return frozenset()
-    return frozenset(case.id for case in _cases(session))
+        return ScoredCases()
+    return ScoredCases.of(_cases(session))
 
 
 async def _run(session: RunSession, court: Court, total: int, console: Console, quiet: bool) -> RunResult:

@@ -18,6 +18,8 @@ from ..rubrics.claim import Check, Claim
 CLERK = "clerk"
 """Whose name code's own notes go under. The clerk is no seat: its notes cost no call and no step."""
 
+UNASKED: tuple[AbstentionReason, ...] = ("limit", "not_called")
+"""Why a seat has no turn: nobody asked it."""
 UNREACHED: tuple[AbstentionReason, ...] = ("unavailable", "timeout")
 """Why a model said nothing where that tells of the way to it, and not of the model."""
 
@@ -273,8 +275,10 @@ class Transcript(BaseModel):
 
     @property
     def turns(self) -> int:
-        """How often a juror was asked. A seat that a limit kept from its turn had none."""
-        return sum(1 for entry in self.heard if isinstance(entry, Cast) or entry.abstention.reason != "limit")
+        """How often a juror was asked. A seat that a limit kept from its turn, or that nobody called on, had none."""
+        return sum(
+            1 for entry in self.heard if isinstance(entry, Cast) or entry.abstention.reason not in UNASKED
+        )
 
     @property
     def ballots(self) -> tuple[Cast, ...]:

@@ -182,9 +182,9 @@ class Jury(BaseModel):
     challenge: bool = True
     """Whether an instant unanimous score at the end of its scale is challenged once."""
     repeats: Repeats = 1
-    """How often a single judge is asked."""
+    """How often a single judge, or each seat of a panel, is asked."""
     shots: Shots | None = None
-    """The worked examples that a single judge is shown."""
+    """The worked examples that jurors are shown before their first ballot."""
     escalation: Escalation = Escalation()
     """When `escalate` asks more than one judge."""
     debate: Debaters | None = None
@@ -237,7 +237,8 @@ class Jury(BaseModel):
                     raise wrong(f"no seat named {name!r}\n{nearest(name, names)}", "debate")
             if self.debate.high == self.debate.low:
                 raise wrong(f"{self.debate.high!r} cannot argue both sides\nname two seats", "debate")
-        seated = len(names) * (self.repeats if self.protocol == "single" else 1)
+        repeated = self.protocol in ("single", "panel")
+        seated = len(names) * (self.repeats if repeated else 1)
         if self.quorum > seated:
             raise wrong(f"{self.quorum} with {seated} to vote can never be met\nlower the quorum", "quorum")
         return self

@@ -10,10 +10,12 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -48,12 +50,44 @@ class Debaters(Options):
 
 
 class Shots(Options):
-    """Worked examples for a single judge: cases people have already scored, drawn by seed."""
+    """Worked examples: cases people have already scored, drawn by seed or named. In a file, `n` may be written `k`."""
 
     n: int = Field(ge=1)
     cases: Path
     ratings: Path
     seed: int = 0
+    ids: tuple[str, ...] = ()
+    """The cases that are shown, in this order; without any, `n` are drawn."""
+    wide: bool = False
+    """Whether the ratings have one column an attribute."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_of_examples(cls, value: Any) -> Any:
+        """`k` for `n`, which named cases need not say."""
+        if not isinstance(value, Mapping):
+            return value
+        fields = dict(value)
+        if "k" in fields:
+            if "n" in fields:
+                raise ValueError("k and n are the same\nkeep one of them")
+            fields["n"] = fields.pop("k")
+        named = len(fields.get("ids") or ())
+        if named and fields.setdefault("n", named) != named:
+            raise ValueError(f"{named} ids are not {fields['n']} examples\nleave k out")
+        return fields
+
+    @field_validator("cases", "ratings")
+    @classmethod
+    def _beside_the_file(cls, value: Path, info: ValidationInfo) -> Path:
+        beside = (info.context or {}).get("beside")
+        return value if beside is None else Path(beside) / value
+
+    @model_serializer(mode="wrap")
+    def _as_before_ids(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As it was before cases could be named, where none is: a record knows its juries by this."""
+        fields: dict[str, Any] = handler(self)
+        return {name: value for name, value in fields.items() if name not in ("ids", "wide") or value}
 
 
 class Escalation(Options):
@@ -170,8 +204,15 @@ def refuse_unused(name: str, protocol: str) -> None:
     Raises:
         ValidationError: Its place is the field.
     """
-    if protocol in registered_plugins(PROTOCOLS) and name not in options_model(protocol).model_fields:
-        raise wrong(refusal(name, protocol, _protocols_with(name)), name)
+    if why := unused_option(name, protocol):
+        raise wrong(why, name)
+
+
+def unused_option(name: str, protocol: str) -> str:
+    """The problem and the remedy where `protocol` has no option `name`; empty where it has."""
+    if protocol not in registered_plugins(PROTOCOLS) or name in options_model(protocol).model_fields:
+        return ""
+    return refusal(name, protocol, _protocols_with(name))
 
 
 def refusal(name: str, protocol: str, others: list[str]) -> str:

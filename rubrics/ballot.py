@@ -19,7 +19,9 @@ AbstentionReason = Literal[
     "no_evidence",
     "limit",
     "too_long",
+    "not_called",
 ]
+"""`not_called`: whoever presides was satisfied before the seat was called on."""
 
 
 class Vote(BaseModel):

@@ -23,6 +23,7 @@ from ...orchestration.bench import Court
 from ...orchestration.deliberate import hear, ready, recount
 from ...orchestration.record import Arm, Location, Store
 from ...orchestration.record.manifest import arm_fingerprint, case_fingerprint, fingerprint
+from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import Jury, load_jury
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
@@ -78,7 +79,7 @@ def convene(
     filled = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
     known = load_prices(Path(prices)) if isinstance(prices, str | Path) else prices or {}
     budget = Budget(max_tokens, max_usd)
-    parts = arm_manifest(asked, filled, seed=seed, scored=frozenset(), prices=known)
+    parts = arm_manifest(asked, filled, seed=seed, scored=ScoredCases(), prices=known)
     limits = {"usd": max_usd, "tokens": max_tokens, "in_flight": in_flight}
     name = fingerprint({**parts, **limits, "record": str(record), "redact": redact})
     with _LOCK:

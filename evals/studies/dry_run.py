@@ -17,6 +17,7 @@ from ...agents.providers import Providers, RateLimitedClient
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import hear
 from ...orchestration.transcript import Entry
+from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import Jury, ModelSettings
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
@@ -43,7 +44,7 @@ Note = Callable[[str, PlannedCall], None]
 class DryRun:
     """Collects the calls that juries would make; opens the clients of `providers`, and sends nothing."""
 
-    def __init__(self, providers: Providers, *, scored: frozenset[str], seed: int) -> None:
+    def __init__(self, providers: Providers, *, scored: ScoredCases, seed: int) -> None:
         silent = _SilentProviders(providers, self._note)
         self._court = Court(providers=silent, scored=scored, seed=seed, listener=self._over)
         self._calls: dict[str, PlannedCall] = {}

@@ -14,7 +14,7 @@ from ...agents.providers import Providers
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import ready, refuse_unreadable
 from ...orchestration.protocols import protocol
-from ...orchestration.protocols.examples import worked_examples
+from ...orchestration.worked_examples import ScoredCases, worked_examples
 from ...personas.jury import Jury, ModelSettings
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
@@ -81,7 +81,7 @@ class _Estimator:
 
     def __init__(self, scope: Scope, court: Court, errors: ErrorList) -> None:
         self._scope, self._court, self._errors = scope, court, errors
-        self._scored = frozenset(case.id for case in scope.cases)
+        self._scored = ScoredCases.of(scope.cases)
         self._dry_run = DryRun(court.providers, scored=self._scored, seed=scope.study.seeds.run)
         self._first_steps: dict[tuple[str, int], list[Mapping[str, PlannedCall]]] = {}
         """By what is asked and of how many cases."""

@@ -13,6 +13,7 @@ from ...agents.cost import Cost
 from ...orchestration.record import Store
 from ...orchestration.run_session import RunSession, run_session
 from ...orchestration.runner import RunResult
+from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from .plan import Plan
@@ -53,7 +54,7 @@ def hear_juries(
             tpm=session.tpm,
             prices=plan.prices,
             seed=plan.study.seeds.run,
-            scored=frozenset(case.id for case in plan.cases),
+            scored=ScoredCases.of(plan.cases),
             redact=plan.study.redact,
         ),
         session.console,

@@ -22,6 +22,7 @@ from ..bench import Court
 from ..deliberate import hear, ready
 from ..record.redacted_errors import print_redacted
 from ..transcript import Transcript
+from ..worked_examples import ScoredCases
 from .channel import Channel, broadcasts
 from .messages import UNNUMBERED, Crash, EntryAdded, FromWorker, OutOfBudget, ToWorker, UserError
 from .remote import RemoteBudget, RemoteCalls, RemoteSlots
@@ -33,7 +34,7 @@ class WorkerConfig:
 
     rubric: Rubric
     juries: tuple[Jury, ...]
-    scored: frozenset[str]
+    scored: ScoredCases
     seed: int
     prices: Mapping[str, Price]
     in_flight: int

@@ -10,9 +10,9 @@ from ...personas.jury import Jury
 from ...personas.options import Debaters, Options
 from ...rubrics.errors import VenireError
 from ..bench import Bench, statements, together
-from ..conditions import any_of, consensus_reached, hard_limits, limits_of
+from ..conditions import NO_QUORUM, SOME_QUORUM, any_of, consensus_reached, cut_short, hard_limits, limits_of
 from ..rounds import decide_open, open_attributes
-from ..stopping import disputed_attributes
+from ..stopping import attributes_with_quorum, disputed_attributes
 from ..transcript import Entry, Stop, Transcript, entry_of
 from .protocol import Protocol
 
@@ -46,7 +46,10 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
             break
         transcript = await _argument_round(transcript, brief, bench, sides, left)
     transcript = await _vote_round(transcript, brief, bench, sides, others)
-    if stop.reason == "consensus" and open_attributes(transcript, brief, bench):
+    voted = attributes_with_quorum(transcript, brief.rubric.names, jury.quorum)
+    if stop.limit is None and cut_short(transcript) and len(voted) < len(brief.rubric.names):
+        stop = bench.stop_at("max_turns", SOME_QUORUM if voted else NO_QUORUM)
+    elif stop.reason == "consensus" and open_attributes(transcript, brief, bench):
         stop = Stop(reason="complete", detail="nothing divided the advocates; the rest of the jury differs")
     return await decide_open(transcript, brief, bench, stop)
 

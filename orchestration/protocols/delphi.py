@@ -15,6 +15,7 @@ from ..conditions import any_of, consensus_reached, hard_limits, limits_of
 from ..rounds import open_attributes
 from ..stopping import values_of
 from ..transcript import Entry, Standing, Transcript, entry_of
+from ..worked_examples import ShotOptions
 from .protocol import Protocol
 
 
@@ -23,7 +24,9 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     jury = bench.jury
     ended = any_of(
         hard_limits(bench.meter),
-        consensus_reached(brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum),
+        consensus_reached(
+            brief.rubric, tolerance=jury.tolerance, quorum=jury.quorum, max_turns=jury.limits.max_turns
+        ),
         limits_of(jury, brief.rubric),
     )
     transcript = await bench.blind_round(bench.new_transcript(brief), brief)
@@ -76,6 +79,7 @@ def feedback(attribute: str, values: Sequence[Value]) -> str:
 
 delphi = Protocol(
     run=run,
+    options=ShotOptions,
     count="median",
     orchestrator=False,
     summary="anonymous statistics and unsigned reasons between rounds, against conformity; counted",

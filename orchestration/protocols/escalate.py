@@ -10,7 +10,7 @@ from ...personas.jury import Jury
 from ...personas.options import Escalation
 from ...rubrics.rubric import Rubric
 from ..bench import Bench
-from ..conditions import hard_limits
+from ..conditions import cut_short, hard_limits
 from ..stopping import disputed_attributes, settled, spread, values_of
 from ..transcript import Standing, Stop, Transcript
 from .orchestrated import OrchestratedOptions, deliberation
@@ -55,9 +55,8 @@ def _rules(jury: Jury) -> Escalation:
 
 
 def _without_deliberation(transcript: Transcript, bench: Bench) -> Stop:
-    unheard = any(entry.abstention.reason == "limit" for entry in transcript.abstentions)
     repeats = sum(1 for entry in transcript.heard if entry.purpose == "repeat")
-    if unheard or repeats < _rules(bench.jury).repeats:
+    if cut_short(transcript) or repeats < _rules(bench.jury).repeats:
         return bench.stop_at("max_turns")
     return Stop(reason="complete")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
@@ -49,6 +50,8 @@ class Floor:
         self.broken: BaseException | None = None
         """What goes on to the caller once AutoGen has come to its end: a spent budget, an interrupt, a bug."""
         self._in_flight: asyncio.Future[Any] | None = None
+        self._asked = Counter[tuple[object, ...]]()
+        """How often each question was put: the same one again, after a new plan, is answered anew."""
 
     async def turn(self, agent: str, memory: Sequence[Heard]) -> Heard:
         """A juror's turn: its ballot goes on the record as it is cast, its words to the team.
@@ -59,8 +62,9 @@ class Floor:
         if self.mute:
             return Heard("(nothing)")
         latest = self._delivered_votes(seat, memory)
+        voted = any(cast.speaker == seat for cast in self.transcript.ballots)
         try:
-            turn = await self.interruptible(self._revise(seat, memory, latest))
+            turn = await self.interruptible(self._ballot(seat, memory, latest, voted=voted))
         except Exception as error:
             self.broken = error
         except asyncio.CancelledError:
@@ -71,7 +75,10 @@ class Floor:
             return Heard("(nothing)")
         saw = self._saw(seat, latest)
         cast = self.add(
-            entry_of(replace(turn, answer=turn.answer.model_copy(update={"saw": saw})), "revision")
+            entry_of(
+                replace(turn, answer=turn.answer.model_copy(update={"saw": saw})),
+                "revision" if voted else "vote",
+            )
         )
         self.thread = (*self.thread, cast.id)
         self.heard_since_plan = True
@@ -135,23 +142,34 @@ class Floor:
                     latest[vote.attribute, cast.speaker] = Standing(cast.id, cast.speaker, vote)
         return list(latest.values())
 
-    def _revise(
-        self, seat: str, memory: Sequence[Heard], latest: Sequence[Standing]
+    def _ballot(
+        self, seat: str, memory: Sequence[Heard], latest: Sequence[Standing], *, voted: bool
     ) -> Coroutine[Any, Any, Turn]:
+        """A juror's ballot: its first, or a revision where it has `voted`.
+
+        A new plan makes AutoGen's agents forget; a juror still knows its own votes.
+        """
         standing = self.transcript.standing()
         # The case opens every prompt of a juror already; AutoGen's plan repeats it. What the orchestrator's model
         # wrote was fenced before AutoGen got it.
         said = [
             heard.text.replace(self.task, "(the rubric and the case)") for heard in memory if not heard.entry
         ]
-        return self.bench.jurors[seat].revise(
-            self.brief,
-            self.brief.rubric.names,
-            round=self.round_of(seat),
-            # A new plan makes AutoGen's agents forget; a juror still knows its own votes.
-            own={name: held[seat].vote for name, held in standing.items() if seat in held},
-            heard=statements(latest, label=self.agents.__getitem__),
-            notice=words("magentic-turn", said="\n\n".join(said[:-1]), asked=said[-1]),
+        juror, names, number = self.bench.jurors[seat], self.brief.rubric.names, self.round_of(seat)
+        heard = statements(latest, label=self.agents.__getitem__)
+        notice = words("magentic-turn", said="\n\n".join(said[:-1]), asked=said[-1])
+        own = {name: held[seat].vote for name, held in standing.items() if seat in held}
+        said_by = [(each.label, each.vote) for each in heard] + [(seat, vote) for vote in own.values()]
+        question = (seat, number, notice, *((who, vote.model_dump_json()) for who, vote in said_by))
+        again = self._asked[question]
+        self._asked[question] += 1
+        if not voted:
+            examples = self.bench.examples(self.brief)
+            return juror.join(
+                self.brief, names, round=number, heard=heard, notice=notice, examples=examples, repeat=again
+            )
+        return juror.revise(
+            self.brief, names, round=number, own=own, heard=heard, notice=notice, repeat=again
         )
 
     def _saw(self, seat: str, latest: Sequence[Standing]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from ...rubrics.rubric import Rubric
 from ...rubrics.shapes import STRICT, TEXT, Legal, inline
 from ..bench import Bench
 from ..transcript import Abstained, Decided, Entry, Said, Stop, Transcript
+from ..worked_examples import ShotOptions
 from .magentic_chair import Chair, Final
 from .magentic_floor import Floor
 from .protocol import Protocol
@@ -136,16 +137,17 @@ def _decision(floor: Floor, answer: BaseModel, spent: Receipt) -> Decided:
 def _unheard(floor: Floor) -> Iterable[Abstained]:
     heard = {entry.speaker for entry in floor.transcript.heard}
     stop = floor.stop or Stop(reason="orchestrator")
+    satisfied = stop.reason in ("complete", "consensus")
     for seat in floor.agents:
         if seat not in heard:
             abstention = Abstention(
                 juror=seat,
                 round=1,
-                reason="limit",
+                reason="not_called" if satisfied else "limit",
                 detail=f"the deliberation ended before it was called on ({stop})",
                 asked=floor.brief.rubric.names,
             )
-            yield Abstained(abstention=abstention, round=1, purpose="revision")
+            yield Abstained(abstention=abstention, round=1, purpose="vote")
 
 
 def _now(floor: Floor) -> int:
@@ -154,6 +156,7 @@ def _now(floor: Floor) -> int:
 
 magentic_one = Protocol(
     run=run,
+    options=ShotOptions,
     check=check,
     count="decision",
     orchestrator=True,

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from ...agents.brief import Brief
 from ...agents.orchestrator import Silence
-from ...personas.options import Options
 from ..bench import Bench, statements
 from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
 from ..stopping import instant_extremes, stalls
 from ..transcript import Ledger, Transcript
+from ..worked_examples import ShotOptions
 from .protocol import Protocol
 
 
-class OrchestratedOptions(Options):
+class OrchestratedOptions(ShotOptions):
     """How a jury that agrees at once is treated."""
 
     challenge: bool = True

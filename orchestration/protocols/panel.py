@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 from ...agents.brief import Brief
+from ...personas.options import Repeats
 from ..bench import Bench
 from ..transcript import Stop, Transcript
+from ..worked_examples import ShotOptions
 from .protocol import Protocol
 
 
+class PanelOptions(ShotOptions):
+    """How the seats of a panel are asked."""
+
+    repeats: Repeats = 1
+    """How often each seat is asked; every answer counts."""
+
+
 async def run(brief: Brief, bench: Bench) -> Transcript:
-    """One blind ballot from every seat, at the same time."""
-    transcript = await bench.blind_round(bench.new_transcript(brief), brief)
-    limit = bench.meter.reached or ("max_turns" if transcript.turns < len(bench.jurors) else None)
+    """One blind ballot from every seat, or k of each, at the same time."""
+    times = bench.jury.options_as(PanelOptions).repeats
+    transcript = bench.new_transcript(brief)
+    if times == 1:
+        transcript = await bench.blind_round(transcript, brief)
+    else:
+        transcript = await bench.repeats(transcript, brief, times, seats=list(bench.jurors))
+    limit = bench.meter.reached or ("max_turns" if transcript.turns < times * len(bench.jurors) else None)
     return transcript.with_stop(bench.stop_at(limit) if limit else Stop(reason="complete"))
 
 
 panel = Protocol(
     run=run,
+    options=PanelOptions,
     count="mean",
     orchestrator=False,
     summary="independent jurors, counted",
-    speaks="every juror once, at the same time",
-    sees="nobody sees anything of the others",
+    speaks="every juror once, or k times, at the same time",
+    sees="nobody sees anything of the others; worked examples where the jury names them",
     ends="complete when every seat was heard",
-    calls="N",
+    calls="N, or kN",
     steps="1",
     drawing="""
 1  all N jurors      vote, blind, at the same time

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from ...agents.brief import Brief
-from ...personas.options import Options, Repeats, Shots
+from ...personas.options import Repeats
 from ..bench import Bench
 from ..transcript import Stop, Transcript
-from .examples import worked_examples
+from ..worked_examples import ShotOptions
 from .protocol import Protocol
 
 
-class SingleOptions(Options):
+class SingleOptions(ShotOptions):
     """How a single judge is asked."""
 
     repeats: Repeats = 1
     """How often the judge is asked."""
-    shots: Shots | None = None
-    """The worked examples it is shown."""
 
 
 async def run(brief: Brief, bench: Bench) -> Transcript:
     """k independent ballots of the first seat."""
     options = bench.jury.options_as(SingleOptions)
-    examples = worked_examples(options.shots, brief.rubric, bench.scored)
-    transcript = await bench.repeats(bench.new_transcript(brief), brief, options.repeats, examples=examples)
+    transcript = await bench.repeats(bench.new_transcript(brief), brief, options.repeats)
     limit = bench.meter.reached or ("max_turns" if transcript.turns < options.repeats else None)
     return transcript.with_stop(bench.stop_at(limit) if limit else Stop(reason="complete"))
 

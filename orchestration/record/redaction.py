@@ -25,7 +25,7 @@ _KEPT = {
     "failed", "of", "against", "claim", "verdict", "abstained",
 }  # fmt: skip
 """The fields whose words are names of seats, attributes, entries and kinds. Every other text is withheld."""
-_TELLING = {"limit", "too_long", "timeout"}
+_TELLING = {"limit", "not_called", "too_long", "timeout"}
 """The abstentions whose detail is this program's own words, never a model's or a provider's."""
 _STATUS = re.compile(r"HTTP \d{3}\b|[A-Z]\w+Error\b")
 _NONCE, _TAG = 16, 16

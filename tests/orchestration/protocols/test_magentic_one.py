@@ -21,8 +21,11 @@ from openai_server import Call, Fault, ProviderServer, Refusal, jury_of
 from run_files import write_run
 from server_juries import jury_at
 
-from venire import Case, Limits, Rubric, deliberate, deliberate_sync
+from venire import Case, Jury, Limits, Rubric, deliberate, deliberate_sync
+from venire.orchestration.bench import Court
+from venire.orchestration.deliberate import hear
 from venire.orchestration.protocols import protocol
+from venire.orchestration.transcript import Transcript
 
 pytest.importorskip("autogen_agentchat", reason="the magentic-one protocol needs venire[autogen]")
 
@@ -157,8 +160,12 @@ def test_time_is_a_hard_limit_too(rubric: Rubric, case: Case) -> None:
 
 def test_a_long_conversation_is_cut_to_scores_oldest_first(rubric: Rubric, case: Case) -> None:
     def wordy(call: Call) -> Any:
+        assert call.schema is not None
         score = {"rationale": "LONG " * 400, "evidence": [], "moved_by": "m", "score": 3}
-        return dict.fromkeys(call.schema["properties"], score)  # type: ignore[index]
+        return {
+            name: {key: value for key, value in score.items() if key in asked["properties"]}
+            for name, asked in call.schema["properties"].items()
+        }
 
     with ProviderServer(jury_of({"a": wordy, "b": wordy, "boss": boss(in_turn("a", "b"))})) as server:
         jury = jury_at(server.url, "a", "b", protocol="magentic-one", limits=Limits(max_rounds=6))
@@ -324,3 +331,63 @@ def test_without_autogen_the_protocol_says_how_to_get_it(tmp_path: Path) -> None
 
     assert ended.returncode == 2, ended.stderr
     assert "pip install 'venire[autogen]'" in ended.stderr
+
+
+def test_a_first_turn_asks_for_a_first_ballot_and_a_second_for_a_revision(rubric: Rubric, case: Case) -> None:
+    answers = {"a": [5, 4], "b": 2, "boss": boss(in_turn("a", "b", rounds=2))}
+    with ProviderServer(jury_of(answers)) as server:
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
+
+    first, second = (call for call in server.calls if call.model == "a")
+    assert "this is your first ballot" in first.prompt
+    assert "Judge again" not in first.prompt
+    assert "Judge again" in second.prompt
+    assert [cast.purpose for cast in verdict.transcript.ballots] == ["vote", "vote", "revision", "revision"]
+
+
+class KeptCalls:
+    """A record of calls in memory: what was asked before is not asked again."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, Any] = {}
+
+    async def get(self, key: str) -> Any:
+        return self.replies.get(key)
+
+    async def put(self, key: str, request: Any, reply: Any) -> None:
+        self.replies[key] = reply
+
+    def forgo(self, key: str) -> None:
+        pass
+
+
+async def _heard_once(case: Case, rubric: Rubric, jury: Jury) -> Transcript:
+    court = Court(calls=KeptCalls())
+    try:
+        return await hear(case, rubric, jury, court)
+    finally:
+        await court.close()
+
+
+def test_the_same_question_after_a_new_plan_is_answered_anew(rubric: Rubric, case: Case) -> None:
+    """Plan, conversation and question are the same: only a new sample can get the jury unstuck."""
+    ledgers = [ledger("a"), ledger("a", progress=False), ledger("b"), ledger(satisfied=True)]
+    answers = {"a": 3, "b": 3, "boss": boss(lambda number: ledgers[min(number, 3)])}
+    with ProviderServer(jury_of(answers)) as server:
+        jury = jury_at(server.url, "a", "b", protocol="magentic-one", limits=Limits(max_rounds=9))
+        transcript = asyncio.run(_heard_once(case, rubric, jury))
+
+    asked = [call.prompt for call in server.calls if call.model == "boss" and call.schema]
+    assert asked[0] == asked[2], "the first ledger under either plan is asked for in the same words"
+    assert [cast.speaker for cast in transcript.ballots] == ["a", "b"]
+
+
+def test_a_juror_whom_a_satisfied_orchestrator_never_called_met_no_limit(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": 4, "b": 4, "boss": boss(in_turn("a", rounds=1))})) as server:
+        verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
+
+    assert verdict.stop.reason == "complete"
+    assert [(entry.speaker, entry.abstention.reason) for entry in verdict.transcript.abstentions] == [
+        ("b", "not_called")
+    ]
+    assert verdict.transcript.turns == 1

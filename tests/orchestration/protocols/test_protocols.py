@@ -505,3 +505,27 @@ def test_the_page_on_plug_ins_shows_the_example_as_it_is() -> None:
     assert len(shown) >= 4
     for text in shown:
         assert any(text in file for file in held), text
+
+
+@pytest.mark.parametrize(
+    "way", ["single", "panel", "orchestrated", "moderated", "debate", "delphi", "escalate", "magentic-one"]
+)
+def test_a_quorum_that_max_turns_kept_from_being_met_names_the_limit(
+    rubric: Rubric, case: Case, way: str
+) -> None:
+    answers: dict[str, Any] = {"a": 3, "b": 3, "c": 3, "d": 3}
+    if way == "magentic-one":
+        pytest.importorskip("autogen_agentchat", reason="the magentic-one protocol needs venire[autogen]")
+        from magentic_scripts import boss, in_turn
+
+        answers["boss"] = boss(in_turn("a", "b", "c", "d"))
+    with ProviderServer(jury_of(answers)) as server:
+        fields = {"repeats": 4} if way == "single" else {}
+        jury = jury_at(
+            server.url, "a", "b", "c", "d",
+            protocol=way, quorum=4, limits=Limits(max_turns=2), **fields,
+        )  # fmt: skip
+        verdict = deliberate_sync(case, rubric, jury)
+
+    assert (verdict.stop.reason, verdict.stop.limit, verdict.stop.value) == ("turns", "max_turns", 2)
+    assert verdict["accurate"].status == "hung" or way == "magentic-one"

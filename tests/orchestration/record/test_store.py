@@ -20,6 +20,7 @@ from venire.orchestration.record import without_password
 from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint
 from venire.orchestration.record.schema import CURRENT, MIGRATIONS
 from venire.orchestration.transcript import Stop
+from venire.orchestration.worked_examples import ScoredCases
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -43,7 +44,7 @@ def transcript(case: str = "c1", **fields: Any) -> Transcript:
 
 def arm(rubric: Rubric, **fields: Any) -> dict[str, Any]:
     return arm_manifest(
-        rubric, jury_at("http://127.0.0.1:9/v1", "a", **fields), seed=0, scored=frozenset(), prices={}
+        rubric, jury_at("http://127.0.0.1:9/v1", "a", **fields), seed=0, scored=ScoredCases(), prices={}
     )
 
 

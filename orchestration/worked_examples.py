@@ -1,0 +1,144 @@
+"""Worked examples: cases that people scored, drawn by seed, never one being judged nor another of its group."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..agents.prompting import fence, nonce
+from ..personas.options import Options, Shots
+from ..rubrics.case import Case, load_cases
+from ..rubrics.errors import VenireError
+from ..rubrics.files import nearest
+from ..rubrics.ratings import read_ratings
+from ..rubrics.rubric import Rubric
+from ..rubrics.scale import NOT_APPLICABLE, Scale, Value
+from .counting import mode
+
+
+class ShotOptions(Options):
+    """What a protocol is told whose jurors may be shown examples before their first ballot."""
+
+    shots: Shots | None = None
+    """The worked examples that every seat is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCases:
+    """The cases that a run judges, and their groups: none of them may serve as an example."""
+
+    ids: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, cases: Iterable[Case]) -> ScoredCases:
+        every = list(cases)
+        groups = frozenset(case.group for case in every if case.group is not None)
+        return cls(frozenset(case.id for case in every), groups)
+
+    def __contains__(self, case: Case) -> bool:
+        return case.id in self.ids or case.group in self.groups
+
+
+def worked_examples(shots: Shots | None, rubric: Rubric, scored: ScoredCases) -> str:
+    """The examples in words; empty without shots. No case that the run scores, nor one of its group, is among them."""
+    if shots is None:
+        return ""
+    drawn = _named_examples(shots, rubric, scored) if shots.ids else _drawn_examples(shots, rubric, scored)
+    return (
+        "\n# Worked examples\nCases that people scored before, with the middle of their scores.\n\n"
+        + "\n\n".join(
+            _example(number, case, scores, rubric) for number, (case, scores) in enumerate(drawn, 1)
+        )
+        + "\n"
+    )
+
+
+Labelled = tuple[Case, Mapping[str, Value]]
+"""A case, and by attribute the score that people gave it."""
+
+
+def _drawn_examples(shots: Shots, rubric: Rubric, scored: ScoredCases) -> Sequence[Labelled]:
+    pool = [each for each in _labelled_cases(shots, rubric) if each[0] not in scored]
+    if len(pool) < shots.n:
+        raise VenireError(
+            f"{shots.n} examples are wanted; {shots.cases} has {len(pool)} labelled cases outside those scored "
+            "and their groups",
+            remedy="label more cases, or ask for fewer examples",
+        )
+    return random.Random(shots.seed).sample(pool, shots.n)
+
+
+def _named_examples(shots: Shots, rubric: Rubric, scored: ScoredCases) -> Sequence[Labelled]:
+    labelled = {case.id: (case, scores) for case, scores in _labelled_cases(shots, rubric)}
+    for name in shots.ids:
+        if name not in labelled:
+            raise VenireError(
+                f"{shots.cases} has no case {name!r} with a score for every attribute",
+                remedy=nearest(name, sorted(labelled)),
+            )
+        if labelled[name][0] in scored:
+            raise VenireError(
+                f"the example {name!r} is among the cases that are scored, or of the group of one",
+                remedy="name another, or leave its group out of the cases",
+            )
+    return [labelled[name] for name in shots.ids]
+
+
+def _example(number: int, case: Case, scores: Mapping[str, Value], rubric: Rubric) -> str:
+    exhibits = rubric.exhibits(case)
+    code = nonce(exhibit.text for exhibit in exhibits)
+    texts = "\n".join(fence("exhibit", f"example {number}: {e.name}", e.text, code) for e in exhibits)
+    given = ", ".join(f"{name} {_plain(scores[name])}" for name in rubric.names)
+    return f"## Example {number}\n{texts}\nScores: {given}"
+
+
+@lru_cache(maxsize=16)
+def _labelled_cases(shots: Shots, rubric: Rubric) -> list[Labelled]:
+    """Each case of the pool that has a score for every attribute, with the score that people gave it."""
+    votes: dict[str, dict[str, dict[str, Value]]] = {}
+    """By case, attribute and rater: of several rounds, the last one's."""
+    for rating in sorted(read_ratings(shots.ratings, wide=shots.wide), key=lambda each: each.round or 0):
+        if rating.attribute in rubric.names and rating.value is not None:
+            value = _legal_value(rating.value, rubric, rating.attribute)
+            if value is not None:
+                votes.setdefault(rating.case, {}).setdefault(rating.attribute, {})[rating.rater] = value
+    return [
+        (
+            case,
+            {name: label([*votes[case.id][name].values()], rubric.scale_of(name)) for name in rubric.names},
+        )
+        for case in load_cases(shots.cases)
+        if set(rubric.names) <= votes.get(case.id, {}).keys()
+    ]
+
+
+def label(votes: Sequence[Value], scale: Scale) -> Value:
+    """One legal value for people's scores of an attribute: of ordered numbers the middle, of an even number the lower of
+    the two in the middle; of words, and where most say that it does not apply, the commonest."""
+    applying = [vote for vote in votes if vote != NOT_APPLICABLE]
+    if 2 * len(applying) < len(votes):
+        return NOT_APPLICABLE
+    if not scale.ordered:
+        return mode(applying)
+    return statistics.median_low([vote for vote in applying if not isinstance(vote, str)])
+
+
+def _legal_value(value: Value, rubric: Rubric, attribute: str) -> Value | None:
+    """The value as the scale writes it: between two steps the nearer, in the middle the lower; None off the scale."""
+    if value == NOT_APPLICABLE:
+        return value if rubric.by_name[attribute].may_not_apply else None
+    scale = rubric.scale_of(attribute)
+    if not scale.numeric or isinstance(value, str):
+        return next((legal for legal in scale.values if str(legal) == str(value)), None)
+    low, high = scale.ends
+    if not float(low) <= value <= float(high):
+        return None
+    return min(scale.values, key=lambda legal: abs(float(legal) - value), default=value)
+
+
+def _plain(value: Value) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

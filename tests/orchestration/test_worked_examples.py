@@ -1,0 +1,149 @@
+"""Worked examples: who is shown them, with which labels, and what may never be one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from openai_server import ProviderServer, jury_of
+from server_juries import jury_at
+
+from venire import Case, Limits, Rubric, deliberate_sync
+from venire.orchestration.worked_examples import ScoredCases, label, worked_examples
+from venire.personas.jury import Jury, load_jury
+from venire.personas.options import Shots
+from venire.rubrics.errors import VenireError
+from venire.rubrics.scale import Scale
+
+
+def write_pool(folder: Path, ratings: str = "") -> Shots:
+    """Four labelled cases of two patients, and how they are drawn."""
+    folder.mkdir(exist_ok=True)
+    cases = [{"id": f"e{n}", "output": f"EXAMPLE-{n}", "group": "p1" if n < 3 else "p2"} for n in range(1, 5)]
+    (folder / "pool.jsonl").write_text("\n".join(json.dumps(case) for case in cases))
+    rows = ratings or "".join(
+        f"e{n},{rater},{name},{value}\n"
+        for n in range(1, 5)
+        for rater, value in (("ana", 3), ("ben", 4))
+        for name in ("accurate", "thorough")
+    )
+    (folder / "labels.csv").write_text(f"case,rater,attribute,value\n{rows}")
+    return Shots(n=2, cases=folder / "pool.jsonl", ratings=folder / "labels.csv")
+
+
+@pytest.mark.parametrize("way", ["panel", "orchestrated", "moderated", "delphi", "escalate", "magentic-one"])
+def test_every_juror_is_shown_the_examples_before_its_first_ballot(
+    tmp_path: Path, rubric: Rubric, case: Case, way: str
+) -> None:
+    answers = {"a": 4, "b": 4, "boss": 4}
+    if way == "magentic-one":
+        pytest.importorskip("autogen_agentchat", reason="the magentic-one protocol needs venire[autogen]")
+        from magentic_scripts import boss, in_turn
+
+        answers["boss"] = boss(in_turn("a", "b", rounds=1))  # type: ignore[assignment]
+    with ProviderServer(jury_of(answers)) as server:
+        jury = jury_at(server.url, "a", "b", protocol=way, challenge=False, shots=write_pool(tmp_path))
+        deliberate_sync(case, rubric, jury)
+
+    first = {call.model: call.prompt for call in reversed(server.calls) if call.model != "boss"}
+    assert all(prompt.count("## Example") == 2 for prompt in first.values())
+
+
+def test_a_protocol_without_examples_refuses_them(tmp_path: Path, rubric: Rubric, case: Case) -> None:
+    jury = jury_at("http://127.0.0.1:9/v1", "a", "b", protocol="debate", shots=write_pool(tmp_path))
+
+    with pytest.raises(VenireError, match="debate has no option 'shots'"):
+        deliberate_sync(case, rubric, jury)
+
+
+def test_repeats_of_a_panel_are_each_seats_own_samples(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": [1, 2, 3], "b": [5, 5, 5]})) as server:
+        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", protocol="panel", repeats=3))
+
+    assert len(server.calls) == 6
+    assert [cast.speaker for cast in verdict.transcript.ballots] == ["a", "b", "a#2", "b#2", "a#3", "b#3"]
+    assert verdict["accurate"].value == 3.5
+    assert verdict["accurate"].votes == 6
+
+
+def test_a_turn_limit_cuts_the_last_repeats_and_says_so(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": 4, "b": 4})) as server:
+        jury = jury_at(server.url, "a", "b", protocol="panel", repeats=2, limits=Limits(max_turns=3))
+        verdict = deliberate_sync(case, rubric, jury)
+
+    assert len(server.calls) == 3
+    assert verdict.stop.limit == "max_turns"
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    write_pool(tmp_path / "lab")
+    file = tmp_path / "lab" / "jury.yaml"
+    shots = {"k": 2, "cases": "pool.jsonl", "ratings": "labels.csv"}
+    file.write_text(
+        yaml.safe_dump({"name": "j", "protocol": "single", "shots": shots, "seats": [{"name": "a"}]})
+    )
+
+    found = load_jury(file).shots
+
+    assert found is not None
+    assert (found.cases, found.ratings, found.n) == (
+        tmp_path / "lab" / "pool.jsonl", tmp_path / "lab" / "labels.csv", 2,
+    )  # fmt: skip
+    again = Jury.model_validate_json(load_jury(file).model_dump_json())
+    assert again.shots == found, "what was read from a record stays where it is"
+
+
+def test_no_example_is_of_a_scored_cases_group(tmp_path: Path, rubric: Rubric) -> None:
+    shots = write_pool(tmp_path)
+    judged = ScoredCases.of([Case(id="x", output="text", group="p1")])
+
+    told = worked_examples(shots, rubric, judged)
+
+    assert "EXAMPLE-1" not in told
+    assert "EXAMPLE-2" not in told
+    assert "EXAMPLE-3" in told
+    assert "EXAMPLE-4" in told
+    both = ScoredCases.of([Case(id="x", output="text", group="p1"), Case(id="e3", output="text")])
+    with pytest.raises(VenireError, match="1 labelled cases outside those scored"):
+        worked_examples(shots, rubric, both)
+
+
+def test_named_examples_are_shown_in_order_and_never_scored_ones(tmp_path: Path, rubric: Rubric) -> None:
+    drawn = write_pool(tmp_path)
+    shots = Shots.model_validate(
+        {"ids": ["e4", "e3"], "cases": str(drawn.cases), "ratings": str(drawn.ratings)}
+    )
+
+    told = worked_examples(shots, rubric, ScoredCases())
+
+    assert told.index("EXAMPLE-4") < told.index("EXAMPLE-3")
+    with pytest.raises(VenireError, match="'e3' is among the cases that are scored"):
+        worked_examples(shots, rubric, ScoredCases.of([Case(id="e3", output="text")]))
+
+
+def test_an_examples_label_is_a_legal_value(tmp_path: Path, rubric: Rubric) -> None:
+    told = worked_examples(write_pool(tmp_path), rubric, ScoredCases())
+
+    assert "accurate 3, thorough 3" in told
+    assert "3.5" not in told
+
+
+def test_labels_of_words_halves_and_what_does_not_apply() -> None:
+    words = Scale(level="nominal", anchors={"red": "r", "green": "g"})
+    five = Scale(level="ordinal", anchors={n: str(n) for n in range(1, 6)})
+
+    assert label(["green", "red", "green"], words) == "green"
+    assert label([2, 3, 5, 5], five) == 3
+    assert label([4, "not_applicable", "not_applicable"], five) == "not_applicable"
+
+
+def test_a_rating_between_two_steps_is_taken_to_the_nearer_legal_one(tmp_path: Path, rubric: Rubric) -> None:
+    rows = "".join(
+        f"e{n},ana,{name},{value}\n" for n in (1, 2) for name, value in (("accurate", 3.5), ("thorough", 4.8))
+    )
+
+    told = worked_examples(write_pool(tmp_path, rows), rubric, ScoredCases())
+
+    assert "accurate 3, thorough 5" in told
