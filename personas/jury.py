@@ -269,6 +269,11 @@ class Jury(BaseModel):
     def seat_names(self) -> tuple[str, ...]:
         return tuple(seat.name for seat in self.seats)
 
+    @property
+    def single_judge(self) -> bool:
+        """Whether one judge answers: under `single`, or because nobody else has a seat."""
+        return self.protocol == "single" or len(self.seats) == 1
+
     @cached_property
     def first_repeats(self) -> tuple[int, ...]:
         """Where each seat's repeats start, so that seats alike in all but their names give answers of their own."""

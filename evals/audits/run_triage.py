@@ -48,14 +48,15 @@ def run_triage(
         )
     severity = severity or Severity()
     marks = lay_marks(evidence)
-    docket = triage(evidence, marks, named, severity)
     if human is None:
-        return docket, None
-    if errors(marks, named, severity).notna().sum() == 0:
+        return triage(evidence, marks, named, severity), None
+    wrong = errors(marks, named, severity)
+    if wrong.notna().sum() == 0:
         raise VenireError(
             f"the ratings and {named} have no case and attribute in common",
             remedy="check that the ratings use the run's case ids and the rubric's attribute names",
         )
+    docket = triage(evidence, marks, named, severity, wrong=wrong)
     told = triage_section(evidence, marks, severity, Draws(seed, resamples), arms=(named,))
     return docket, told
 
@@ -71,7 +72,7 @@ def _without_ratings(store: Store) -> Evidence:
         cases=pd.DataFrame(columns=["case", "group", "system"]),
         costs=pd.DataFrame(),
         stops=pd.DataFrame(),
-        kinds={arm.name: "single judge" if arm.jury.protocol == "single" else "jury" for arm in arms},
+        kinds={arm.name: "single judge" if arm.jury.single_judge else "jury" for arm in arms},
         ballots=ballots,
         moments=moments,
     )

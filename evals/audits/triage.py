@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from ...rubrics.scale import Scale, Value
 from ..ratings.evidence import Evidence
 from ..ratings.marks import Marks, with_marks
 from ..ratings.reference import KEYS
 from .reasons import case_reasons
 from .severity import HAIR, Severity
+from .signal_weights import weighed_signals
 
 SIGNALS = {
     "low_score": "how near the bad end the worst attribute stands",
@@ -23,9 +25,10 @@ SIGNALS = {
     "warnings": "other flags: contradicted, premature consensus, instructions, abstentions",
 }
 RULE = (
-    "Cases without a verdict on some attribute come first. The rest, and those among themselves, stand by the mean of "
-    "their ranks in six signals, each as a share of the cases, ties sharing their rank: a signal that is the same for "
-    "all moves nobody, and none weighs more than another."
+    "Cases without a verdict on some attribute come first. The rest, and those among themselves, stand by a weighted mean "
+    "of their ranks in six signals, each as a share of the cases, ties sharing their rank: a signal that is the same for "
+    "all moves nobody. Without labels spread weighs half; with them each signal weighs what it is worth on labelled cases of "
+    "other folds, drawn towards that where errors are few."
 )
 COLUMNS = ["arm", "case", "place", "priority", "undecided", *SIGNALS, "reasons"]
 OTHER = ("contradicted", "premature-consensus", "instruction", "abstention")
@@ -43,8 +46,18 @@ class Docket:
         return self.cases if most is None else self.cases.head(most)
 
 
-def triage(evidence: Evidence, marks: Marks, arm: str, severity: Severity | None = None) -> Docket:
-    """The cases of `arm`, the one that needs a person most first. Needs no labels."""
+def triage(
+    evidence: Evidence,
+    marks: Marks,
+    arm: str,
+    severity: Severity | None = None,
+    *,
+    wrong: pd.Series | None = None,
+) -> Docket:
+    """The cases of `arm`, the one that needs a person most first. Needs no labels.
+
+    `wrong` says by case whether people found an error, as `errors` does: with it the signals are weighed by their worth.
+    """
     severity = severity or Severity()
     moments = evidence.moments
     moments = moments[moments["arm"] == arm]
@@ -53,16 +66,15 @@ def triage(evidence: Evidence, marks: Marks, arm: str, severity: Severity | None
     cases = _cases(evidence, arm)
     found = _scores(marks, arm, cases, votes, severity)
     counted = moments.groupby(["case", "kind"]).size().unstack(fill_value=0).reindex(cases, fill_value=0)
-    for name, kinds in (
-        ("overruled", ["overruled"]),
-        ("unsupported", ["unsupported-evidence"]),
-        ("warnings", OTHER),
-    ):
+    found["overruled"] = _overruled(evidence, moments, votes, verdicts).reindex(cases, fill_value=0.0)
+    for name, kinds in (("unsupported", ["unsupported-evidence"]), ("warnings", OTHER)):
         found[name] = counted.reindex(columns=list(kinds), fill_value=0).sum(axis=1).astype(float)
     hung = counted.reindex(columns=["hung"], fill_value=0)["hung"]
     found["undecided"] = (hung > 0) | ~found.index.isin(verdicts["case"].astype(str))
     shares = np.column_stack([_share(found[name].to_numpy(float)) for name in SIGNALS])
-    found["priority"] = shares.mean(axis=1) if len(found) else []
+    cluster, _ = pd.factorize(marks.clusters.reindex(cases).fillna(pd.Series(cases, cases)))
+    known = None if wrong is None else wrong.reindex(cases).to_numpy(float)
+    found["priority"] = weighed_signals(shares, list(SIGNALS), known, cluster.astype(np.int64))
     reasons = case_reasons(cases, moments, votes, verdicts, marks, severity)
     found["reasons"] = [reasons.get(case, ()) for case in found.index]
     key = found["undecided"].astype(float) * 2 + found["priority"]
@@ -78,6 +90,33 @@ def _cases(evidence: Evidence, arm: str) -> list[str]:
     if len(evidence.ballots):
         tables.append(evidence.ballots[evidence.ballots["arm"] == arm])
     return list(dict.fromkeys(str(case) for table in tables for case in table["case"]))
+
+
+def _overruled(
+    evidence: Evidence, moments: pd.DataFrame, votes: pd.DataFrame, verdicts: pd.DataFrame
+) -> pd.Series:
+    """By case, how many attributes were decided against a juror's vote: by whoever presides, or by the count.
+
+    A vote agrees with a value that lies no further off than half a step of the scale.
+    """
+    against = moments.loc[moments["kind"] == "overruled", KEYS].astype(str)
+    if len(votes):
+        both = votes[[*KEYS, "value"]].merge(verdicts[[*KEYS, "value"]], on=KEYS, suffixes=("", "_decided"))
+        off = [
+            _off(asked.scale, vote, decided)
+            for asked, vote, decided in zip(
+                map(evidence.questions.__getitem__, both["attribute"]), both["value"], both["value_decided"], strict=True
+            )
+        ]  # fmt: skip
+        against = pd.concat([against, both.loc[np.array(off, dtype=bool), KEYS].astype(str)])
+    return against.drop_duplicates().groupby("case").size().astype(float)
+
+
+def _off(scale: Scale, vote: Value, decided: Value) -> bool:
+    if not scale.numeric or isinstance(vote, str) or isinstance(decided, str):
+        return str(vote) != str(decided)
+    steps = [float(b) - float(a) for a, b in zip(scale.values, scale.values[1:], strict=False)]
+    return abs(float(vote) - float(decided)) > min(steps, default=0.0) / 2 + HAIR
 
 
 def _scores(

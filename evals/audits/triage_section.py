@@ -33,7 +33,8 @@ def triage_section(
     sentences: list[str] = []
     parts: dict[str, list[pd.DataFrame]] = {"areas": [], "by_score": [], "curve": [], "cases": []}
     for arm in arms or marks.arms:
-        docket, wrong = triage(evidence, marks, arm, severity), errors(marks, arm, severity)
+        wrong = errors(marks, arm, severity)
+        docket = triage(evidence, marks, arm, severity, wrong=wrong)
         found = areas(docket, wrong, marks, draws)
         parts["areas"].append(found)
         parts["by_score"].append(by_score(marks, arm, wrong))

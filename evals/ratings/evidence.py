@@ -76,7 +76,7 @@ def gather(
     """
     arms = store.arms()
     questions = rubric_questions(*(arm.rubric for arm in arms))
-    kinds = {arm.name: "single judge" if arm.jury.protocol == "single" else "jury" for arm in arms}
+    kinds = {arm.name: "single judge" if arm.jury.single_judge else "jury" for arm in arms}
     first, second = two_panels(human, rescore)
     people, notes = valid_ratings(first, questions, taken=set(kinds))
     rescored, further = valid_ratings(second, questions, taken=set(kinds))

@@ -49,12 +49,19 @@ def _use(tables: AdviceTables) -> str:
     arm = _row(tables.frontier, "arm", name)
     gap = _row(tables.noise, "arm", name)
     who = f"{name} ({arm['jurors']})" if arm["jurors"] else name
-    cheaper = int((tables.frontier["cost"] < arm["cost"]).sum())
-    passed = f", the {cheaper} cheaper ones all being demonstrably worse" if cheaper else ""
+    within = tables.noise["within"].astype(bool)
+    told, cheaper = int(within.sum()), tables.noise["cost"] < arm["cost"]
+    among = f"the cheapest of {told} arms, the best at each price," if told > 1 else "the one arm"
+    passed = int((~within & cheaper).sum())
+    worse = f"; what is cheaper is demonstrably worse ({_arms(passed)})" if passed else ""
     return (
-        f"Use {who}, at {_price(arm['cost'], tables.unit)}: the cheapest of {len(tables.frontier)} arms that cannot be told from the best{passed}. Agreement with people is "
+        f"Use {who}, at {_price(arm['cost'], tables.unit)}: {among} that cannot be told from the best{worse}. Agreement with people is "
         f"{_with(arm['score'], arm['low'], arm['high'])}; what the best arm earns beyond the best at this price, both chosen on other cases, is {_signed_interval(gap)}."
     )  # fmt: skip
+
+
+def _arms(number: int) -> str:
+    return "1 arm" if number == 1 else f"{number} arms"
 
 
 def _price(cost: float, unit: str) -> str:

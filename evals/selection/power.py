@@ -18,6 +18,9 @@ from .paired_means import by_cluster
 
 EFFECTS = (0.05, 0.02)
 """The differences that `cases_for` answers."""
+COLUMNS = [
+    "first", "second", "n", "difference", "sd", "detectable", *(f"cases_for_{effect}" for effect in EFFECTS)
+]  # fmt: skip
 
 
 def detectable(sd: float, n: int, *, alpha: float = 0.05, power: float = 0.8) -> float:
@@ -58,7 +61,7 @@ def pairs_power(
                 **{f"cases_for_{effect}": cases_for(effect, sd) if n > 1 else math.nan for effect in EFFECTS},
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def typical(credits: FloatArray, cluster: IntArray) -> tuple[float, float]:

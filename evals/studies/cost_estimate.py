@@ -16,6 +16,10 @@ _CHALLENGED = ("orchestrated", "moderated", "escalate")
 """The protocols in which an instant agreement at the end of a scale is challenged."""
 
 
+_WHOLE_CONVERSATION = ("magentic-one",)
+"""The protocols in which a question holds all that was said before, not each juror's last word."""
+
+
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
     """The least and the most that arms cost. Tokens and dollars are estimates."""
@@ -44,10 +48,12 @@ def arm_cost(
     jury: Jury,
     attributes: int,
     prices: Mapping[str, Price | None],
+    later: Sequence[PlannedCall] = (),
 ) -> CostEstimate:
     """The cost of an arm alone: its first step in every case, and at the most all that its protocol allows.
 
-    A later question is taken to be as long as the arm's first ones with everybody's answers in it.
+    `later` has a call to each model that may be asked after the first step. Each further call is taken to be as long as
+    the longest of all, with everybody's answers in it, and to go to the dearest model.
     """
     asked = [each for case in first for each in case.values()]
     sure = first_step_cost(asked, prices)
@@ -57,16 +63,19 @@ def arm_cost(
     further = sum(max(0, most - len(case)) for case in first if case)
     if not further or not asked:
         return CostEstimate(sure, Cost())
-    answers = sure.usage.completion / len(asked) * len(jury.seats)
-    tokens = round(further * (sure.tokens / len(asked) + answers))
-    completion = round(further * sure.usage.completion / len(asked))
+    every = [*asked, *later]
+    answer = max(call.completion for call in every)
+    heard = most if jury.protocol in _WHOLE_CONVERSATION else len(jury.seats)
+    usage = Usage(max(call.prompt for call in every) + answer * heard, answer)
+    each = [_usage_cost(usage, prices[model]) for model in {call.model for call in every}]
+    known = all(cost.priced for cost in each)
     return CostEstimate(
         sure,
         Cost(
             calls=further,
-            usage=Usage(tokens - completion, completion),
-            priced=0 if sure.usd is None else further,
-            known_usd=0.0 if sure.usd is None or not sure.tokens else sure.usd / sure.tokens * tokens,
+            usage=Usage(usage.prompt * further, usage.completion * further),
+            priced=further if known else 0,
+            known_usd=max(cost.known_usd for cost in each) * further if known else 0.0,
         ),
     )
 
@@ -104,6 +113,11 @@ def most_calls(jury: Jury, attributes: int) -> int | None:
     if rounds is None:
         return None
     calls, _ = way.most(len(jury.seats), rounds)
+    if jury.protocol == "magentic-one":
+        if jury.limits.max_replans is None:
+            return None
+        # One new plan is in the protocol's own figure; each takes the facts, the plan and the ledger that asked for it.
+        calls += 3 * max(0, jury.limits.max_replans - 1)
     if jury.protocol == "escalate":
         calls += jury.escalation.repeats - 2
     if jury.challenge and jury.protocol in _CHALLENGED:
@@ -122,5 +136,8 @@ def _multiple(cost: Cost, times: float) -> Cost:
 
 
 def _call_cost(asked: PlannedCall, price: Price | None) -> Cost:
-    usage = Usage(asked.prompt, asked.completion)
+    return _usage_cost(Usage(asked.prompt, asked.completion), price)
+
+
+def _usage_cost(usage: Usage, price: Price | None) -> Cost:
     return Cost(1, usage, int(price is not None), 0.0 if price is None else price.usd(usage) or 0.0)

@@ -70,7 +70,7 @@ def credit_table(
         store, people, values, {arm.name: arms[arm.name] for arm in sat}, rule=rule, seed=seed
     )
     rated, left_out = valid_ratings(people, rubric_questions(*(arm.rubric for arm in sat)), taken=set())
-    kinds = {arm.name: SINGLE if arm.jury.protocol == "single" else JURY for arm in sat}
+    kinds = {arm.name: SINGLE if arm.jury.single_judge else JURY for arm in sat}
     agreed = reference(rated[rated["case"].isin(list(cases))], questions, rule=rule)
     table = arm_credits(
         values,

@@ -20,7 +20,7 @@ from .plan import StudyPlan
 from .recorded_plan import RecordedPlan, plan_recorded
 from .study import load_study
 from .study_files import default_folder
-from .study_record import StudyRecord, read_record, recorded_ratings, recorded_trials
+from .study_record import StudyRecord, read_record, recorded_ratings, trials_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def _findings(
         arms=found,
         jurors=jurors,
         table=_arms_table(store, study, table, found),
-        trials=pd.DataFrame(recorded_trials(folder)),
+        trials=trials_table(folder),
         paid=store.cost(),
         alone=sum(each.cost.calls for arm in store.arms() for each in store.transcripts(arm)),
         notes=(*notes, *found.notes, *further),

@@ -142,7 +142,7 @@ def _arms(study: Study, written: Written, errors: ErrorList) -> tuple[list[Study
         built += [
             arm
             for arm in grid_arms(axes, written)
-            if study.search is None or (isinstance(arm, StudyArm) and arm.jury.protocol == "single")
+            if study.search is None or (isinstance(arm, StudyArm) and arm.jury.single_judge)
         ]
     arms = [each for each in built if isinstance(each, StudyArm)]
     errors.add(*(each for each in built if isinstance(each, VenireError)), *duplicate_names(arms, written))

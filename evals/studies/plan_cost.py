@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from .axes import Axes
 from .case_split import CaseSplit
-from .cost_estimate import CostEstimate, arm_cost, combined_cost, first_step_cost, search_cost
+from .cost_estimate import CostEstimate, arm_cost, combined_cost, first_step_cost, one_step, search_cost
 from .dry_run import DryRun, PlannedCall
 from .errors import ErrorList
 from .search_space import SearchSpace
@@ -132,9 +132,25 @@ class _Estimator:
         if key not in self._first_steps:
             self._first_steps[key] = self._dry_run.first_step(arm.jury, cases, rubric)
         first = self._first_steps[key]
-        for model in {each.model for case in first for each in case.values()} - self._prices.keys():
+        later = [] if one_step(arm.jury) else self._later_calls(arm.jury, cases)
+        asked = [call.model for case in first for call in case.values()] + [call.model for call in later]
+        for model in set(asked) - self._prices.keys():
             self._prices[model] = providers.prices.get(model) or clients[model].list_price(model)
-        return arm_cost(first, arm.jury, len(rubric.names), self._prices)
+        return arm_cost(first, arm.jury, len(rubric.names), self._prices, later)
+
+    def _later_calls(self, jury: Jury, cases: Sequence[Case]) -> list[PlannedCall]:
+        """A call to each model that a deliberation may ask: the seats' longest first ballots, and the orchestrator's, which is
+        taken to be as long as any of them."""
+        panel = jury.under("panel").model_copy(update={"repeats": 1})
+        key = (StudyArm(panel).asks, len(cases))
+        if key not in self._first_steps:
+            self._first_steps[key] = self._dry_run.first_step(panel, cases, self._scope.rubric)
+        calls = [call for case in self._first_steps[key] for call in case.values()]
+        if not calls:
+            return []
+        longest = max(calls, key=lambda call: call.prompt)
+        presided = protocol(jury.protocol).orchestrator
+        return [*calls, *([replace(longest, model=jury.orchestrator.model or "local")] if presided else [])]
 
     def _with_trials(self, total: CostEstimate, axes: Axes) -> CostEstimate:
         """The total with what the trials cost at the most: each the largest jury there is, pruned never, sharing nothing."""

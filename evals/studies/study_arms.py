@@ -33,7 +33,7 @@ class StudyArm:
 
     @property
     def kind(self) -> str:
-        return SINGLE if self.jury.protocol == "single" else JURY
+        return SINGLE if self.jury.single_judge else JURY
 
     @property
     def asks(self) -> str:

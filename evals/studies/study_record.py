@@ -100,6 +100,14 @@ def recorded_ratings(folder: Path) -> pd.DataFrame:
     return ratings.assign(**{name: ratings[name].map(from_csv_cell) for name in words})
 
 
+TRIAL_COLUMNS = ["number", "arm", "params", "state", "seats", "protocol", "cases", "values", "note"]
+
+
+def trials_table(folder: Path) -> pd.DataFrame:
+    """One row for each trial of the search; none, under the same columns, where nothing was searched."""
+    return pd.DataFrame(list(recorded_trials(folder)), columns=TRIAL_COLUMNS)
+
+
 def recorded_trials(folder: Path) -> Iterator[dict[str, Any]]:
     """Every trial of the search, as it ended, in the order in which they were asked for."""
     path = folder / TRIALS

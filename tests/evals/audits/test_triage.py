@@ -19,6 +19,7 @@ from venire import Court, Store, VenireError
 from venire.evals.audits.review import TRIAGED, areas, by_score, errors, gains
 from venire.evals.audits.run_triage import run_triage
 from venire.evals.audits.severity import Severity
+from venire.evals.audits.signal_weights import PRIOR, signal_weights, weighed_signals
 from venire.evals.audits.triage import SIGNALS, Docket, triage
 from venire.evals.audits.triage_section import triage_section
 from venire.evals.ratings.evidence import Evidence
@@ -55,17 +56,24 @@ def test_each_planted_moment_is_a_reason_and_a_calm_case_comes_last(run: Path) -
     assert cases.loc["overruled", "overruled"] == 1 and cases.loc["fabricated", "unsupported"] == 1
 
 
-def test_the_order_is_the_mean_of_the_ranks() -> None:
+def test_the_order_is_the_weighted_mean_of_the_ranks() -> None:
     """Four cases, two signals: a low score puts c0 first in one, a wide spread c1 in the other."""
     cast = [votes("jury", "a", [3.0, 2.0, 4.0, 4.0]), votes("jury", "b", [3.0, 5.0, 4.0, 5.0])]
     found = docket_of(evidence(SAFE, arms=[ratings("jury", [3.0, 3.5, 4.0, 4.5])], ballots=cast))
 
-    wanted = {"low_score": [7, 5, 3, 1], "spread": [2, 7, 2, 5], "risk": [3, 7, 3, 3]}
+    wanted = {
+        "low_score": [7, 5, 3, 1],
+        "spread": [2, 7, 2, 5],
+        "risk": [3, 7, 3, 3],
+        "overruled": [3, 7, 3, 3],
+    }
     same = [4, 4, 4, 4]
     shares = [wanted.get(name, same) for name in SIGNALS]
+    weights = [PRIOR[name] for name in SIGNALS]
     assert found["priority"].reindex(["c0", "c1", "c2", "c3"]).tolist() == pytest.approx(
-        (np.mean(shares, axis=0) / 8).tolist()
+        (np.average(shares, axis=0, weights=weights) / 8).tolist()
     )
+    assert PRIOR["spread"] >= sum(PRIOR.values()) / 2
     assert list(found.index) == ["c1", "c0", "c2", "c3"] or found["place"]["c1"] == 1
 
 
@@ -173,7 +181,7 @@ def test_pandalm_judges_who_differ_are_where_people_disagree() -> None:
     _, _, jury_of_two = review(pandalm_evidence(), "both")
     _, _, alone = review(pandalm_evidence(), "gpt35")
 
-    assert jury_of_two["area"] == pytest.approx(0.668, abs=1e-3) and jury_of_two["low"] > 0.6
+    assert jury_of_two["area"] == pytest.approx(0.669, abs=1e-3) and jury_of_two["low"] > 0.6
     assert alone["area"] == pytest.approx(0.516, abs=1e-3) and alone["p"] > 0.05
 
 
@@ -250,3 +258,68 @@ def test_an_empty_run_is_refused(tmp_path: Path) -> None:
     asyncio.run(empty())
     with pytest.raises(VenireError, match="no arm"):
         run_triage(tmp_path / "run")
+
+
+def test_a_juror_outvoted_by_a_count_is_overruled() -> None:
+    """c0: two against one; c1: all within half a step of the mean; c2: nobody differs."""
+    cast = [
+        votes("jury", "a", [5.0, 4.0, 3.0]), votes("jury", "b", [5.0, 4.0, 3.0]), votes("jury", "c", [1.0, 5.0, 3.0])
+    ]  # fmt: skip
+    found = docket_of(evidence(SAFE, arms=[ratings("jury", [5.0, 4.5, 3.0])], ballots=cast))
+
+    assert found["overruled"].reindex(["c0", "c1", "c2"]).tolist() == [1.0, 0.0, 0.0]
+
+
+def noisy_signals(rng: np.random.Generator, good: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    """Shares in six signals, one of which knows the errors well and the others nothing."""
+    wrong = (rng.random(n) < 0.2).astype(float)
+    values = rng.standard_normal((n, len(SIGNALS)))
+    values[:, good] += 1.8 * wrong
+    return (values.argsort(axis=0).argsort(axis=0) + 0.5) / n, wrong
+
+
+def area_of(keys: np.ndarray, wrong: np.ndarray) -> float:
+    """The probability that an error stands before what is none."""
+    return float((keys[wrong == 1][:, None] > keys[wrong == 0][None, :]).mean())
+
+
+def test_one_good_signal_is_not_drowned_by_five_that_know_nothing() -> None:
+    signals = list(SIGNALS)
+    spread = signals.index("spread")
+    shares, wrong = noisy_signals(np.random.default_rng(1), spread)
+    cluster = np.arange(len(wrong))
+
+    alone = area_of(shares[:, spread], wrong)
+    unlabelled = area_of(weighed_signals(shares, signals, None, cluster), wrong)
+
+    assert alone > 0.85
+    assert unlabelled > alone - 0.05
+    assert area_of(shares.mean(axis=1), wrong) < alone - 0.15, "which equal ranks would do"
+
+
+@pytest.mark.parametrize("good", range(6))
+def test_labels_weigh_each_signal_by_what_it_is_worth_on_other_cases(good: int) -> None:
+    shares, wrong = noisy_signals(np.random.default_rng(good), good)
+
+    found = area_of(weighed_signals(shares, list(SIGNALS), wrong, np.arange(len(wrong))), wrong)
+
+    assert found > area_of(shares[:, good], wrong) - 0.06
+
+
+def test_a_cases_own_label_does_not_move_it() -> None:
+    """Where no signal knows anything, weights that had seen the labels would do better than chance."""
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(40):
+        shares, wrong = rng.random((60, len(SIGNALS))), (rng.random(60) < 0.3).astype(float)
+        found.append(area_of(weighed_signals(shares, list(SIGNALS), wrong, np.arange(60)), wrong))
+
+    assert abs(float(np.mean(found)) - 0.5) < 0.03
+
+
+def test_without_errors_the_weights_are_those_without_labels() -> None:
+    prior = np.array(list(PRIOR.values()))
+
+    assert signal_weights(
+        np.random.default_rng(0).random((9, 6)), np.zeros(9), prior
+    ).tolist() == pytest.approx((prior / prior.sum()).tolist())

@@ -413,6 +413,18 @@ def test_of_equal_arms_the_cheapest_is_advised_and_of_a_better_jury_the_jury() -
     assert set(better.tables) == {"answers", "frontier", "noise", "power"}
 
 
+def test_the_advice_counts_what_its_own_table_of_noise_has() -> None:
+    equal, better = weigh(arms_world(0.0), resamples=200), weigh(arms_world(0.15), resamples=200)
+
+    assert int(equal.noise["within"].sum()) == 3
+    assert "the cheapest of 3 arms, the best at each price, that cannot be told" in equal.sentences()[0]
+    assert int(better.noise["within"].sum()) == 1
+    assert (
+        "the one arm that cannot be told from the best; what is cheaper is demonstrably worse (2 arms)"
+        in (better.sentences()[0])
+    )
+
+
 def test_arms_of_one_kind_leave_it_open_whether_juries_pay() -> None:
     table = arms_world(0.0)
     found = weigh(table[table["kind"] == "single judge"], resamples=100)

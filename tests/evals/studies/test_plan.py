@@ -260,3 +260,54 @@ def test_the_file_in_the_document_can_be_read(tmp_path: Path) -> None:
 
     assert study.search is not None and study.search.trials == 40
     assert recorded.judgements is not None and str(recorded.judgements.file) == "judgements.csv"
+
+
+def test_the_most_of_a_presided_arm_is_bounded_by_its_dearest_seat(tmp_path: Path) -> None:
+    """A cheap orchestrator over dear jurors, and the other way round: the bound is the dear ones' price."""
+    pytest.importorskip("autogen_agentchat", reason="the magentic-one protocol needs venire[autogen]")
+    (tmp_path / "prices.yaml").write_text(
+        "server/dear: {prompt: 40.0, completion: 80.0}\nserver/cheap: {prompt: 0.1, completion: 0.2}\n"
+    )
+    cheap, dear = ({"model": f"server/{name}", "base_url": NOWHERE} for name in ("cheap", "dear"))
+    arms = [
+        {"jury": {"name": f"{way}-{name}", "protocol": way, "orchestrator": chair,
+                  "limits": {"max_rounds": 2},
+                  "seats": [{"name": "a", **seat}, {"name": "b", **seat}]}}
+        for way in ("magentic-one", "orchestrated")
+        for name, chair, seat in (("low", cheap, dear), ("high", dear, cheap))
+    ]  # fmt: skip
+    plan = planned(tmp_path, arms=arms, prices="prices.yaml")
+
+    for arm in plan.arms:
+        most, least = plan.costs[arm.name].most, plan.costs[arm.name].least
+        assert most is not None
+        calls = most.calls - least.calls
+        prompt = (most.usage.prompt - least.usage.prompt) / calls
+        assert most.usd is not None and most.usd > calls * prompt * 40.0 / 1e6
+        assert prompt > 2000, "a later question is no shorter than a juror's first"
+
+
+def test_new_plans_without_a_limit_have_no_most(tmp_path: Path) -> None:
+    pytest.importorskip("autogen_agentchat", reason="the magentic-one protocol needs venire[autogen]")
+    seats = [{"name": "a", "model": "server/a", "base_url": NOWHERE}]
+    orchestrator = {"model": "server/b", "base_url": NOWHERE}
+    jury = {"name": "m", "protocol": "magentic-one", "seats": seats, "orchestrator": orchestrator}
+    arms = [
+        {"jury": {**jury, "limits": {"max_replans": None}}},
+        {"jury": {**jury, "name": "m4", "limits": {"max_replans": 4}}},
+    ]
+    plan = planned(tmp_path, arms=arms)
+
+    assert plan.costs["m"].most is None
+    assert plan.costs["m4"].most.calls == 24 * (2 * 3 + 6 + 3 * 3)
+
+
+def test_a_panel_of_one_seat_is_a_single_judge(tmp_path: Path) -> None:
+    seats = [{"name": "a", "model": "server/a", "base_url": NOWHERE}]
+    two = [*seats, {"name": "b", "model": "server/b", "base_url": NOWHERE}]
+    plan = planned(
+        tmp_path,
+        arms=[{"jury": {"name": name, "protocol": "panel", "seats": sits}} for name, sits in (("one", seats), ("two", two))],
+    )  # fmt: skip
+
+    assert [arm.kind for arm in plan.arms] == ["single judge", "jury"]
