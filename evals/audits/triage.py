@@ -66,7 +66,9 @@ def triage(
     cases = _cases(evidence, arm)
     found = _scores(marks, arm, cases, votes, severity)
     counted = moments.groupby(["case", "kind"]).size().unstack(fill_value=0).reindex(cases, fill_value=0)
-    found["overruled"] = _overruled(evidence, moments, votes, verdicts).reindex(cases, fill_value=0.0)
+    found["overruled"] = _overruled_attributes(evidence, moments, votes, verdicts).reindex(
+        cases, fill_value=0.0
+    )
     for name, kinds in (("unsupported", ["unsupported-evidence"]), ("warnings", OTHER)):
         found[name] = counted.reindex(columns=list(kinds), fill_value=0).sum(axis=1).astype(float)
     hung = counted.reindex(columns=["hung"], fill_value=0)["hung"]
@@ -92,7 +94,7 @@ def _cases(evidence: Evidence, arm: str) -> list[str]:
     return list(dict.fromkeys(str(case) for table in tables for case in table["case"]))
 
 
-def _overruled(
+def _overruled_attributes(
     evidence: Evidence, moments: pd.DataFrame, votes: pd.DataFrame, verdicts: pd.DataFrame
 ) -> pd.Series:
     """By case, how many attributes were decided against a juror's vote: by whoever presides, or by the count.
