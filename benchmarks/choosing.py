@@ -18,8 +18,7 @@ from venire.evals.selection.juror_pool import Pool, pool_of
 from venire.evals.selection.jury_counts import VoteCounter
 from venire.evals.selection.jury_search import sizes_of
 from venire.evals.selection.nested_validation import held_out
-from venire.evals.selection.paired_means import tested_mean, widen
-from venire.evals.statistics.bootstrap import Bootstrap
+from venire.evals.selection.paired_means import mean_difference
 from venire.rubrics.scale import Scale
 
 COIN = {"a": Question(Scale.model_validate({"level": "binary", "anchors": {0: "", 1: ""}}), "high")}
@@ -48,10 +47,9 @@ def claims(seed: int, cases: int, jurors: int, rounds: int, test: bool) -> tuple
     cheapest = VoteCounter(pool).credits(np.eye(jurors, dtype=bool))[0, found.rows]
     told = []
     for difference in (found.jury - found.single, found.best - cheapest):
-        plain = tested_mean(
-            difference, pool.cluster[found.rows], Bootstrap(np.random.default_rng(0), 400), method=""
-        )
-        told.append((plain[1], *widen(*plain, widening(parts))))
+        cluster = pool.cluster[found.rows]
+        plain = mean_difference(difference, cluster, method="")
+        told.append((plain.p, *mean_difference(difference, cluster, method="", widening=widening(parts))))
     (unwidened, _, p), (_, missed, chance) = told
     return p < 0.05, unwidened < 0.05, chance < 0.05 and missed.value > 0
 

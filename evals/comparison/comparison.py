@@ -22,7 +22,7 @@ from ..ratings.evidence import Evidence, gather
 from ..ratings.people import load_ratings
 from ..ratings.pooling import pooling
 from ..ratings.reference import Rule
-from ..ratings.sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, nearest_legal, pairs
+from ..ratings.sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, nearest_legal, pairs, scores
 from ..statistics.correlation import spearman
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
@@ -36,6 +36,7 @@ from .panels import panels
 from .text_baselines import text_baselines
 
 Found = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+Numeric = list[tuple[str, str, pd.DataFrame]]
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,7 @@ def compare_evidence(
             remedy="check that the ratings use the run's case ids and the rubric's attribute names",
         )
     sheet = lay_out(evidence)
+    numeric = _numeric(sheet)
     draws = Draws(seed, resamples)
     seated, alone = panels(sheet, draws)
     moved, told = effects(sheet, evidence.cases)
@@ -176,14 +178,14 @@ def compare_evidence(
     return Comparison(
         agreement={arm: _against_people(sheet, arm, kind, draws) for arm, kind in kinds.items()},
         kinds=kinds,
-        signed_ranks=_signed_ranks(sheet),
+        signed_ranks=_signed_ranks(numeric),
         differences=contrasts(sheet, draws),
         panels=seated,
         effects=moved,
         costs=evidence.costs,
         stops=evidence.stops,
-        confusion=_confusion(sheet),
-        gaps=_gaps(sheet),
+        confusion=_confusion(sheet, numeric),
+        gaps=_gaps(numeric),
         pairs=_pairs(sheet),
         methods=(
             *comparison_methods(sheet, draws),
@@ -230,22 +232,21 @@ def _by_overlap(
     }
 
 
-def _numeric(sheet: Sheet) -> list[tuple[str, str, pd.DataFrame]]:
+def _numeric(sheet: Sheet) -> Numeric:
     """Each arm of the run with each attribute that holds numbers, and their pairs with people."""
-    found = []
-    for arm in (*sheet.arms, CONSTANT):
-        for attribute in (OVERALL, *sheet.questions):
-            rows, asked = sheet.of(attribute), sheet.scale_question(attribute)
-            if asked is not None and asked.scale.numeric:
-                table = pairs(rows, rows[arm], sheet.reference(attribute))
-                found.append((arm, attribute, table.astype({"value": float})))
-    return found
+    numbers = {attribute: scores(sheet, attribute) for attribute in (OVERALL, *sheet.questions)}
+    return [
+        (arm, attribute, given.pairs(arm))
+        for arm in (*sheet.arms, CONSTANT)
+        for attribute, given in numbers.items()
+        if given is not None
+    ]
 
 
-def _signed_ranks(sheet: Sheet) -> pd.DataFrame:
+def _signed_ranks(numeric: Numeric) -> pd.DataFrame:
     columns = ["arm", "attribute", "median", "q1", "q3", "statistic", "p", "n", "note"]
     rows: list[tuple[object, ...]] = []
-    for arm, attribute, table in _numeric(sheet):
+    for arm, attribute, table in numeric:
         if table.empty:
             rows.append(
                 (arm, attribute, *[np.nan] * 5, 0, "no case has both the arm's score and one of people")
@@ -257,20 +258,20 @@ def _signed_ranks(sheet: Sheet) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _gaps(sheet: Sheet) -> pd.DataFrame:
+def _gaps(numeric: Numeric) -> pd.DataFrame:
     parts = [
         differences(table, raters=(ARM, PEOPLE)).assign(arm=arm, attribute=attribute)
-        for arm, attribute, table in _numeric(sheet)
+        for arm, attribute, table in numeric
         if len(table)
     ]
     columns = ["arm", "attribute", "difference", "count", "share"]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
-def _confusion(sheet: Sheet) -> pd.DataFrame:
+def _confusion(sheet: Sheet, numeric: Numeric) -> pd.DataFrame:
     """Counts of legal values; a score between two values counts as the nearest."""
     parts = []
-    for arm, attribute, table in _numeric(sheet):
+    for arm, attribute, table in numeric:
         asked = sheet.scale_question(attribute)
         if asked is None or not asked.scale.values or table.empty:
             continue

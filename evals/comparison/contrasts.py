@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..ratings.sheet import CONSTANT, OVERALL, Sheet
+from ..ratings.sheet import CONSTANT, OVERALL, Scores, Sheet, scores
 from ..statistics.bootstrap import Coefficient
 from ..statistics.draws import Draws
 from ..statistics.error import mae_statistic
 from ..statistics.estimate import undefined
 from ..statistics.icc import icc_coefficient
-from ..statistics.matrix import Matrix
 from ..statistics.multiplicity import holm
 from ..statistics.paired_test import Contrast, swap_test
-from ..statistics.significance import LEVEL, p_words
+from ..statistics.significance import LEVEL, p_words, signed
 
 WORDS = {"absolute error": "mean absolute error", "icc3k": "ICC(3,k)"}
 MEASURES: Mapping[str, Coefficient] = {
@@ -32,16 +31,16 @@ def contrasts(sheet: Sheet, draws: Draws) -> pd.DataFrame:
     """One row for each two arms, attribute and measure: the first's minus the second's.
 
     A negative difference in absolute error, or a positive one in ICC(3,k), says that the first agrees better.
-    Both arms are judged on the cases both scored. `p` is corrected by Holm's method into `p_holm` within a
-    measure, over all pairs of arms; `overall` is one family, the attributes another. Interval and p are of one test,
-    which swaps the arms within cases or their groups; fewer than five of these make no claim.
+    Both arms are judged on the cases both scored. `p` is corrected by Holm's method into `p_holm` over all pairs of
+    arms and both measures; `overall` is one family, the attributes another. Interval and p are of one test,
+    which swaps the arms within cases or their groups; too few of these make no claim.
     """
     rows = []
+    numbers = {attribute: scores(sheet, attribute) for attribute in (OVERALL, *sheet.questions)}
     for first, second in combinations((*sheet.arms, CONSTANT), 2):
-        for attribute in (OVERALL, *sheet.questions):
-            grid = _grid(sheet, attribute, first, second)
+        for attribute, each in numbers.items():
             for measure in MEASURES:
-                found, p = _difference(grid, measure, draws)
+                found, p = _difference(each, first, second, measure, draws)
                 rows.append(
                     {
                         "first": first,
@@ -58,7 +57,7 @@ def contrasts(sheet: Sheet, draws: Draws) -> pd.DataFrame:
                     }
                 )
     table = pd.DataFrame(rows)
-    family = [table["measure"], table["attribute"] == OVERALL]
+    family = table["attribute"] == OVERALL
     corrected = table.groupby(family)["p"].transform(lambda p: holm(p.tolist()))
     table.insert(list(table.columns).index("p") + 1, "p_holm", corrected)
     return table
@@ -66,58 +65,49 @@ def contrasts(sheet: Sheet, draws: Draws) -> pd.DataFrame:
 
 def sentences(table: pd.DataFrame) -> list[str]:
     """What the overall contrasts allow to be said, and what they do not."""
-    return [_sentence(row) for row in table[table["attribute"] == OVERALL].to_dict("records")]
+    overall = table[table["attribute"] == OVERALL]
+    tests = int(overall["p"].notna().sum())
+    return [_sentence(row, tests) for row in overall.to_dict("records")]
 
 
-def _grid(sheet: Sheet, attribute: str, first: str, second: str) -> Matrix | None:
-    """The two arms and the people's reference, over the rows that have all three; None for words."""
-    rows = sheet.of(attribute)
-    asked = sheet.scale_question(attribute)
-    if asked is None or not asked.scale.numeric:
-        return None
-    values = pd.DataFrame(
-        {"first": rows[first], "second": rows[second], "people": sheet.reference(attribute)}
-    )
-    values = values.apply(pd.to_numeric, errors="coerce")
-    whole = values.notna().all(axis=1).to_numpy(bool)
-    cluster, _ = pd.factorize(rows["cluster"][whole])
-    return Matrix(
-        values.to_numpy(float)[whole],
-        tuple(zip(rows["case"][whole], rows["attribute"][whole], strict=True)),
-        ("first", "second", "people"),
-        cluster.astype(np.int64),
-    )
-
-
-def _difference(grid: Matrix | None, measure: str, draws: Draws) -> Contrast:
+def _difference(given: Scores | None, first: str, second: str, measure: str, draws: Draws) -> Contrast:
+    """The measure of the first arm minus that of the second, on the questions that both and people answered."""
     method = f"difference in {WORDS[measure]}"
-    if grid is None:
+    if given is None:
         return Contrast(undefined("needs numbers; the values are words", method=method), np.nan)
-    if len(grid.cases) < 2:
-        few = f"{len(grid.cases)} score(s) that both arms and people gave; two are needed"
-        return Contrast(undefined(few, method=method, n=len(grid.cases)), np.nan)
+    one, other, people = given.by_rater[first], given.by_rater[second], given.people
+    whole = ~np.isnan(one + other + people)
+    if whole.sum() < 2:
+        few = f"{whole.sum()} score(s) that both arms and people gave; two are needed"
+        return Contrast(undefined(few, method=method, n=int(whole.sum())), np.nan)
     return swap_test(
         MEASURES[measure],
-        grid.values[:, [0, 2]],
-        grid.values[:, [1, 2]],
-        grid.cluster,
+        np.column_stack([one[whole], people[whole]]),
+        np.column_stack([other[whole], people[whole]]),
+        np.unique(given.cluster[whole], return_inverse=True)[1].astype(np.int64),
         draws=draws,
         method=method,
         otherwise="people gave one value throughout",
     )
 
 
-def _sentence(row: Mapping[Hashable, Any]) -> str:
+def _sentence(row: Mapping[Hashable, Any], tests: int) -> str:
+    """What interval and p of one contrast say; where only the correction for many tests forbids a claim, that too."""
     first, second, measure = row["first"], row["second"], row["measure"]
-    value, low, high, p = (float(row[name]) for name in ("value", "low", "high", "p_holm"))
+    value, low, high, p, corrected = (float(row[name]) for name in ("value", "low", "high", "p", "p_holm"))
     if np.isnan(low) or np.isnan(p):
         return f"{first} and {second} cannot be compared by {WORDS[measure]}: {row['note']}."
     size = (
-        f"{WORDS[measure]} {value:+.2f} (95% interval {low:+.2f} to {high:+.2f}, n = {row['n']} scores, "
-        f"Holm-corrected {p_words(p)})"
+        f"{WORDS[measure]} {signed(value)} (95% interval {signed(low)} to {signed(high)}, n = {row['n']} scores, "
+        f"{p_words(p)}, Holm-corrected {p_words(corrected)})"
     )
     if p >= LEVEL:
         return f"{first} does not differ demonstrably from {second}: {size}."
     nearer = (value < 0) == (measure == "absolute error")
     verb = "agrees better" if nearer else "agrees worse"
+    if corrected >= LEVEL:
+        return (
+            f"{first} {verb} with people than {second} if this were the only comparison, but not demonstrably as one of "
+            f"{tests}: {size}."
+        )
     return f"{first} {verb} with people than {second}: {size}."

@@ -44,8 +44,8 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
         "agreement Wilson's. Every coefficient saw the same resamples.",
         "Differences between arms are paired: both arms, on the scores that both and people gave, over their jackknife error, "
         "against the distribution when the arms are swapped within cases or their groups (beyond 100 of these, Student's t). Interval and "
-        "two-sided mid-p are read from that one distribution; p is corrected by Holm's method within each measure, "
-        "over all pairs of arms ('overall' is one family, the single attributes another). A difference is stated where "
+        "two-sided mid-p are read from that one distribution; p is corrected by Holm's method "
+        "over all pairs of arms and both measures ('overall' is one family, the single attributes another). A difference is stated where "
         "the corrected p is below 0.05; where it is not, that is no proof of equality.",
         "Wilcoxon's signed-rank test drops equal scores and takes the scores of one case as independent; its overall row is "
         "optimistic for that reason, the interval of the offset is not.",

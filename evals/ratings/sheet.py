@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..statistics.matrix import FloatArray
+from ..statistics.matrix import FloatArray, IntArray
 from .clusters import clusters
 from .evidence import Evidence
 from .pooling import Pooling, pooling
@@ -59,6 +59,36 @@ class Sheet:
             values = self.pooling.turn(values, rows["attribute"])
         asked = self.scale_question(attribute)
         return values.astype(float) if asked is not None and asked.scale.numeric else values
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The numbers of one attribute, or of those that `overall` pools: a row a question, a column a rater."""
+
+    rows: pd.DataFrame
+    """`case`, `attribute`, `cluster`, and the sheet's other columns."""
+    by_rater: Mapping[str, FloatArray]
+    people: FloatArray
+    """The people's reference."""
+    cluster: IntArray
+
+    def pairs(self, rater: str) -> pd.DataFrame:
+        """`pairs` of a rater and the reference."""
+        index = self.rows.index
+        return pairs(self.rows, pd.Series(self.by_rater[rater], index), pd.Series(self.people, index))
+
+
+def scores(sheet: Sheet, attribute: str) -> Scores | None:
+    """The numbers of every arm and of the constant on `attribute`, read off the sheet once; None for words."""
+    asked = sheet.scale_question(attribute)
+    if asked is None or not asked.scale.numeric:
+        return None
+    rows = sheet.of(attribute)
+    values = {
+        name: pd.to_numeric(rows[name], errors="coerce").to_numpy(float) for name in (*sheet.arms, CONSTANT)
+    }
+    people = pd.to_numeric(sheet.reference(attribute), errors="coerce").to_numpy(float)
+    return Scores(rows, values, people, pd.factorize(rows["cluster"])[0].astype(np.int64))
 
 
 def lay_out(evidence: Evidence) -> Sheet:

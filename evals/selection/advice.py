@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .candidates import DIFFERENCE, LEVEL
+from ..statistics.significance import LEVEL, signed
+from .candidates import DIFFERENCE
 from .juror_pool import PRICED, VOTES
 
 Row = Mapping[Hashable, Any]
@@ -33,8 +34,15 @@ class AdviceTables(NamedTuple):
     position: pd.DataFrame
 
 
-def recommended_arm(noise: pd.DataFrame) -> str:
-    """The cheapest arm within noise of the best; should there be none, the one that comes nearest."""
+def tested(noise: pd.DataFrame) -> bool:
+    """Whether there are cases or groups enough to tell any arm from the best."""
+    return bool(noise["p"].notna().any())
+
+
+def recommended_arm(frontier: pd.DataFrame, noise: pd.DataFrame) -> str:
+    """The cheapest arm within noise of the best; where nothing can be tested, the one that scored best."""
+    if not tested(noise):
+        return str(frontier.sort_values("score", ascending=False, kind="stable")["arm"].iloc[0])
     within = noise[noise["within"].astype(bool)]
     return str((within if len(within) else noise.sort_values("value"))["arm"].iloc[0])
 
@@ -45,8 +53,10 @@ def advice(tables: AdviceTables) -> tuple[str, ...]:
 
 
 def _use(tables: AdviceTables) -> str:
-    name = recommended_arm(tables.noise)
+    name = recommended_arm(tables.frontier, tables.noise)
     arm = _row(tables.frontier, "arm", name)
+    if not tested(tables.noise):
+        return f"No arm can be recommended yet: {name} scored best, {arm['score']:.3f}, but {tables.noise['note'].iloc[0]}."
     gap = _row(tables.noise, "arm", name)
     who = f"{name} ({arm['jurors']})" if arm["jurors"] else name
     within = tables.noise["within"].astype(bool)
@@ -85,11 +95,11 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
             "The best single judge is as good as any jury, as far as these cases can tell: the best jury minus the best single judge, both chosen on "
             f"other cases, is {size}; a gain of more than {max(row['high'], 0):.3f} is unlikely."
         )  # fmt: skip
-    used = _row(tables.frontier, "arm", recommended_arm(tables.noise))
+    used = _row(tables.frontier, "arm", recommended_arm(tables.frontier, tables.noise))
     if row["value"] > 0 and used["kind"] == "single judge":
         return (
-            f"A single judge will do: the best jury agrees better than the best single judge chosen the same way, by {size}, but not demonstrably better "
-            f"than {used['arm']}, which nobody had to choose."
+            f"The best jury agrees better than the best single judge, both chosen on other cases, by {size}; whether it is better by enough to pay for is yours to "
+            f"say: {used['arm']} is the cheapest arm that cannot be told from the best of all."
         )  # fmt: skip
     if row["value"] > 0:
         return f"A jury pays: chosen on other cases, the best jury agrees better than the best single judge chosen the same way, by {size}."
@@ -99,7 +109,7 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
 def _limits(tables: AdviceTables) -> list[str]:
     said = []
     for row in tables.power.head(1).to_dict("records"):
-        if math.isnan(row["detectable"]):
+        if math.isnan(row["detectable"]) or not tested(tables.noise):
             continue
         said.append(
             f"What {row['n']} cases (or groups of cases) cannot tell: a true difference between {row['first']} and {row['second']} smaller than "
@@ -146,7 +156,9 @@ def _next(tables: AdviceTables) -> list[str]:
                 f"Ask in both orders: {len(shaky)} of {len(tables.position)} answer more than one pair in ten "
                 "differently when the two are exchanged."
             )
-    if not said:
+    if not said and not tested(tables.noise):
+        said.append("Try next: cases of more groups (patients, sites), or more cases where they have none.")
+    elif not said:
         said.append("Try next: more cases, if a difference smaller than the one named would matter; otherwise nothing.")  # fmt: skip
     return said
 
@@ -166,5 +178,5 @@ def _with(value: float, low: float, high: float) -> str:
 
 
 def _signed_interval(row: Row) -> str:
-    ends = "" if math.isnan(row["low"]) else f" (95% interval {row['low']:+.3f} to {row['high']:+.3f})"
-    return f"{row['value'] + 0.0:+.3f}{ends}"
+    ends = "" if math.isnan(row["low"]) else f" (95% interval {signed(row['low'], 3)} to {signed(row['high'], 3)})"  # fmt: skip
+    return f"{signed(row['value'], 3)}{ends}"

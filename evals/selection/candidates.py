@@ -10,15 +10,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..ratings.folds import Fold, held_values
-from ..statistics.bootstrap import Bootstrap
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, IntArray
-from ..statistics.paired_test import Contrast
+from ..statistics.significance import LEVEL
 from .jury_counts import mean_credit
-from .paired_means import mean_difference, mean_of, widen, widen_test
-
-LEVEL = 0.05
-"""Below this p a difference is taken for one."""
+from .paired_means import mean_credit_estimate, mean_difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +66,27 @@ class Candidates:
     widening: float
     """How much wider intervals are made for what was chosen in folds."""
 
-    def mean(self, credits: FloatArray, bootstrap: Bootstrap, *, method: str) -> Estimate:
-        """The mean of what was chosen."""
-        return widen(mean_of(credits, self.cluster, bootstrap, method=method), self.widening)
+    @property
+    def clusters(self) -> int:
+        """How many cases, or groups of cases, what was chosen is scored on."""
+        return len(np.unique(self.cluster))
 
-    def difference(
-        self, first: FloatArray, second: FloatArray, bootstrap: Bootstrap, *, method: str
-    ) -> Contrast:
-        """How much more the first earned than the second, where one of them was chosen."""
-        return widen_test(
-            mean_difference(first, second, self.cluster, bootstrap, method=method), self.widening
-        )
+    def widening_of(self, *kinds: str) -> float:
+        """`widening`, unless there was nothing to choose: one arm of each kind, and not made of chosen members."""
+        arms = {kind: [arm for arm in self.arms if arm.kind == kind] for kind in kinds}
+        given = all(len(each) == 1 and not each[0].chosen for each in arms.values())
+        return 1.0 if given else self.widening
 
 
-def frontier(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
+def frontier(candidates: Candidates) -> pd.DataFrame:
     """One row an arm, cheapest first; on the `front` are those that no other arm beats in both score and cost."""
     rows = []
     for arm in candidates.arms:
-        found = (
-            candidates.mean(arm.credits, bootstrap, method="agreement")
-            if arm.chosen
-            else mean_of(arm.credits, candidates.cluster, bootstrap, method="agreement")
+        found = mean_credit_estimate(
+            arm.credits,
+            candidates.cluster,
+            method="agreement",
+            widening=candidates.widening if arm.chosen else 1.0,
         )
         rows.append(
             {
@@ -121,7 +117,7 @@ def pareto(score: FloatArray, *costs: FloatArray) -> npt.NDArray[np.bool_]:
     return np.asarray(known & ~(at_least & above & known[:, None]).any(axis=0), dtype=bool)
 
 
-def noise(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
+def noise(candidates: Candidates) -> pd.DataFrame:
     """The best of all minus the best of each price, both chosen on other cases; cheapest first.
 
     `within` says that the best is not demonstrably better. Read from the top and stopped at the first arm within
@@ -129,8 +125,11 @@ def noise(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
     """
     rows = []
     for tier in candidates.tiers:
-        found, p = candidates.difference(
-            candidates.best, tier.credits, bootstrap, method="best minus arm, paired"
+        found, p = mean_difference(
+            candidates.best - tier.credits,
+            candidates.cluster,
+            method="best minus arm, paired",
+            widening=candidates.widening,
         )
         worse = found.value > 0 and p < LEVEL
         rows.append(
@@ -141,6 +140,7 @@ def noise(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
                 **interval_cells(found),
                 "p": p,
                 "within": not worse,
+                "note": found.note,
             }
         )
     return pd.DataFrame(rows)
@@ -167,13 +167,18 @@ def chosen_credits(credits: FloatArray, parts: Sequence[Fold]) -> FloatArray:
     return held_values(parts, [credits[fold.held_out, at] for fold, at in zip(parts, best, strict=True)])
 
 
-def answers(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
+def answers(candidates: Candidates) -> pd.DataFrame:
     """The headline figures: held out, their difference, naive, and how far the naive ones flatter."""
     rows: list[dict[str, object]] = []
     for kind, credits in (("jury", candidates.jury), ("single judge", candidates.single)):
         if credits is None:
             continue
-        held = candidates.mean(credits, bootstrap, method="cases that it was not chosen on")
+        held = mean_credit_estimate(
+            credits,
+            candidates.cluster,
+            method="cases that it was not chosen on",
+            widening=candidates.widening_of(kind),
+        )
         naive = candidates.naive[kind]
         rows.append({"what": f"best {kind}, held out", **interval_cells(held), "method": held.method})
         rows.append(
@@ -192,8 +197,11 @@ def answers(candidates: Candidates, bootstrap: Bootstrap) -> pd.DataFrame:
             }
         )
     if candidates.jury is not None and candidates.single is not None:
-        found, p = candidates.difference(
-            candidates.jury, candidates.single, bootstrap, method="paired, both held out"
+        found, p = mean_difference(
+            candidates.jury - candidates.single,
+            candidates.cluster,
+            method="paired, both held out",
+            widening=candidates.widening_of("jury", "single judge"),
         )
         rows.append(
             {"what": DIFFERENCE, **interval_cells(found), "p": p, "method": found.method, "note": found.note}

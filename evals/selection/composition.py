@@ -15,14 +15,14 @@ class Composition:
     advice: tuple[str, ...]
     """What to use, what cannot be told, what to try next."""
     recommended: str
-    """The arm that the advice names first."""
+    """The arm that the advice names first; where cases are too few for advice, the one that scored best."""
     answers: pd.DataFrame
     """`what`, `value`, `low`, `high`, `n`, `p`, `method`, `note`: the jury and the single judge on cases they were not
     chosen on, their difference, and how far the naive figures flatter."""
     frontier: pd.DataFrame
     """`arm`, `kind`, `size`, `score`, `low`, `high`, `answered`, `cost`, `seconds`, `front`: what agreement costs."""
     noise: pd.DataFrame
-    """`arm`, `arms`, `cost`, `value`, `low`, `high`, `n`, `p`, `within`: the best of all minus the best at each price, both
+    """`arm`, `arms`, `cost`, `value`, `low`, `high`, `n`, `p`, `within`, `note`: the best of all minus the best at each price, both
     chosen on other cases, and whether that can be told from nothing."""
     power: pd.DataFrame
     """`first`, `second`, `n`, `difference`, `sd`, `detectable`, `cases_for_0.05`, `cases_for_0.02`."""

@@ -63,9 +63,9 @@ def weigh(
     cost, counted = _costs(facts, unit)
     candidates = _candidates(wide, given, facts, cost, parts, cluster)
 
-    table = frontier(candidates, draws.bootstrap())
-    against = noise(candidates, draws.bootstrap())
-    said = answers(candidates, draws.bootstrap())
+    table = frontier(candidates)
+    against = noise(candidates)
+    said = answers(candidates)
     best = str(table.sort_values("score", ascending=False)["arm"].iloc[0])
     earned = {arm.name: arm.credits for arm in candidates.arms}
     pairs = {} if candidates.jury is None or candidates.single is None else {("the best jury", "the best single judge"): candidates.jury - candidates.single}  # fmt: skip
@@ -81,7 +81,7 @@ def weigh(
     empty = pd.DataFrame()
     return Composition(
         advice=advice(AdviceTables(said, table, against, power, counted, empty, empty, empty, empty)),
-        recommended=recommended_arm(against),
+        recommended=recommended_arm(table, against),
         answers=said,
         frontier=table,
         noise=against,

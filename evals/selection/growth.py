@@ -8,19 +8,18 @@ from math import comb
 import numpy as np
 import pandas as pd
 
-from ..statistics.bootstrap import Bootstrap
 from ..statistics.matrix import FloatArray, IntArray
 from .jury_counts import Members, VoteCounter, mean_credit
 from .jury_search import every_jury
 from .nested_validation import HeldOut
-from .paired_means import mean_of, widen
+from .paired_means import mean_credit_estimate
 
 DRAWN = 100
 """Random juries of each size."""
 
 
 def growth(
-    counter: VoteCounter, chosen: HeldOut, *, widening: float, bootstrap: Bootstrap, rng: np.random.Generator
+    counter: VoteCounter, chosen: HeldOut, *, widening: float, rng: np.random.Generator
 ) -> pd.DataFrame:
     """One row for each size and way to fill it.
 
@@ -30,12 +29,10 @@ def growth(
     rows = []
     for size in _sizes(len(counter.pool.jurors), chosen.sizes):
         credits = counter.credits(_random(len(counter.pool.jurors), size, rng))
-        rows.append(
-            _row("random", size, _mean(credits), counter.pool.cluster, bootstrap, mean_credit(credits), 1.0)
-        )
+        rows.append(_row("random", size, _mean(credits), counter.pool.cluster, mean_credit(credits), 1.0))
     cluster = counter.pool.cluster[chosen.rows]
     for size, held in zip(chosen.sizes, chosen.by_size, strict=True):
-        rows.append(_row("chosen", size, held, cluster, bootstrap, np.full(1, np.nan), widening))
+        rows.append(_row("chosen", size, held, cluster, np.full(1, np.nan), widening))
     return pd.DataFrame(rows)
 
 
@@ -44,11 +41,10 @@ def _row(
     size: int,
     credits: FloatArray,
     cluster: IntArray,
-    bootstrap: Bootstrap,
     scores: FloatArray,
     widening: float,
 ) -> dict[str, object]:
-    found = widen(mean_of(credits, cluster, bootstrap, method=f"{how} juries of {size}"), widening)
+    found = mean_credit_estimate(credits, cluster, method=f"{how} juries of {size}", widening=widening)
     weakest, strongest = np.quantile(scores, [0.05, 0.95])
     return {
         "how": how,

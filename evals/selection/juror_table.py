@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from .contributions import Shares, leave_one_out
 from .jury_counts import VoteCounter
 from .nested_validation import HeldOut
-from .paired_means import mean_of
+from .paired_means import mean_credit_estimate, mean_difference
 
 
-def jurors_table(counter: VoteCounter, shares: Shares, chosen: HeldOut, draws: Draws) -> pd.DataFrame:
+def jurors_table(counter: VoteCounter, shares: Shares, chosen: HeldOut) -> pd.DataFrame:
     """Scores, leave-one-out and Shapley values with their intervals; those who add most first."""
     pool = counter.pool
     alone = counter.credits(np.eye(len(pool.jurors), dtype=bool))
@@ -23,12 +22,12 @@ def jurors_table(counter: VoteCounter, shares: Shares, chosen: HeldOut, draws: D
     rows = []
     for at, name in enumerate(pool.jurors):
         found = {
-            "": mean_of(alone[at], pool.cluster, draws.bootstrap(), method="agreement"),
-            "leave_one_out": mean_of(
-                without[at], pool.cluster, draws.bootstrap(), method="with less without"
-            ),
+            "": mean_credit_estimate(alone[at], pool.cluster, method="agreement"),
+            "leave_one_out": mean_difference(
+                without[at], pool.cluster, method="with less without"
+            ).difference,
             "shapley": _with_sampling(
-                mean_of(shares.each[at], pool.cluster, draws.bootstrap(), method="Shapley value"),
+                mean_difference(shares.each[at], pool.cluster, method="Shapley value").difference,
                 shares.se[at],
             ),
         }

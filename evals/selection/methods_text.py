@@ -10,6 +10,7 @@ from ..ratings.folds import Fold, held_rows
 from ..ratings.reference import Rule, rule_words
 from ..statistics.draws import Draws
 from ..statistics.matrix import IntArray
+from ..statistics.paired_test import LEAST_CLUSTERS
 from .contributions import Shares
 from .juror_pool import Pool
 from .jury_search import EVERY
@@ -79,8 +80,9 @@ def _credit_words(rule: Rule | None) -> str:
 
 def _interval_words(cluster: IntArray, draws: Draws) -> str:
     return (
-        f"Intervals are 95%, expanded BCa (Efron 1987; Hesterberg 2015) from {draws.resamples} resamples of {len(np.unique(cluster))} cases or groups, seed {draws.seed}; "
-        "differences are paired. Intervals of what was chosen in folds are widened, for folds share cases (Nadeau and Bengio 2003)."
+        f"Intervals are 95%, by the jackknife over {len(np.unique(cluster))} cases or groups and Student's t (of shares, on the logit scale); differences are paired, and "
+        f"interval and p of one are from the same t. Below {LEAST_CLUSTERS} cases or groups none is given. Intervals of what was chosen in folds are widened, for "
+        f"folds share cases (Nadeau and Bengio 2003). Folds are drawn by seed {draws.seed}."
     )  # fmt: skip
 
 

@@ -1,67 +1,64 @@
-"""Means over questions, with intervals from resampling whole cases; paired differences, tested by swapping."""
+"""Means and paired differences over questions, with the jackknife's intervals over whole cases or groups."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
-from ..statistics.bootstrap import Bootstrap, OfSums
-from ..statistics.draws import Draws
-from ..statistics.estimate import Estimate
-from ..statistics.matrix import FloatArray, IntArray, Matrix
-from ..statistics.paired_test import Contrast, swap_test
-
-NOTHING = "no question has an answer to compare"
+from ..statistics.estimate import Estimate, undefined
+from ..statistics.jackknife import DIFFERENCE, SHARE, Link, jackknife
+from ..statistics.matrix import FloatArray, IntArray
+from ..statistics.paired_test import LEAST_CLUSTERS, Contrast
 
 
-def mean_of(values: FloatArray, cluster: IntArray, bootstrap: Bootstrap, *, method: str) -> Estimate:
-    """The mean of what is not NaN; `n` counts the questions."""
-    known = ~np.isnan(values)
-    _, drawn = np.unique(cluster[known], return_inverse=True)
-    grid = Matrix(values[known][:, None], tuple(range(int(known.sum()))), ("value",), drawn.astype(np.int64))
-    return bootstrap.estimate(_mean, grid, method=method, otherwise=NOTHING)
+def mean_credit_estimate(
+    values: FloatArray, cluster: IntArray, *, method: str, widening: float = 1.0
+) -> Estimate:
+    """The mean of credits from 0 to 1 that are not NaN, its interval within that range; `n` counts the questions.
+
+    The interval is symmetric in the logit of the mean: most credits lie near 1, where errors can only fall to one side.
+    """
+    return _tested_mean(values, cluster, SHARE, method, widening).difference
 
 
 def mean_difference(
-    first: FloatArray, second: FloatArray, cluster: IntArray, bootstrap: Bootstrap, *, method: str
+    differences: FloatArray, cluster: IntArray, *, method: str, widening: float = 1.0
 ) -> Contrast:
-    """The mean of `first` minus that of `second` over the questions that both have, tested by swapping the two."""
-    known = ~np.isnan(first + second)
-    _, drawn = np.unique(cluster[known], return_inverse=True)
-    return swap_test(
-        _mean,
-        first[known][:, None],
-        second[known][:, None],
-        drawn.astype(np.int64),
-        draws=Draws(int(bootstrap.rng.integers(2**32)), bootstrap.resamples),
-        method=method,
-        otherwise=NOTHING,
-        confidence=bootstrap.confidence,
-    )
+    """The mean of paired differences that are not NaN, with the p of a true mean of zero: both from one Student's t.
 
+    Args:
+        cluster: The case or group of each difference, left out as a whole.
+        widening: How many times the error is what clusters show, where arms were chosen in folds that share cases.
 
-def widen(found: Estimate, by: float) -> Estimate:
-    """The interval made `by` times as wide about its value."""
-    if by == 1 or np.isnan(found.low):
-        return found
-    low, high = (found.value + by * (end - found.value) for end in (found.low, found.high))
-    return replace(found, low=low, high=high, method=f"{found.method}, widened by {by:.2f}")
-
-
-def widen_test(found: Contrast, by: float) -> Contrast:
-    """`widen`, with the p of zero that follows from the wider interval.
-
-    Swaps have no p below their number, which widening would make too large; so it is read from the interval, as if
-    the side towards zero were normal.
+    Returns:
+        Neither interval nor p, and a note, with fewer than `LEAST_CLUSTERS` cases or groups.
     """
-    wide = widen(found.difference, by)
-    if wide is found.difference:
-        return found
-    reach = wide.value - wide.low if wide.value > 0 else wide.high - wide.value
-    z = abs(wide.value) / reach * float(ndtri((1 + wide.confidence) / 2)) if reach > 0 else np.inf
-    return Contrast(wide, 1.0 if wide.value == 0 else float(2 * ndtr(-z)))
+    return _tested_mean(differences, cluster, DIFFERENCE, method, widening)
+
+
+def _tested_mean(values: FloatArray, cluster: IntArray, link: Link, method: str, widening: float) -> Contrast:
+    known = ~np.isnan(values)
+    n = int(known.sum())
+    if not n:
+        return Contrast(undefined("no question has an answer to compare", method=method), np.nan)
+    _, at = np.unique(cluster[known], return_inverse=True)
+    total, number = np.bincount(at, values[known]), np.bincount(at)
+    value, clusters = float(total.sum() / n), len(total)
+    what = "cases" if clusters == n else "cases or groups"
+    if clusters < LEAST_CLUSTERS:
+        note = f"{clusters} {what} cannot tell a difference from chance; {LEAST_CLUSTERS} or more are needed"
+        return Contrast(Estimate(value, np.nan, np.nan, n, method, note=f"no interval: {note}"), np.nan)
+    without = (total.sum() - total) / (n - number)
+    found = jackknife(value, without, np.ones(clusters, dtype=np.int64), link)
+    method = f"{method}; jackknife over {clusters} {what}, Student's t"
+    if found is None:
+        return Contrast(
+            Estimate(value, value, value, n, method, note="every case says the same"), float(value == 0)
+        )
+    found = replace(found, se=widening * found.se)
+    method = method if widening == 1 else f"{method}, error widened by {widening:.2f}"
+    return Contrast(Estimate(value, *found.bounds(0.95), n, method, se=found.se), found.p(0.0))
 
 
 def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:
@@ -74,8 +71,3 @@ def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:
     np.add.at(number, at, known)
     means = np.where(number > 0, total / np.maximum(number, 1), np.nan)
     return means.reshape(-1, *values.shape[1:])
-
-
-def _mean(values: FloatArray) -> OfSums:
-    sums = np.column_stack([values[:, 0], np.ones(len(values))])
-    return OfSums(sums, lambda totals: totals[:, 0] / np.maximum(totals[:, 1], 1))

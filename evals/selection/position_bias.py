@@ -6,11 +6,10 @@ import pandas as pd
 
 from ..datasets.recording import GIVEN, SWAPPED
 from ..ratings.clusters import cluster_numbers, groups_in
-from ..statistics.bootstrap import Bootstrap
-from .paired_means import mean_of
+from .paired_means import mean_difference
 
 
-def position_bias(judgements: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
+def position_bias(judgements: pd.DataFrame) -> pd.DataFrame:
     """One row for each juror with both orders of a choice between two.
 
     `consistent` is the share of pairs with the same answer twice (none twice is the same); `first` and `second` are
@@ -32,7 +31,7 @@ def position_bias(judgements: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFram
         first = (one == options[0]) & (other == options[1])
         second = (one == options[1]) & (other == options[0])
         cluster = cluster_numbers(both.index.get_level_values("case").to_series(), groups)
-        lean = mean_of(first.astype(float) - second, cluster, bootstrap, method="first minus second")
+        lean = mean_difference(first.astype(float) - second, cluster, method="first minus second").difference
         rows.append(
             (juror, len(both), (one == other).mean(), first.mean(), second.mean(), lean.value, lean.low, lean.high)
         )  # fmt: skip

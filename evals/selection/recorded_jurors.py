@@ -81,8 +81,8 @@ def analyse(
 
     counter = VoteCounter(pool)
     candidates = _candidates(counter, chosen, parts)
-    table = frontier(candidates, draws.bootstrap())
-    against, said = noise(candidates, draws.bootstrap()), answers(candidates, draws.bootstrap())
+    table = frontier(candidates)
+    against, said = noise(candidates), answers(candidates)
     with threadpool_limits(limits=1, user_api="blas"):
         shares = shapley(counter, rng=rng, orders=orders)
     pairs = {
@@ -98,14 +98,14 @@ def analyse(
         noise=against,
         power=pairs_power(pairs, candidates.cluster, widening=candidates.widening),
         unit=pool.unit,
-        growth=growth(counter, chosen, widening=candidates.widening, bootstrap=draws.bootstrap(), rng=rng),
+        growth=growth(counter, chosen, widening=candidates.widening, rng=rng),
         independence=independence(pool, _benches(pool, chosen), draws.bootstrap()),
-        jurors=jurors_table(counter, shares, chosen, draws),
-        position=position_bias(judgements, draws.bootstrap()),
+        jurors=jurors_table(counter, shares, chosen),
+        position=position_bias(judgements),
     )
     return Composition(
         advice=advice(grounds),
-        recommended=recommended_arm(against),
+        recommended=recommended_arm(table, against),
         selection=chosen.selection,
         correlations=error_correlations(pool),
         methods=pool_methods(

@@ -111,8 +111,8 @@ def matrix(ratings: pd.DataFrame, *, by: str = "case") -> Matrix:
     grid[cell] = values
     cluster = np.arange(len(cases))
     if by != "case":
-        first = given.drop_duplicates("case")
-        cluster, _ = pd.factorize(first[by])
+        _, first = np.unique(row, return_index=True)
+        cluster, _ = pd.factorize(given[by].to_numpy()[first])
     filled = grid.reshape(len(cases), len(raters))
     return Matrix(filled, tuple(cases), raters, cluster.astype(np.int64), labels)
 

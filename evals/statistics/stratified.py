@@ -13,16 +13,16 @@ def stratified_spearman_statistic(x: FloatArray, y: FloatArray, stratum: IntArra
     across folds equal scores become unequal for no reason of theirs. With one stratum this is Spearman's rho.
     """
     places = [np.flatnonzero(stratum == each) for each in np.unique(stratum)]
-    parts = [(rows, _members(x[rows]), _members(y[rows])) for rows in places]
+    parts = [(rows, _codes(x[rows]), _codes(y[rows])) for rows in places]
 
     def value(weights: FloatArray) -> FloatArray:
         shared, left, right = (np.zeros(len(weights)) for _ in range(3))
         for rows, across, down in parts:
             mine = weights[:, rows]
-            first, second = _ranks(mine, across), _ranks(mine, down)
-            shared += (mine * first * second).sum(axis=1)
-            left += (mine * first**2).sum(axis=1)
-            right += (mine * second**2).sum(axis=1)
+            (first, square), (second, other) = _ranks(mine, across), _ranks(mine, down)
+            shared += np.einsum("ij,ij,ij->i", mine, first[:, across], second[:, down])
+            left += square
+            right += other
         moving = (left > 1e-12) & (right > 1e-12)
         bottom = np.sqrt(np.where(moving, left, 1.0) * np.where(moving, right, 1.0))
         return np.where(moving, np.clip(shared / bottom, -1.0, 1.0), np.nan)
@@ -30,15 +30,14 @@ def stratified_spearman_statistic(x: FloatArray, y: FloatArray, stratum: IntArra
     return value
 
 
-def _members(values: FloatArray) -> FloatArray:
-    """Which of the distinct values, in order, each case has."""
-    used, code = np.unique(values, return_inverse=True)
-    return np.eye(len(used))[code]
+def _codes(values: FloatArray) -> IntArray:
+    """For each case the place of its value among the distinct ones, in order."""
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
-def _ranks(weights: FloatArray, member: FloatArray) -> FloatArray:
-    """Each case's mean rank from the middle, as a share of the stratum."""
-    used = weights @ member
+def _ranks(weights: FloatArray, code: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Each distinct value's mean rank from the middle, as a share of the stratum, and the cases' sum of its squares."""
+    used = weights @ np.eye(int(code.max()) + 1)[code]
     total = used.sum(axis=1, keepdims=True)
-    middle = used.cumsum(axis=1) - used / 2 - total / 2
-    return (middle / np.maximum(total, 1)) @ member.T
+    rank = (used.cumsum(axis=1) - used / 2 - total / 2) / np.maximum(total, 1)
+    return rank, np.einsum("ij,ij,ij->i", used, rank, rank)

@@ -11,6 +11,7 @@ import pandas as pd
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ..ratings.clusters import clusters
+from ..statistics.paired_test import LEAST_CLUSTERS
 from .schema import Split
 
 FEWEST = 4
@@ -23,6 +24,19 @@ class CaseSplit:
 
     selection: tuple[str, ...]
     test: tuple[str, ...]
+    scored: int
+    """How many cases or groups arms are scored on: the test cases', or all where each is held out in turn."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That no interval can be given, where arms are scored on too few cases or groups."""
+        if self.scored >= LEAST_CLUSTERS:
+            return ()
+        where = "of the test part" if self.test else "of the study"
+        return (
+            f"The {self.scored} cases or groups {where} cannot tell arms apart: no interval, p or recommendation is given below "
+            f"{LEAST_CLUSTERS}. Give cases of more groups (cases of one group count as one; without `group` each counts), or hold out more.",
+        )
 
 
 def split_cases(cases: Sequence[str], groups: Mapping[str, str], split: Split, *, seed: int) -> CaseSplit:
@@ -40,7 +54,7 @@ def split_cases(cases: Sequence[str], groups: Mapping[str, str], split: Split, *
     if number < FEWEST:
         raise VenireError(
             f"{number} cases (or groups of cases) are too few to choose arms on some and score them on others",
-            remedy=f"give {FEWEST} or more",
+            remedy=f"give {FEWEST} or more to run it, and {LEAST_CLUSTERS} or more to score on for an interval; cases of one group count as one",
         )
     test = _test_cases(cluster, groups, split, seed)
     torn = {cluster[case] for case in cases if case in test} & {
@@ -55,7 +69,8 @@ def split_cases(cases: Sequence[str], groups: Mapping[str, str], split: Split, *
     random.Random(seed).shuffle(selection)
     if not selection:
         raise VenireError("the split leaves no case to choose arms on", remedy="make the test part smaller")
-    return CaseSplit(tuple(selection), tuple(case for case in cases if case in test))
+    scored = {cluster[case] for case in (test or cases)}
+    return CaseSplit(tuple(selection), tuple(case for case in cases if case in test), len(scored))
 
 
 def _test_cases(

@@ -106,7 +106,7 @@ def _plan(path: Path, study: Study, written: Written) -> Plan:
     return Plan(
         path=path, study=study, rubric=rubric, cases=cases, split=split, ratings=ratings, arms=tuple(arms),
         axes=axes, costs=cost.arms, total=cost.total, prices=prices, unpriced=cost.unpriced,
-        unit=cost_unit(study, cost), notes=(*notes, *cost.notes, *near_budget(study, cost.total)),
+        unit=cost_unit(study, cost), notes=(*notes, *split.notes, *cost.notes, *near_budget(study, cost.total)),
     )  # fmt: skip
 
 

@@ -369,7 +369,7 @@ def test_a_juror_who_takes_the_first_text_is_found_out() -> None:
             for juror, value in (("first", first), ("second", second), ("steady", 1 + number % 2)):
                 rows.append((f"c{number}", juror, "better", value, order))
     table = pd.DataFrame(rows, columns=["case", "juror", "attribute", "value", "order"])
-    found = position_bias(table, bootstrap()).set_index("juror")
+    found = position_bias(table).set_index("juror")
 
     assert found["lean"].to_dict() == {"first": 1.0, "second": -1.0, "steady": 0.0}
     assert found["consistent"].to_dict() == {"first": 0.0, "second": 0.0, "steady": 1.0}

@@ -111,7 +111,7 @@ def test_models_that_litellm_lists_have_their_price_and_others_lead_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    plan = planned(tmp_path, arms=[{"jury": "single", "model": "openai/gpt-4o-mini"}])
+    plan = planned(tmp_path, arms=[{"jury": "single", "model": "openai/gpt-4o-mini"}], split={"test": 0})
 
     assert plan.unit == "usd"
     assert plan.total.least.usd is not None
@@ -214,9 +214,17 @@ def test_a_limit_in_dollars_needs_every_price(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_may_not_do_is_a_note_and_no_error(tmp_path: Path) -> None:
-    plan = planned(tmp_path, grid=grid(protocol="delphi"), budget={"max_calls": 200})
+    plan = planned(tmp_path, grid=grid(protocol="delphi"), budget={"max_calls": 200}, split={"test": 0})
 
     assert plan.notes == ("max_calls may end the study before it is done: it can be continued with more",)
+
+
+def test_too_few_groups_to_score_on_are_named_before_anything_is_paid(tmp_path: Path) -> None:
+    few = planned(tmp_path, arms=["lens-single", "lens-jury"], split={"test": 0.5})
+    enough = planned(tmp_path, arms=["lens-single", "lens-jury"], split={"test": 0})
+
+    assert few.notes[0].startswith("The 6 cases or groups of the test part cannot tell arms apart")
+    assert enough.notes == ()
 
 
 def test_groups_are_never_parted() -> None:

@@ -106,7 +106,7 @@ def test_without_groups_every_case_is_resampled_alone(tmp_path: Path, url: str |
     found = studied(written_study(tmp_path, url=url, split={"test": 0}))
 
     assert {row["n"] for row in found["arms"]} == {2 * len(CASES)}
-    assert f"50 resamples of {len(CASES)} cases or groups" in " ".join(found["methods"])
+    assert f"jackknife over {len(CASES)} cases or groups" in " ".join(found["methods"])
     assert not any("no majority" in note for note in found["notes"])
 
 
@@ -118,7 +118,7 @@ def test_groups_are_held_out_and_resampled_whole(tmp_path: Path, url: str | None
 
     assert {row["n"] for row in found["arms"]} == {2 * 2 * 2}
     assert "One test set of 2 cases or groups was held out" in methods
-    assert f"50 resamples of {len(set(GROUPS.values()))} cases or groups" in methods
+    assert f"jackknife over {len(set(GROUPS.values()))} cases or groups" in methods
     if url is not None:
         assert found["test"] == ["c2", "c3", "c8", "c9"]
 
