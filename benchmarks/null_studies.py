@@ -55,7 +55,9 @@ def null_study(rng: np.random.Generator, clusters: int, arms: int) -> tuple[pd.D
     return pd.concat(rows, ignore_index=True), cases
 
 
-def compared(scores: pd.DataFrame, cases: pd.DataFrame, draws: Draws) -> tuple[Counter[str], list[str]]:
+def contrast_results(
+    scores: pd.DataFrame, cases: pd.DataFrame, draws: Draws
+) -> tuple[Counter[str], list[str]]:
     """What `compare` finds of every two arms: intervals given and held; and its sentences."""
     person = scores["rater"].isin(["ana", "ben", "cy"])
     kinds = {
@@ -70,7 +72,7 @@ def compared(scores: pd.DataFrame, cases: pd.DataFrame, draws: Draws) -> tuple[C
     return found, sentences(table)
 
 
-def chosen(scores: pd.DataFrame, cases: pd.DataFrame, draws: Draws) -> tuple[Counter[str], list[str]]:
+def choice_results(scores: pd.DataFrame, cases: pd.DataFrame, draws: Draws) -> tuple[Counter[str], list[str]]:
     """What a study finds of the best jury and the best single judge; and its advice."""
     person = scores["rater"].isin(["ana", "ben", "cy"])
     people = scores[person].groupby("case")["value"].median()
@@ -118,7 +120,7 @@ def main() -> None:
     print("| | clusters | intervals given | hold | studies with a false claim | contradictions |")
     print("|---" * 6 + "|", flush=True)
     for clusters in asked.clusters:
-        for name, look in (("compare", compared), ("study", chosen)):
+        for name, look in (("compare", contrast_results), ("study", choice_results)):
             total: Counter[str] = Counter()
             for seed in range(asked.studies):
                 scores, cases = null_study(np.random.default_rng([seed, clusters]), clusters, asked.arms)

@@ -17,7 +17,7 @@ from ..statistics.estimate import undefined
 from ..statistics.icc import icc_coefficient
 from ..statistics.multiplicity import holm
 from ..statistics.paired_test import Contrast, swap_test
-from ..statistics.significance import LEVEL, p_words, signed
+from ..statistics.significance import LEVEL, p_words, signed_number
 
 WORDS = {"absolute error": "mean absolute error", "icc3k": "ICC(3,k)"}
 MEASURES: Mapping[str, Coefficient] = {
@@ -98,7 +98,7 @@ def _sentence(row: Mapping[Hashable, Any], tests: int) -> str:
     if np.isnan(low) or np.isnan(p):
         return f"{first} and {second} cannot be compared by {WORDS[measure]}: {row['note']}."
     size = (
-        f"{WORDS[measure]} {signed(value)} (95% interval {signed(low)} to {signed(high)}, n = {row['n']} scores, "
+        f"{WORDS[measure]} {signed_number(value)} (95% interval {signed_number(low)} to {signed_number(high)}, n = {row['n']} scores, "
         f"{p_words(p)}, Holm-corrected {p_words(corrected)})"
     )
     if p >= LEVEL:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..statistics.significance import LEVEL, signed
+from ..statistics.significance import LEVEL, signed_number
 from .candidates import DIFFERENCE
 from .juror_pool import PRICED, VOTES
 
@@ -34,14 +34,14 @@ class AdviceTables(NamedTuple):
     position: pd.DataFrame
 
 
-def tested(noise: pd.DataFrame) -> bool:
+def testable(noise: pd.DataFrame) -> bool:
     """Whether there are cases or groups enough to tell any arm from the best."""
     return bool(noise["p"].notna().any())
 
 
 def recommended_arm(frontier: pd.DataFrame, noise: pd.DataFrame) -> str:
     """The cheapest arm within noise of the best; where nothing can be tested, the one that scored best."""
-    if not tested(noise):
+    if not testable(noise):
         return str(frontier.sort_values("score", ascending=False, kind="stable")["arm"].iloc[0])
     within = noise[noise["within"].astype(bool)]
     return str((within if len(within) else noise.sort_values("value"))["arm"].iloc[0])
@@ -55,7 +55,7 @@ def advice(tables: AdviceTables) -> tuple[str, ...]:
 def _use(tables: AdviceTables) -> str:
     name = recommended_arm(tables.frontier, tables.noise)
     arm = _row(tables.frontier, "arm", name)
-    if not tested(tables.noise):
+    if not testable(tables.noise):
         return f"No arm can be recommended yet: {name} scored best, {arm['score']:.3f}, but {tables.noise['note'].iloc[0]}."
     gap = _row(tables.noise, "arm", name)
     who = f"{name} ({arm['jurors']})" if arm["jurors"] else name
@@ -109,7 +109,7 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
 def _limits(tables: AdviceTables) -> list[str]:
     said = []
     for row in tables.power.head(1).to_dict("records"):
-        if math.isnan(row["detectable"]) or not tested(tables.noise):
+        if math.isnan(row["detectable"]) or not testable(tables.noise):
             continue
         said.append(
             f"What {row['n']} cases (or groups of cases) cannot tell: a true difference between {row['first']} and {row['second']} smaller than "
@@ -156,7 +156,7 @@ def _next(tables: AdviceTables) -> list[str]:
                 f"Ask in both orders: {len(shaky)} of {len(tables.position)} answer more than one pair in ten "
                 "differently when the two are exchanged."
             )
-    if not said and not tested(tables.noise):
+    if not said and not testable(tables.noise):
         said.append("Try next: cases of more groups (patients, sites), or more cases where they have none.")
     elif not said:
         said.append("Try next: more cases, if a difference smaller than the one named would matter; otherwise nothing.")  # fmt: skip
@@ -178,5 +178,5 @@ def _with(value: float, low: float, high: float) -> str:
 
 
 def _signed_interval(row: Row) -> str:
-    ends = "" if math.isnan(row["low"]) else f" (95% interval {signed(row['low'], 3)} to {signed(row['high'], 3)})"  # fmt: skip
-    return f"{signed(row['value'], 3)}{ends}"
+    ends = "" if math.isnan(row["low"]) else f" (95% interval {signed_number(row['low'], 3)} to {signed_number(row['high'], 3)})"  # fmt: skip
+    return f"{signed_number(row['value'], 3)}{ends}"

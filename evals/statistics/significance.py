@@ -11,7 +11,7 @@ def p_words(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def signed(value: float, places: int = 2) -> str:
+def signed_number(value: float, places: int = 2) -> str:
     """A difference with its sign; to more places where these would print it as zero."""
     shown = f"{value or 0.0:+.{places}f}"
     return shown if float(shown) or not value else f"{value:+.1g}"

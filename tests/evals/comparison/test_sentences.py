@@ -6,7 +6,7 @@ import pytest
 
 from venire.evals.comparison.contrasts import sentences
 from venire.evals.selection import weigh
-from venire.evals.statistics.significance import signed
+from venire.evals.statistics.significance import signed_number
 
 
 def contrast(**cells: object) -> dict[str, object]:
@@ -54,7 +54,7 @@ def test_without_an_interval_the_note_says_why():
     [(0.0, "+0.00"), (-0.0, "+0.00"), (-0.004, "-0.004"), (0.25, "+0.25"), (2e-5, "+2e-05")],
 )
 def test_an_end_that_is_not_zero_is_never_printed_as_zero(value: float, shown: str):
-    assert signed(value) == shown
+    assert signed_number(value) == shown
 
 
 @pytest.mark.parametrize(("groups", "given"), [(4, False), (6, False), (7, True), (20, True)])
