@@ -21,7 +21,7 @@ from .keys import (
     key_from,
     names_secret,
     redact_secrets,
-    refuse_query,
+    refuse_in_address,
     secret_forms,
     sent_secrets,
 )
@@ -56,7 +56,7 @@ def connect(path: Path, settings: ModelSettings) -> ComponentClient:
         **component.config,
         **{name: value for name, value in seat.items() if value is not None},
     }
-    refuse_query(settings.model_copy(update={"base_url": component.config.get("base_url")}))
+    refuse_in_address(settings.model_copy(update={"base_url": component.config.get("base_url")}), "query")
     secrets = _secrets(component.config)
     return ComponentClient(_load(path, component, secrets), secrets)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from base64 import b64encode
 from collections.abc import Iterable
+from typing import Literal
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from ...personas.jury import ModelSettings
@@ -78,10 +79,12 @@ def redact_secrets(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def refuse_query(settings: ModelSettings) -> None:
-    """An error for an address with a query: a library would put its own path behind that."""
-    if urlsplit(settings.base_url or "").query:
-        raise VenireError(
-            f"the model {settings.model!r} cannot be asked at an address with a query",
-            remedy="write it as server/NAME, or leave out what follows the question mark",
-        )
+def refuse_in_address(settings: ModelSettings, *parts: Literal["query", "username"]) -> None:
+    """An error for an address with one of these parts, which the library behind a client does not send as it should."""
+    address = urlsplit(settings.base_url or "")
+    for part in parts:
+        if getattr(address, part):
+            raise VenireError(
+                f"the model {settings.model!r} cannot be asked at an address with a {part}",
+                remedy="write it as server/NAME; or name the key's variable with api_key_env",
+            )

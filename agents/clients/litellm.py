@@ -18,7 +18,7 @@ from ..prices import MILLION, Price
 from ..usage import reported_usage
 from .client_factory import ClientFactory
 from .httpx_replies import cap_transport, capped_reply
-from .keys import environment_secrets, key_from, redact_secrets, refuse_query, sent_secrets
+from .keys import environment_secrets, key_from, redact_secrets, refuse_in_address, sent_secrets
 from .server import BUSY, retry_after, says_busy
 from .silence import silence_loggers, silence_pydantic
 
@@ -41,7 +41,7 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(
 def connect(settings: ModelSettings) -> LiteLLMClient:
     if find_spec("litellm") is None:
         raise MissingExtra(f"the model {settings.model!r} needs LiteLLM", remedy="pip install litellm")
-    refuse_query(settings)
+    refuse_in_address(settings, "query", "username")
     # Importing it takes seconds: they pass here, before any clock is started.
     _litellm()
     return LiteLLMClient(settings.base_url, key_from(settings))

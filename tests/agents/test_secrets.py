@@ -9,10 +9,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from client_roads import AUTOGEN, LITELLM, seats_by
 from command_line import venire
 from openai_server import Call, Fault, ProviderServer, filled
 from run_files import RUBRIC
 
+from venire import Case, Jury, Rubric, VenireError, deliberate_sync
 from venire.agents.clients.keys import redact_secrets, sent_secrets
 
 CANARY = "sk-CANARY+KEY/0123456789="
@@ -22,17 +24,34 @@ ENCODED = quote(CANARY, safe="")
 
 def echo(call: Call) -> Any:
     """Repeats what it was sent: in a ballot, an error, a redirect, or something that is no completion."""
-    said = f"{call.headers.get('Authorization')} {CANARY} {ENCODED} {BASIC}"
-    if call.model == "error":
+    basic = "" if call.model.endswith(("-named", "-own")) else BASIC
+    said = f"{call.headers.get('Authorization')} {CANARY} {ENCODED} {basic}"
+    kind = call.model.partition("-")[0]
+    if kind == "error":
         return Fault(status=400, body=f"{'x' * 270} {said}")
-    if call.model == "redirect":
-        return Fault(status=307, headers={"Location": f"http://elsewhere/{ENCODED}/{BASIC}?key={ENCODED}"})
-    if call.model == "garbage":
+    if kind == "redirect":
+        return Fault(status=307, headers={"Location": f"http://elsewhere/{ENCODED}/{basic}?key={ENCODED}"})
+    if kind == "garbage":
         return Fault(status=200, body=said)
-    if call.model == "prose":
+    if kind == "prose":
         return said
-    assert call.schema is not None
-    return filled(call.schema, lambda _: 2, rationale=said, evidence=[said])
+    if kind == "finish":
+        answer = {
+            "choices": [{"message": {"content": "{}", "role": said}, "finish_reason": said}],
+            "usage": said,
+        }
+        return Fault(status=200, headers={"Content-Type": "application/json"}, body=json.dumps(answer))
+    return ballot(call.schema, said)
+
+
+def ballot(schema: Any, said: str) -> dict[str, Any]:
+    """A ballot with these words in it; AutoGen's client sends no schema."""
+    if schema is None:
+        return {"accurate": {"rationale": said, "evidence": [said], "score": 2}}
+    return filled(schema, lambda _: 2, rationale=said, evidence=[said])
+
+
+NAMES = ("ballot", "error", "redirect", "garbage", "prose", "finish")
 
 
 @pytest.mark.parametrize("way", ["env", "userinfo", "user alone", "query"])
@@ -46,27 +65,67 @@ def test_a_canary_key_is_found_nowhere(tmp_path: Path, monkeypatch: pytest.Monke
             "query": f"{server.url}?api-key={ENCODED}&api-version=2024-02-01",
         }[way]
         more = {"api_key_env": "HIDDEN_KEY"} if way == "env" else {}
-        names = ("ballot", "error", "redirect", "garbage", "prose")
-        seats = [{"name": n, "model": f"server/{n}", "base_url": url, "timeout": 5, **more} for n in names]
-        jury = {"name": "bench", "protocol": "panel", "count": "median", "seats": seats}
-        (tmp_path / "jury.yaml").write_text(json.dumps(jury))
-        (tmp_path / "rubric.yaml").write_text(RUBRIC)
-        (tmp_path / "cases.jsonl").write_text('{"id": "a", "output": "Summary.", "source": "Note."}\n')
-        options = ("--rubric", "rubric.yaml", "--jury", "jury.yaml", "--trace", "trace.jsonl", "-o", "out")
-        ended = venire("run", "cases.jsonl", *options, "--json", cwd=tmp_path)
+        seats = [{"name": n, "model": f"server/{n}", "base_url": url, "timeout": 5, **more} for n in NAMES]
+        jurors = run_and_search(tmp_path, seats, server, BASIC if way == "userinfo" else CANARY)
 
-    assert ended.returncode == 0, ended.stderr
-    assert {call.model for call in server.calls} == set(names)
-    (case,) = json.loads(ended.stdout)["cases"]
-    assert [ballot["juror"] for ballot in case["ballots"]] == ["ballot"]
-    shown = [venire("show", "out", "a", cwd=tmp_path)]
-    shown += [venire("export", "out", "--to", to, cwd=tmp_path) for to in ("jsonl", "csv", "html", "graphml")]
+    assert jurors == {"ballot"}
+
+
+@pytest.mark.parametrize("road", [LITELLM, AUTOGEN])
+def test_a_canary_key_is_found_nowhere_by_other_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, road: str
+) -> None:
+    """The key is named by the seat, found in the environment or a file by the library itself, or in the address."""
+    monkeypatch.setenv("HIDDEN_KEY", CANARY)
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    with ProviderServer(echo) as server:
+        seats = []
+        # LiteLLM sends no user and password of an address, and is refused one.
+        ways = ("named", "own", "userinfo") if road == "autogen" else ("named", "own")
+        for way in ways:
+            url = server.url.replace("//", f"//me:{ENCODED}@") if way == "userinfo" else server.url
+            more = {"api_key_env": "HIDDEN_KEY"} if way == "named" else {}
+            names = [f"{name}-{way}" for name in NAMES]
+            seats += seats_by(road, url, names, tmp_path, key=CANARY, **more)
+        jurors = run_and_search(tmp_path, seats, server, BASIC)
+
+    assert jurors == {f"ballot-{way}" for way in ways}
+
+
+@pytest.mark.parametrize("road", [LITELLM, AUTOGEN])
+def test_an_address_is_refused_of_which_a_library_would_make_another(
+    tmp_path: Path, rubric: Rubric, case: Case, road: str
+) -> None:
+    addresses = [f"http://127.0.0.1:9/v1?api-key={ENCODED}", f"http://me:{ENCODED}@127.0.0.1:9/v1"]
+    for address in addresses if road == "openai" else addresses[:1]:
+        seats = seats_by(road, address, "a", tmp_path)
+        jury = Jury.model_validate({"name": "bench", "protocol": "panel", "seats": seats})
+
+        with pytest.raises(VenireError, match=r"an address with a (query|username)") as refused:
+            deliberate_sync(case, rubric, jury)
+
+        assert "CANARY" not in str(refused.value)
+
+
+def run_and_search(folder: Path, seats: list[dict[str, Any]], server: ProviderServer, pair: str) -> set[str]:
+    """Run, show and export with these seats; the jurors who cast a ballot. No file or stream may hold the key or `pair`."""
+    jury = {"name": "bench", "protocol": "panel", "count": "median", "seats": seats}
+    (folder / "jury.yaml").write_text(json.dumps(jury))
+    (folder / "rubric.yaml").write_text(RUBRIC)
+    (folder / "cases.jsonl").write_text('{"id": "a", "output": "Summary.", "source": "Note."}\n')
+    options = ("--rubric", "rubric.yaml", "--jury", "jury.yaml", "--trace", "trace.jsonl", "-o", "out")
+    ended = venire("run", "cases.jsonl", *options, "--json", cwd=folder)
+    assert ended.returncode in (0, 4), ended.stderr
+    assert {call.model for call in server.calls} == {seat["name"] for seat in seats}
+    shown = [venire("show", "out", "a", cwd=folder)]
+    shown += [venire("export", "out", "--to", to, cwd=folder) for to in ("jsonl", "csv", "html", "graphml")]
     streams = [stream for one in (ended, *shown) for stream in (one.stdout, one.stderr)]
-    (tmp_path / "jury.yaml").unlink()
-    kept = [path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file()]
-    assert [
-        text[:300] for text in (*streams, *kept) if "CANARY" in text or (BASIC in text and way == "userinfo")
-    ] == []
+    for written in ("jury.yaml", *(f"{seat['name']}.json" for seat in seats)):
+        (folder / written).unlink(missing_ok=True)
+    kept = [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
+    assert [text[:300] for text in (*streams, *kept) if "CANARY" in text or pair in text] == []
+    (case,) = json.loads(ended.stdout)["cases"]
+    return {ballot["juror"] for ballot in case["ballots"]}
 
 
 def test_a_version_in_the_query_is_no_secret() -> None:
