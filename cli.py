@@ -7,6 +7,7 @@ import sys
 import click
 
 from .commands.calibrating import calibrate
+from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics
 from .commands.reading import export, inspect, show
@@ -25,9 +26,9 @@ def app() -> None:
 
 for _command in (
     *(demo, run, status, serve),
-    *(show, export, inspect),
+    *(show, claims, export, inspect),
     *(study,),
-    *(compare, agreement, calibrate, triage, winrate),
+    *(compare, agreement, calibrate, threshold, triage, winrate),
     *(rubrics, personas, juries, protocols, model, doctor),
 ):
     app.add_command(_command)

@@ -18,10 +18,16 @@ from .options import JSON, RUN, console, report, say
 @click.option(
     "--summary", is_flag=True, help="Who persuades, who conforms, what splits juries, what to look at."
 )
+@click.option(
+    "--human", type=click.Path(path_type=Path), help="People's ratings, shown beside the claims of CASE."
+)
 @JSON
-def show(run: Path | str, case: str | None, arm: str | None, summary: bool, as_json: bool) -> None:
+def show(
+    run: Path | str, case: str | None, arm: str | None, summary: bool, human: Path | None, as_json: bool
+) -> None:
     """One deliberation in the terminal; without CASE, a summary of the run."""
     from ..orchestration.reading.terminal import show_case, show_summary
+    from ..rubrics.ratings import read_ratings
 
     if summary:
         if case is not None or as_json:
@@ -32,7 +38,8 @@ def show(run: Path | str, case: str | None, arm: str | None, summary: bool, as_j
     elif case is None:
         report(run, as_json=as_json)
     else:
-        show_case(run, case, arm, None if as_json else console(), sys.stdout)
+        people = read_ratings(human) if human else ()
+        show_case(run, case, arm, None if as_json else console(), sys.stdout, people)
 
 
 @click.command()

@@ -213,12 +213,14 @@ def require_countable(rubric: Rubric, options: ClaimOptions) -> None:
         )
 
 
-def claim_outcomes(transcript: Transcript, of: str, quorum: int = 1) -> list[ClaimOutcome]:
-    """The claims of the text `of` in order, each with what its verifiers say of it."""
-    claims = [c for e in transcript.entries if isinstance(e, Extracted) and e.of == of for c in e.claims]
+def claim_outcomes(transcript: Transcript, of: str | None = None, quorum: int = 1) -> list[ClaimOutcome]:
+    """The claims of the text `of`, or of all, in order, each with what its verifiers say of it."""
+    claims: list[Claim] = []
     checks: dict[str, dict[str, Check]] = {}
     for entry in transcript.entries:
-        if isinstance(entry, Checked) and entry.of == of:
+        if isinstance(entry, Extracted) and of in (None, entry.of):
+            claims += entry.claims
+        elif isinstance(entry, Checked):
             for check in entry.checks:
                 checks.setdefault(check.claim, {})[entry.juror] = check
     return [_outcome(claim, checks.get(claim.id, {}), quorum) for claim in claims]

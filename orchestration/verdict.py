@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from ..personas.jury import CountingRule, Jury
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Scale, Value
-from .claim_counts import count_claims
+from .claim_counts import ClaimOutcome, claim_outcomes, count_claims
 from .counting import Count, Tally, counting_rule
 from .stopping import spread, values_of
 from .transcript import Decided, Standing, Stop, Transcript
@@ -59,6 +59,8 @@ class Verdict(BaseModel):
     """Reversed scores and composites, as far as their parts were reached."""
     stop: Stop
     transcript: Transcript
+    claims: tuple[ClaimOutcome, ...] = ()
+    """Under `decompose-verify`: what the verifiers together say of each claim, of all texts that were taken apart."""
 
     def __getitem__(self, attribute: str) -> Outcome:
         return self.outcomes[attribute]
@@ -84,6 +86,7 @@ def verdict(
         derived=rubric.derived_scores(reached),
         stop=transcript.stop,
         transcript=transcript,
+        claims=tuple(claim_outcomes(transcript, quorum=jury.quorum)),
     )
 
 

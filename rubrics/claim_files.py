@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .claim import CLAIM_VERDICTS, Claim, ClaimVerdict, claim_verdict
+from .csv_cells import from_csv_cell
 from .errors import InvalidFile
 from .files import near_column, read_rows
 
@@ -82,7 +83,7 @@ def read_check_rows(path: Path) -> Iterator[CheckRow]:
                 f"{at}: the verdict {word!r} is unknown",
                 remedy=f"write one of {', '.join(CLAIM_VERDICTS)}, or nothing for an abstention",
             )
-        evidence, reason = (str(row.get(name) or "") for name in ("evidence", "reason"))
+        evidence, reason = (str(from_csv_cell(row.get(name) or "")) for name in ("evidence", "reason"))
         yield CheckRow(case, claim, juror, verdict, evidence, reason)
 
 
@@ -90,7 +91,7 @@ def _word(row: Mapping[str, Any], name: str, at: str) -> str:
     value = row.get(name)
     if value is None or not str(value).strip():
         raise InvalidFile(f"{at}: {name!r} is missing", remedy=f"{near_column(name, row)}fill it in")
-    return str(value).strip()
+    return str(from_csv_cell(str(value).strip()))
 
 
 def _place(value: Any, at: str, name: str) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ...orchestration.reading.csv_cells import csv_cell
+from ...rubrics.csv_cells import csv_cell
 
 
 def csv_text(table: pd.DataFrame) -> str:

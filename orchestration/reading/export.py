@@ -12,6 +12,7 @@ from ..counting import Count, counting_rule
 from ..deliberate import recount, rule_of
 from ..record import Arm, Store
 from ..verdict import Outcome, Verdict, tallies
+from .claim_card import outcome_json
 
 
 def verdicts(
@@ -76,6 +77,7 @@ def case_json(verdict: Verdict) -> dict[str, Any]:
             }
             for entry in transcript.abstentions
         ],
+        **({"claims": [outcome_json(claim) for claim in verdict.claims]} if verdict.claims else {}),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO, cast
@@ -14,21 +15,35 @@ from rich.text import Text
 from ...agents.cost import Cost
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
+from ...rubrics.ratings import Rating
 from ...rubrics.safe_text import safe
 from ..counting import counting_rule
 from ..record import Location, Store
 from ..record.private_files import open_private
 from ..verdict import Verdict
 from .analysis import flags_across_arms
+from .claim_card import claim_card
 from .export import verdicts, write_json
 from .export_format import ExportedRun, export_format
 from .safe_console import SafeStream
 from .show import show
+from .show_claims import show_card
 from .summary import summarise
 
 
-def show_case(folder: Location, case: str, arm: str | None, console: Console | None, out: TextIO) -> None:
-    """Every arm's deliberation on one case; as JSON where there is no console."""
+def show_case(
+    folder: Location,
+    case: str,
+    arm: str | None,
+    console: Console | None,
+    out: TextIO,
+    people: Iterable[Rating] = (),
+) -> None:
+    """Every arm's deliberation on one case; as JSON where there is no console.
+
+    Where claims were checked, their card comes first, with what `people` said of the case.
+    """
+    said = tuple(people)
     store = Store.read(folder)
     try:
         _known_arm(store, arm)
@@ -45,6 +60,10 @@ def show_case(folder: Location, case: str, arm: str | None, console: Console | N
             if number:
                 console.rule()
             others = [other for _, other in every if other is not verdict]
+            if of.jury.protocol == "decompose-verify":
+                texts = None if store.redacted else store.case(case)
+                show_card(claim_card(verdict, of.jury, of.rubric, texts, people=said), console)
+                console.print()
             show(verdict, console, flags_across_arms(verdict, of.rubric, others))
     finally:
         store.release()

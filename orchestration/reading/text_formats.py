@@ -6,7 +6,7 @@ import csv
 import json
 from typing import Any, TextIO
 
-from .csv_cells import csv_cell
+from ...rubrics.csv_cells import csv_cell
 from .export import case_json
 from .export_format import ExportedRun
 

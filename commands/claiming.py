@@ -1,0 +1,219 @@
+"""Claims of a decompose-verify run: read, recounted, exported, imported; and the threshold on a score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .options import JSON, RESAMPLES, RUN, console, print_json, say
+
+
+class _RunOrSubcommand(click.Group):
+    """A group whose first argument is a run, unless it names a command of the group."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "--help", "-h"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_RunOrSubcommand)
+def claims() -> None:
+    """RUN [CASE]: claims, checks, quotes, omissions of a decompose-verify run. import FILE: labelled claims of others."""
+
+
+@claims.command("show", hidden=True)
+@RUN
+@click.argument("case", required=False)
+@click.option("--arm", help="Only this jury's claims; without it all that checked claims.")
+@click.option(
+    "--share", type=click.Choice(["addressed", "all", "uncontradicted"]), help="Recount by this share."
+)
+@click.option("--threshold", type=click.FloatRange(0, 1), help="Recount with this threshold.")
+@click.option(
+    "--central-weight",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Recount with this weight of central claims.",
+)
+@click.option("--human", type=click.Path(path_type=Path), help="People's ratings, shown with the case.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write claims.jsonl and checks.csv.",
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@RESAMPLES
+@JSON
+def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
+    """Claims, checks and shares of RUN, or of one CASE. Makes no model call."""
+    from ..evals.claims.claim_table import run_figures
+    from ..evals.claims.files import check_rows, claim_rows, write_claims
+    from ..evals.claims.run_claims import cards, case_groups, claim_arms, recounted_options
+    from ..evals.pages.claim_tables import figures_json, figures_line, figures_table
+    from ..evals.statistics.draws import Draws
+    from ..orchestration.reading.claim_card import card_json
+    from ..orchestration.reading.show_claims import show_card
+    from ..orchestration.record import Store
+    from ..rubrics.errors import VenireError
+    from ..rubrics.ratings import read_ratings
+
+    people = list(read_ratings(options["human"])) if options["human"] else []
+    store = Store.read(run)
+    try:
+        document: list[dict[str, Any]] = []
+        arms = claim_arms(store, options["arm"])
+        if options["output"] is not None and len(arms) > 1:
+            raise VenireError(
+                f"{len(arms)} juries of this run checked claims",
+                remedy="name one with --arm to write its files",
+            )
+        for arm in arms:
+            counted = recounted_options(
+                arm.jury.claims,
+                share=options["share"],
+                threshold=options["threshold"],
+                central_weight=options["central_weight"],
+            )
+            found = list(cards(store, arm, counted, case=case, people=people))
+            figures = run_figures(
+                [card for _, card in found],
+                case_groups(store),
+                Draws(options["seed"], options["resamples"]).bootstrap(),
+            )
+            shown = [card_json(card) for _, card in found]
+            document.append({"arm": arm.name, **figures_json(figures, counted.share), "of_cases": shown})
+            if not options["as_json"]:
+                say(f"{arm.name}: {figures_line(figures)}")
+                if case is None:
+                    console().print(figures_table(figures, counted.share))
+                for _, card in found if case is not None else ():
+                    show_card(card, console())
+            if options["output"] is not None:
+                heard = [verdict for verdict, _ in found]
+                numbers = write_claims(options["output"], claim_rows(heard), check_rows(heard))
+                say(f"{numbers[0]} claims and {numbers[1]} checks written to {options['output']}", err=True)
+        if options["as_json"]:
+            print_json({"run": store.name, "arms": document})
+    finally:
+        store.release()
+
+
+@claims.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write cases.jsonl, claims.jsonl and checks.csv.",
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@RESAMPLES
+@JSON
+def import_claims(file: Path, output: Path | None, seed: int, resamples: int, as_json: bool) -> None:
+    """Labelled claims of FILE: FActScore's JSONL, or a table with case, text and verdict."""
+    from ..evals.claims.claim_table import labelled_figures
+    from ..evals.claims.files import write_claims
+    from ..evals.claims.labelled import read_labelled
+    from ..evals.pages.claim_tables import figures_line, figures_table, labelled_json
+    from ..evals.statistics.draws import Draws
+    from ..orchestration.record.private_files import open_private
+
+    labelled = read_labelled(file)
+    figures = labelled_figures(labelled, Draws(seed, resamples).bootstrap())
+    if output is not None:
+        write_claims(output, labelled.claims, labelled.checks)
+        if labelled.cases:
+            with open_private(output / "cases.jsonl") as handle:
+                handle.writelines(
+                    case.model_dump_json(exclude_defaults=True) + "\n" for case in labelled.cases
+                )
+        say(f"written: {output}", err=True)
+    if as_json:
+        print_json({"file": str(file), **labelled_json(labelled, figures)})
+        return
+    say(
+        f"{labelled.responses} responses, {len(labelled.abstained)} that nobody took apart, "
+        f"{len(labelled.claimless)} without a claim, {labelled.unlabelled} claims without a label"
+    )
+    say(figures_line(figures))
+    console().print(figures_table(figures, "all"))
+
+
+@click.command()
+@RUN
+@click.option("--human", required=True, type=click.Path(path_type=Path), help="People's ratings.")
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@click.option(
+    "--score",
+    required=True,
+    help="What is cut: an attribute of the run, or a measure or share of its claims.",
+)
+@click.option("--attribute", help="People's yes-or-no question; without it, the only one there is.")
+@click.option("--arm", help="The jury; without it, the first that has the score.")
+@click.option("--maximise", type=click.Choice(["kappa", "f1", "youden"]), default="kappa", show_default=True)
+@click.option("--costs", metavar="FP,FN", help="Minimise costs instead: of a wrong yes and of a wrong no.")
+@click.option("--fixed", type=float, help="The threshold to hold it against; without it, the jury's.")
+@click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@RESAMPLES
+@JSON
+def threshold(run: Path | str, human: Path, wide: bool, **options: Any) -> None:
+    """The cut-off on a score, chosen inside folds; ROC, optimism, and the fixed threshold beside it."""
+    from ..evals import load_ratings
+    from ..evals.claims.scored_cases import scored_cases
+    from ..evals.claims.threshold import threshold_report
+    from ..evals.pages.threshold_tables import threshold_json, threshold_lines, threshold_table
+    from ..evals.statistics.draws import Draws
+    from ..orchestration.record import Store
+
+    costs = _costs(options["costs"])
+    ratings = load_ratings(human, wide=wide)
+    store = Store.read(run)
+    try:
+        found = scored_cases(
+            store, ratings, options["score"], arm=options["arm"], attribute=options["attribute"]
+        )
+        report = threshold_report(
+            found.scores,
+            found.truth,
+            found.cluster,
+            score=options["score"],
+            aim=options["maximise"],
+            costs=costs,
+            fixed=found.fixed if options["fixed"] is None else options["fixed"],
+            number=options["folds"],
+            draws=Draws(options["seed"], options["resamples"]),
+            notes=found.notes,
+        )
+        if options["as_json"]:
+            print_json(threshold_json(store.name, found, report))
+            return
+        for line in threshold_lines(found, report):
+            say(line)
+        console().print(threshold_table(report))
+    finally:
+        store.release()
+
+
+def _costs(written: str | None) -> Any:
+    """The two costs in `--costs`."""
+    from ..evals.claims.threshold import Costs
+    from ..rubrics.errors import VenireError
+
+    if written is None:
+        return None
+    try:
+        numbers = [float(part) for part in written.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 2 or min(numbers) < 0 or not sum(numbers) < float("inf") or not sum(numbers):
+        raise VenireError(
+            f"--costs {written!r} is not two costs",
+            remedy="write the cost of a wrong yes and of a wrong no, as 1,5",
+        )
+    return Costs(*numbers)

@@ -1,0 +1,198 @@
+"""Labelled claims of others' making, read into claims and checks: FActScore's JSONL, and plain tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...rubrics.case import Case
+from ...rubrics.claim import Claim, ClaimVerdict, claim_verdict
+from ...rubrics.claim_files import CheckRow
+from ...rubrics.errors import InvalidFile
+from ...rubrics.files import near_column, read_rows
+from ...rubrics.quotes import find_span
+from .files import ClaimRow
+
+PEOPLE = "human"
+"""Who checked the claims, where the file does not say."""
+_LABELS: dict[str, ClaimVerdict] = {
+    "S": "supported",
+    "NS": "not_supported",
+    "IR": "not_addressed",
+    "NA": "not_addressed",
+}
+"""Labels beside our own words; FActScore's IR, irrelevant, is a claim that the source does not address."""
+
+
+@dataclass(slots=True)
+class LabelledClaims:
+    """What a file of labelled claims holds."""
+
+    cases: list[Case] = field(default_factory=list)
+    """The responses whose text the file gives."""
+    claims: list[ClaimRow] = field(default_factory=list)
+    checks: list[CheckRow] = field(default_factory=list)
+    responses: int = 0
+    abstained: list[str] = field(default_factory=list)
+    """Responses that nobody took apart: the generator abstained."""
+    claimless: list[str] = field(default_factory=list)
+    """Responses that were taken apart and make no claim."""
+    unlabelled: int = 0
+    """Claims without a label."""
+
+    def add(
+        self, case: str, claim: Claim, verdict: ClaimVerdict | None, juror: str = PEOPLE, **said: str
+    ) -> None:
+        """One claim and the label it has; without one it is a claim that nobody checked."""
+        self.claims.append(ClaimRow(case, claim))
+        if verdict is None:
+            self.unlabelled += 1
+        else:
+            self.add_check(case, claim.id, verdict, juror, **said)
+
+    def add_check(
+        self, case: str, claim: str, verdict: ClaimVerdict, juror: str, evidence: str = "", reason: str = ""
+    ) -> None:
+        self.checks.append(CheckRow(case, claim, juror, verdict, evidence, reason))
+
+
+def read_labelled(path: Path) -> LabelledClaims:
+    """The labelled claims in a file: FActScore's form where a row has `annotations`, else one claim a row."""
+    rows = iter(read_rows(path))
+    first = next(rows, None)
+    if first is None:
+        raise InvalidFile(
+            f"{path}: no claims in it", remedy="name a file with a row for each response or claim"
+        )
+    everything = _chain(first, rows)
+    found = _factscore(path, everything) if "annotations" in first[1] else _plain(path, everything)
+    if not found.claims:
+        raise InvalidFile(f"{path}: no labelled claim in it", remedy="check that its rows hold claims")
+    return found
+
+
+def _chain(
+    first: tuple[int, dict[str, Any]], rest: Iterator[tuple[int, dict[str, Any]]]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    yield first
+    yield from rest
+
+
+def _factscore(path: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> LabelledClaims:
+    """One row a response: its text, and for each sentence the atomic facts that people found in it and labelled."""
+    found = LabelledClaims()
+    names: dict[str, int] = {}
+    for line, row in rows:
+        at = f"{path}:{line}"
+        output = str(row.get("output") or "")
+        topic = str(row.get("topic") or row.get("id") or f"line {line}")
+        names[topic] = names.get(topic, 0) + 1
+        name = topic if names[topic] == 1 else f"{topic} #{names[topic]}"
+        found.responses += 1
+        if output.strip():
+            question = str(row.get("input") or "").removeprefix("Question: ") or None
+            found.cases.append(
+                Case(id=name, output=output, question=question, metadata={"cat": row.get("cat")})
+            )
+        sentences = row.get("annotations")
+        if sentences is None:
+            found.abstained.append(name)
+            continue
+        if not isinstance(sentences, list):
+            raise InvalidFile(f"{at}: annotations is no list", remedy="write a list of sentences, or null")
+        before, place = len(found.claims), 0
+        for sentence in sentences:
+            place = _add_sentence(found, name, output, sentence, place, len(found.claims) - before, at)
+        if len(found.claims) == before:
+            found.claimless.append(name)
+    return found
+
+
+def _add_sentence(
+    found: LabelledClaims, case: str, output: str, sentence: Any, place: int, number: int, at: str
+) -> int:
+    """Add the claims of one annotated sentence; where it ends in the text, for the next one to be looked for after it."""
+    if not isinstance(sentence, Mapping):
+        raise InvalidFile(f"{at}: a sentence is no object", remedy="write {text, human-atomic-facts}")
+    quote = str(sentence.get("text") or "")
+    start = output.find(quote, place) if quote else -1
+    span = (start, start + len(quote)) if start >= 0 else find_span(quote, output)
+    # A sentence that holds no claim has null, an empty list, or no such field.
+    for offset, fact in enumerate(sentence.get("human-atomic-facts") or [], 1):
+        if not isinstance(fact, Mapping) or not str(fact.get("text") or "").strip():
+            raise InvalidFile(f"{at}: an atomic fact without text", remedy="write {text, label}")
+        claim = Claim(
+            id=f"c{number + offset}",
+            text=str(fact["text"]).strip(),
+            quote=quote,
+            start=span[0] if span else None,
+            end=span[1] if span else None,
+        )
+        found.add(case, claim, _label(fact.get("label"), at))
+    return span[1] if span else place
+
+
+def _plain(path: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> LabelledClaims:
+    """One row a claim: `case`, `text` (or `claim`), `verdict` (or `label`), and as far as they are there the other columns."""
+    found = LabelledClaims()
+    known: dict[tuple[str, str], Claim] = {}
+    numbers: dict[str, int] = {}
+    checked: set[tuple[str, str, str]] = set()
+    for line, row in rows:
+        at = f"{path}:{line}"
+        case, text = _cell(row, "case", at), _cell(row, "text", at, "claim")
+        of = str(row.get("of") or "output")
+        name = str(row.get("id") or "")
+        if not name:
+            same = next((c.id for (k, _), c in known.items() if k == case and c.text == text), None)
+            name = same or f"{'c' if of == 'output' else of[:1]}{numbers.get(case, 0) + 1}"
+        label = row.get("verdict", row.get("label"))
+        verdict = _label(label, at)
+        juror = str(row.get("juror") or PEOPLE)
+        said = {key: str(row.get(key) or "") for key in ("evidence", "reason")}
+        if (case, name) not in known:
+            numbers[case] = numbers.get(case, 0) + 1
+            claim = Claim(id=name, of=of, text=text, quote=str(row.get("quote") or ""),
+                          central=str(row.get("central") or "").casefold() in ("true", "1", "yes"))  # fmt: skip
+            known[case, name] = claim
+            found.add(case, claim, verdict, juror, **said)
+        elif known[case, name].text != text:
+            raise InvalidFile(
+                f"{at}: case {case!r} has two claims with the id {name!r}",
+                remedy="give every claim of a case an id of its own",
+            )
+        elif (case, name, juror) in checked:
+            raise InvalidFile(
+                f"{at}: {juror} labelled {name} of {case!r} twice", remedy="keep one line of the two"
+            )
+        elif verdict is not None:
+            found.add_check(case, name, verdict, juror, **said)
+        checked.add((case, name, juror))
+    found.responses = len(numbers)
+    return found
+
+
+def _cell(row: Mapping[str, Any], name: str, at: str, other: str = "") -> str:
+    value = str(row.get(name) or row.get(other) or "").strip()
+    if not value:
+        raise InvalidFile(
+            f"{at}: {name!r} is missing",
+            remedy=f"{near_column(name, row)}a table of labelled claims has case,text,verdict",
+        )
+    return value
+
+
+def _label(label: Any, at: str) -> ClaimVerdict | None:
+    """The verdict that a label stands for; None where there is none."""
+    word = str(label or "").strip()
+    if not word:
+        return None
+    verdict = _LABELS.get(word.upper()) or claim_verdict(word)
+    if verdict is None:
+        raise InvalidFile(
+            f"{at}: the label {word!r} is unknown",
+            remedy="write S, NS or IR, or supported, not_supported or not_addressed",
+        )
+    return verdict

@@ -1,0 +1,117 @@
+"""Labelled claims: FActScore's form with all that its files hold, and plain tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shared_data import shared_file
+
+from venire import VenireError
+from venire.evals.claims.claim_table import labelled_figures
+from venire.evals.claims.files import write_claims
+from venire.evals.claims.labelled import read_labelled
+from venire.evals.statistics.draws import Draws
+from venire.rubrics.claim_files import load_claims, read_check_rows
+
+
+def fact(label: str, text: str = "A fact.") -> dict[str, Any]:
+    return {"text": text, "label": label}
+
+
+def write_rows(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def response(topic: str, *sentences: dict[str, Any] | None, output: str = "One. Two.") -> dict[str, Any]:
+    annotations = None if sentences == (None,) else list(sentences)
+    return {
+        "input": f"Question: Tell me of {topic}.",
+        "output": output,
+        "topic": topic,
+        "annotations": annotations,
+    }
+
+
+def test_sentences_without_a_claim_and_responses_without_annotations_are_in_no_mean(tmp_path: Path) -> None:
+    file = write_rows(
+        tmp_path / "x.jsonl",
+        response(
+            "a",
+            {"text": "One.", "is-relevant": True, "human-atomic-facts": [fact("S"), fact("NS", "Another.")]},
+            {"text": "Two.", "is-relevant": False, "human-atomic-facts": None},
+        ),
+        response("b", {"text": "One.", "human-atomic-facts": []}, {"text": "Two."}),
+        response("c", None, output="I could not find anything."),
+        response("a", {"text": "Two.", "human-atomic-facts": [fact("S"), fact("IR"), fact("S"), fact("S")]}),
+    )
+    labelled = read_labelled(file)
+    figures = labelled_figures(labelled, Draws(0, 50).bootstrap())
+
+    assert (labelled.responses, labelled.abstained, labelled.claimless) == (4, ["c"], ["b"])
+    assert (figures.cases, figures.claims, figures.claims_per_case) == (2, 6, 3.0)
+    assert figures.shares["all"].value == pytest.approx((1 / 2 + 3 / 4) / 2)
+    assert figures.shares["addressed"].value == pytest.approx((1 / 2 + 1) / 2)
+    assert {row.case for row in labelled.claims} == {"a", "a #2"}
+    second = labelled.claims[2].claim
+    assert (second.quote, second.start, second.end) == ("Two.", 5, 9)
+
+
+def test_labels_of_any_spelling_and_none_at_all(tmp_path: Path) -> None:
+    facts = [fact("s"), fact("Not Supported"), {"text": "No label."}]
+    labelled = read_labelled(
+        write_rows(tmp_path / "x.jsonl", response("a", {"text": "One.", "human-atomic-facts": facts}))
+    )
+
+    assert [check.verdict for check in labelled.checks] == ["supported", "not_supported"]
+    assert (labelled.unlabelled, len(labelled.claims)) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([response("a", {"text": "One.", "human-atomic-facts": [fact("maybe")]})], "'maybe' is unknown"),
+        ([{"case": "a", "verdict": "supported"}], "'text' is missing"),
+        ([], "no claims"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_where(
+    tmp_path: Path, rows: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(VenireError, match=message):
+        read_labelled(write_rows(tmp_path / "x.jsonl", *rows))
+
+
+def test_a_plain_table_of_several_people_is_read_and_written_back(tmp_path: Path) -> None:
+    table = tmp_path / "plain.csv"
+    table.write_text(
+        "case,text,verdict,juror,evidence\n"
+        'one,It holds.,supported,ana,"=SUM(1)"\none,It holds.,not supported,ben,\none,It is new.,NA,ana,\n'
+        "two,Old.,,ana,\n"
+    )
+    labelled = read_labelled(table)
+    assert write_claims(tmp_path / "out", labelled.claims, labelled.checks) == (3, 3)
+
+    claims = load_claims(tmp_path / "out" / "claims.jsonl")
+    assert [claim.id for claim in claims["one"]] == ["c1", "c2"]
+    assert list(read_check_rows(tmp_path / "out" / "checks.csv")) == labelled.checks
+    assert labelled.checks[0].evidence == "=SUM(1)"
+    assert labelled_figures(labelled, Draws(0, 50).bootstrap()).shares["all"].value == 0.5
+
+
+def test_factscores_published_figures() -> None:
+    figures = labelled_figures(
+        read_labelled(shared_file("factscore/ChatGPT.jsonl")), Draws(0, 50).bootstrap()
+    )
+
+    assert round(100 * figures.shares["all"].value, 1) == 58.3
+    assert round(figures.claims_per_case or 0, 1) == 34.6
+    assert figures.verdicts == {
+        "supported": 3194,
+        "not_supported": 1692,
+        "not_addressed": 540,
+        "undecided": 0,
+    }

@@ -1,0 +1,66 @@
+"""The threshold: chosen inside folds, so that a score without signal is shown to have none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from venire import VenireError
+from venire.evals.claims.threshold import Costs, best_threshold, threshold_report
+from venire.evals.statistics.draws import Draws
+
+
+def test_without_signal_the_choice_looks_good_on_its_own_cases_and_is_worth_nothing_elsewhere() -> None:
+    rng = np.random.default_rng(0)
+    inside, outside = [], []
+    for seed in range(60):
+        truth = rng.permutation(np.repeat([True, False], 20))
+        scores = np.round(rng.random(40) * 25) / 25
+        report = threshold_report(scores, truth, np.arange(40), draws=Draws(seed, 50))
+        inside.append(report.in_sample.metrics["kappa"].value)
+        outside.append(report.out_of_fold.metrics["kappa"].value)
+
+    assert np.mean(inside) == pytest.approx(0.15, abs=0.05)
+    assert abs(np.nanmean(outside)) < 0.07
+
+
+def test_a_score_that_tells_them_apart_is_cut_where_they_part() -> None:
+    scores, truth = np.linspace(0, 1, 40), np.linspace(0, 1, 40) > 0.6
+    report = threshold_report(scores, truth, np.arange(40), draws=Draws(0, 200))
+
+    assert scores[~truth].max() < report.threshold <= scores[truth].min()
+    assert report.auc.value == 1.0
+    assert report.fixed.metrics["sensitivity"].value < 1
+    assert report.out_of_fold.counts == pytest.approx((16, 0, 0, 24), abs=1)
+
+
+def test_a_group_is_never_on_both_sides_of_a_fold() -> None:
+    # Within a group scores and answers are alike: only a fold that splits groups could learn them.
+    rng = np.random.default_rng(1)
+    truth = np.repeat(rng.random(12) > 0.5, 5)
+    truth[:5], truth[5:10] = True, False
+    scores = np.repeat(rng.random(12), 5)
+    report = threshold_report(scores, truth, np.repeat(np.arange(12), 5), number=12, draws=Draws(0, 100))
+
+    assert (report.groups, report.folds, report.cases) == (12, 12, 60)
+    assert report.in_sample.metrics["kappa"].value > report.out_of_fold.metrics["kappa"].value
+
+
+def test_costs_move_the_threshold() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.random(200) > 0.5
+    scores = np.clip(truth * 0.2 + rng.random(200) * 0.8, 0, 1)
+
+    lenient = best_threshold(scores, truth, "costs", Costs(1, 10))
+    strict = best_threshold(scores, truth, "costs", Costs(10, 1))
+    assert lenient < strict
+    report = threshold_report(scores, truth, np.arange(200), costs=Costs(1, 10), draws=Draws(0, 100))
+    assert report.aim == "costs" and report.out_of_fold.cost is not None
+
+
+@pytest.mark.parametrize(
+    ("truth", "cases", "message"), [([True] * 8, 8, "yes of every case"), ([True, False, True], 3, "too few")]
+)
+def test_what_no_threshold_can_be_chosen_on_is_refused(truth: list[bool], cases: int, message: str) -> None:
+    with pytest.raises(VenireError, match=message):
+        threshold_report(np.linspace(0, 1, cases), np.array(truth), np.arange(cases))
