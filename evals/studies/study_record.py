@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from ...agents.cost import CostUnit
-from ...orchestration.reading.csv_cells import from_csv_cell
 from ...orchestration.record.atomic_write import write_atomically
+from ...rubrics.csv_cells import from_csv_cell
 from ...rubrics.errors import InvalidFile, VenireError
 from ..ratings.csv_text import csv_text
 from ..ratings.people import load_ratings
