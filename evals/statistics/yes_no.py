@@ -142,7 +142,7 @@ def _bca_ends(
     for side in ((1 - confidence) / 2, (1 + confidence) / 2):
         reach = bias + float(ndtri(side))
         level = float(ndtr(bias + reach / (1 - skew * reach)))
-        ends.append(float(ladder[min(np.searchsorted(cumulative, level), len(ladder) - 1)]))
+        ends.append(float(ladder[min(int(np.searchsorted(cumulative, level)), len(ladder) - 1)]))
     return ends[0], ends[1]
 
 

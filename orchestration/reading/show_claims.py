@@ -95,10 +95,10 @@ def _shares(card: ClaimCard) -> Iterator[Text]:
         value = found.of.share(name)
         shown = "undefined" if value is None else f"{value:.3f}"
         yield Text(f"{name:15} {shown}{'   <- used' if name == used else ''}", "bold" if name == used else "")
-    for name in ("precision", "recall", "f1"):
-        value_of = found.measure(name).value
+    for measure in ("precision", "recall", "f1"):
+        value_of = found.measure(measure).value
         if found.against is not None and not isinstance(value_of, str):
-            yield Text(f"{name:15} {'undefined' if value_of is None else f'{value_of:.3f}'}")
+            yield Text(f"{measure:15} {'undefined' if value_of is None else f'{value_of:.3f}'}")
     support = found.measure("support")
     if support.value is None:
         yield Text(f"hung: {safe(support.why)}", "red")
