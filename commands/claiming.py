@@ -165,7 +165,7 @@ def import_claims(file: Path, output: Path | None, seed: int, resamples: int, as
 def threshold(run: Path | str, human: Path, wide: bool, **options: Any) -> None:
     """The cut-off on a score, chosen inside folds; ROC, optimism, and the fixed threshold beside it."""
     from ..evals import load_ratings
-    from ..evals.claims.scored_cases import scored_cases
+    from ..evals.claims.labelled_cases import labelled_cases
     from ..evals.claims.threshold import threshold_report
     from ..evals.pages.threshold_tables import threshold_json, threshold_lines, threshold_table
     from ..evals.statistics.draws import Draws
@@ -175,7 +175,7 @@ def threshold(run: Path | str, human: Path, wide: bool, **options: Any) -> None:
     ratings = load_ratings(human, wide=wide)
     store = Store.read(run)
     try:
-        found = scored_cases(
+        found = labelled_cases(
             store, ratings, options["score"], arm=options["arm"], attribute=options["attribute"]
         )
         report = threshold_report(

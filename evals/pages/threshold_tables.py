@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from ..claims.scored_cases import ScoredCases
+from ..claims.labelled_cases import LabelledCases
 from ..claims.threshold import ThresholdArm, ThresholdReport
 from ..statistics.estimate import Estimate
 from ..statistics.yes_no import YES_NO_METRICS
@@ -16,7 +16,7 @@ from .json_documents import estimate_json, records
 _SHOWN = tuple(name for name in YES_NO_METRICS if name != "recall")
 
 
-def threshold_json(run: str, found: ScoredCases, report: ThresholdReport) -> dict[str, Any]:
+def threshold_json(run: str, found: LabelledCases, report: ThresholdReport) -> dict[str, Any]:
     """The report as JSON; NaN is null, with a note."""
     return {
         "run": run,
@@ -62,7 +62,7 @@ def threshold_table(report: ThresholdReport) -> Table:
     return table
 
 
-def threshold_lines(found: ScoredCases, report: ThresholdReport) -> list[str]:
+def threshold_lines(found: LabelledCases, report: ThresholdReport) -> list[str]:
     """What was chosen, on what, and how well the score ranks."""
     low, high = min(report.out_of_fold.thresholds), max(report.out_of_fold.thresholds)
     grouped = f" in {report.groups} groups" if report.groups < report.cases else ""

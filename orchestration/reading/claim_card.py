@@ -173,7 +173,7 @@ def outcome_json(outcome: ClaimOutcome) -> dict[str, Any]:
     }
 
 
-def verdict_words(verdict: ClaimVerdict | None) -> str:
+def claim_verdict_words(verdict: ClaimVerdict | None) -> str:
     """A verdict as it is shown."""
     return "no verdict" if verdict is None else verdict.replace("_", " ")
 

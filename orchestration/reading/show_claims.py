@@ -11,7 +11,7 @@ from rich.text import Text
 from ...rubrics.quotes import Exhibit
 from ...rubrics.safe_text import safe
 from ..claim_counts import SHARE_NAMES, ClaimOutcome
-from .claim_card import ClaimCard, Light, verdict_words
+from .claim_card import ClaimCard, Light, claim_verdict_words
 
 STYLES: dict[Light, str] = {
     "supported": "green",
@@ -40,7 +40,7 @@ def _parts(card: ClaimCard) -> Iterator[RenderableType]:
             claim = outcome.claim
             yield Text.assemble(
                 (f"  {claim.id} ", "dim"), safe(claim.text), (f"  \u201c{safe(claim.quote)}\u201d", "italic dim"),
-                (f"  {verdict_words(outcome.verdict)}", "yellow"),
+                (f"  {claim_verdict_words(outcome.verdict)}", "yellow"),
             )  # fmt: skip
     elif card.back:
         yield Text(f"\nnothing of the {card.options.against} is left out", "green")
@@ -73,7 +73,7 @@ def _claims_table(outcomes: tuple[ClaimOutcome, ...], title: str) -> RenderableT
     for outcome in outcomes:
         light: Light = outcome.verdict or "undecided"
         votes = ", ".join(
-            f"{juror} {verdict_words(check.verdict) if check.verdict else f'abstains ({check.abstained})'}"
+            f"{juror} {claim_verdict_words(check.verdict) if check.verdict else f'abstains ({check.abstained})'}"
             for juror, check in outcome.checks.items()
         )
         quotes = Text()
@@ -83,7 +83,7 @@ def _claims_table(outcomes: tuple[ClaimOutcome, ...], title: str) -> RenderableT
         mark = " (central)" if outcome.claim.central else ""
         table.add_row(
             outcome.claim.id, safe(outcome.claim.text) + mark,
-            Text(verdict_words(outcome.verdict), STYLES[light]), votes, quotes,
+            Text(claim_verdict_words(outcome.verdict), STYLES[light]), votes, quotes,
         )  # fmt: skip
     return table
 

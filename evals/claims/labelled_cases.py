@@ -21,7 +21,7 @@ from ..statistics.matrix import FloatArray, IntArray
 from .run_claims import cards, case_groups
 
 
-class ScoredCases(NamedTuple):
+class LabelledCases(NamedTuple):
     """Cases that have both a score and a majority of people, in order."""
 
     cases: list[str]
@@ -35,9 +35,9 @@ class ScoredCases(NamedTuple):
     notes: tuple[str, ...]
 
 
-def scored_cases(
+def labelled_cases(
     store: Store, human: pd.DataFrame, score: str, *, arm: str | None = None, attribute: str | None = None
-) -> ScoredCases:
+) -> LabelledCases:
     """The run's `score` of each case, and what most people say of its yes-or-no `attribute`.
 
     Args:
@@ -67,7 +67,7 @@ def scored_cases(
         notes.append(f"{missing} cases have a score and no majority of people: left out")
     if missing := len(truth.keys() - heard):
         notes.append(f"{missing} cases that people rated are not in the run")
-    return ScoredCases(
+    return LabelledCases(
         both,
         np.array([scores[case] for case in both]),
         np.array([truth[case] == float(question.scale.ends[1]) for case in both]),
