@@ -118,7 +118,7 @@ def agreement(
     """How far the raters of any ratings table agree: every coefficient that fits, with intervals."""
     from ..evals import load_ratings
     from ..evals.agreement.rater_agreement import agreement as agreed
-    from ..evals.pages.terminal_tables import agreement_table, raters_table
+    from ..evals.pages.terminal_tables import agreement_table, raters_table, report_lines
     from ..evals.ratings.question import rubric_questions
     from ..rubrics import load_rubric
 
@@ -135,6 +135,9 @@ def agreement(
     if as_json:
         print_json(found.to_json())
         return
+    for line in report_lines(found):
+        say(line)
+    say("")
     console().print(agreement_table(found))
     console().print(raters_table(found))
     for note in found.notes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -17,6 +17,7 @@ from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import InvalidRatings, Value
 from ..statistics.outliers import rater_outliers
+from .choice import Choice, coefficient_choice
 from .coefficient import MANY_VALUES, Setting, band, is_text, registered_coefficients
 
 Estimates = dict[str, Estimate]
@@ -35,6 +36,8 @@ class Agreement:
     """By attribute, each rater's harshness and whether the others would agree better without them."""
     notes: tuple[str, ...] = ()
     """Where the raters have no reference among them, for want of a majority."""
+    report: Mapping[str, Choice] = field(default_factory=dict)
+    """By attribute, which coefficient to report for its design, and why."""
 
     @property
     def table(self) -> pd.DataFrame:
@@ -53,6 +56,7 @@ class Agreement:
         return {
             "attributes": {name: _as_json(found) for name, found in self.attributes.items()},
             "overall": _as_json(self.overall),
+            "report": {name: each._asdict() for name, each in self.report.items()},
             "notes": list(self.notes),
         }
 
@@ -105,7 +109,11 @@ def agreement(
         pd.concat(outliers, ignore_index=True) if outliers else pd.DataFrame(columns=["attribute", "rater"])
     )
     overall = _overall(parts, attributes, asked, declared, scales, draws)
-    return Agreement(attributes, overall, raters, _notes(parts, asked, declared, scales, reference))
+    report = {
+        name: coefficient_choice(part, declared[name], attributes[name]) for name, part in parts.items()
+    }
+    notes = _notes(parts, asked, declared, scales, reference)
+    return Agreement(attributes, overall, raters, notes, report)
 
 
 def _notes(

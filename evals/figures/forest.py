@@ -14,18 +14,23 @@ from .panel import Panel, level
 ROW = 20
 
 
-def forest_figure(found: Mapping[str, Mapping[str, Estimate]], title: str) -> Figure:
+def forest_figure(
+    found: Mapping[str, Mapping[str, Estimate]], title: str, *, highest: float | None = 1.0
+) -> Figure:
     """Attributes as blocks, arms as rows; an arm without a value is named and left blank.
 
     The axis stands above and below, for a figure that goes on over several pages.
 
     Args:
         found: By arm, then by attribute.
+        highest: The end of the axis; None for a measure without one, whose axis ends beyond the highest interval.
     """
     attributes = list(next(iter(found.values())))
     each_of = [each for of_arm in found.values() for each in of_arm.values() if each.defined]
     lows = [each.value if math.isnan(each.low) else each.low for each in each_of]
-    x = number_axis(max(-1.0, math.floor(min([0.0, *lows]) * 4) / 4), 1.0, about=8, lines=True)
+    highs = [each.value if math.isnan(each.high) else each.high for each in each_of]
+    end = math.ceil(max([0.25, *highs]) * 4) / 4 if highest is None else highest
+    x = number_axis(max(-1.0, math.floor(min([0.0, *lows]) * 4) / 4), end, about=8, lines=True)
     panels = []
     for attribute in attributes:
         first, last = attribute == attributes[0], attribute == attributes[-1]

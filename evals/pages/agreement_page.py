@@ -6,6 +6,7 @@ import math
 
 from ..agreement.rater_agreement import Agreement
 from .parts import items, page, paragraph, section, table
+from .terminal_tables import report_lines
 
 HEADS = {
     "coefficient": "coefficient", "value": "value", "low": "low", "high": "high", "n": "n",
@@ -26,7 +27,8 @@ def agreement_page(agreement: Agreement) -> str:
         "Severity is the mean distance above the others on the same cases. An outlier is a rater without whom "
         "Krippendorff's alpha would rise by 0.05 or more, with an interval above zero."
     )
-    body = [
+    body = [section("What to report", items(report_lines(agreement), "said"))]
+    body += [
         section(name, table(f"agreement-{name}", found[found["attribute"] == name], HEADS)) for name in names
     ]
     body.append(

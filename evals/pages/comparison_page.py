@@ -1,4 +1,4 @@
-"""The report of a comparison: what can be said, then the tables and figures it rests on, then how it was done."""
+"""The report of a comparison: one page with the answer, then an appendix of what it rests on and how it was done."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..comparison.comparison import Comparison
 from ..comparison.contrasts import WORDS
 from ..figures.drawing import Figure
 from ..ratings.sheet import OVERALL
+from .comparison_summary import comparison_summary, summary_section
 from .markup import Child, Html, element, fragment
 from .parts import bounds, breakable, figure, items, page, paragraph, scroll_table, section, subheading, table
 from .section_markup import section_part
@@ -43,6 +44,8 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
     attributes = list(comparison.agreement[arms[0]]) if arms else []
     said = comparison.sentences()
     body = [
+        summary_section(comparison_summary(comparison)),
+        element("p", {"class": "appendix"}, "Appendix: everything that the first page rests on"),
         section("What can be said", items(said, "said")),
         section(
             "Agreement with people",

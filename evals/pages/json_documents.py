@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..figures.section import Section
 from ..statistics.estimate import Estimate
+from .comparison_summary import comparison_summary
 
 if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
@@ -27,11 +28,18 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         },
         "kinds": dict(comparison.kinds),
         **tables,
+        "summary": _summary_json(comparison),
         "sentences": comparison.sentences(),
         "methods": list(comparison.methods),
         "notes": list(comparison.notes),
         "sections": {section.name: section_json(section) for section in comparison.sections},
     }
+
+
+def _summary_json(comparison: Comparison) -> dict[str, str]:
+    """The first page in words."""
+    summary = comparison_summary(comparison)
+    return {name: getattr(summary, name) for name in ("question", "answer", "cost", "certainty")}
 
 
 def section_json(section: Section) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from ..ratings.sheet import OVERALL
 from ..statistics.estimate import Estimate
 
 if TYPE_CHECKING:
+    from ..agreement.choice import Choice
     from ..agreement.rater_agreement import Agreement
     from ..comparison.comparison import Comparison
 
@@ -67,6 +68,24 @@ def agreement_table(agreement: Agreement) -> Table:
             table.add_row(name, "all", "undefined", "", next(iter(found.values())).note)
         table.add_section()
     return table
+
+
+def report_lines(agreement: Agreement) -> list[str]:
+    """Which coefficient to report for each attribute, with its value, and why; attributes of one design together."""
+    together: dict[Choice, list[str]] = {}
+    for name, choice in agreement.report.items():
+        together.setdefault(choice, []).append(name)
+    lines = []
+    for choice, names in together.items():
+        if choice.coefficient is None:
+            lines.append(f"{', '.join(names)}: nothing to report: {choice.why}")
+            continue
+        values = ", ".join(
+            f"{name} {estimate_words(agreement.attributes[name][choice.coefficient])}" for name in names
+        )
+        lines.append(f"report {choice.coefficient}: {values}")
+        lines.append(f"  why: {choice.why}")
+    return lines
 
 
 def raters_table(agreement: Agreement) -> Table:
