@@ -42,13 +42,15 @@ def coefficient_choice(ratings: pd.DataFrame, level: str | None, found: dict[str
     unordered = level in ("nominal", "binary") or (level is None and words)
     short = level == "ordinal" or (level is None and known["value"].nunique() <= SHORT)
     who = f"{raters} raters of {cases} cases" + ("" if whole else ", not all of whom rated every case")
-    for name, why in _ranked(unordered, short, whole, raters, share):
+    for name, why in _candidates(unordered, short, whole, raters, share):
         if name in found and found[name].defined:
             return Choice(name, f"{who}; {why}")
     return Choice(None, "no coefficient that fits the design is defined; the table says why")
 
 
-def _ranked(unordered: bool, short: bool, whole: bool, raters: int, share: float) -> list[tuple[str, str]]:
+def _candidates(
+    unordered: bool, short: bool, whole: bool, raters: int, share: float
+) -> list[tuple[str, str]]:
     """Coefficients that fit, best first, each with the reason."""
     ranked: list[tuple[str, str]] = []
     if share >= DOMINANT and (unordered or short):

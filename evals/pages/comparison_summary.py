@@ -78,7 +78,7 @@ def _question(comparison: Comparison) -> str:
 
 
 def _answer(comparison: Comparison) -> str:
-    arms = _scored(comparison)
+    arms = _distances(comparison)
     if not arms:
         return "It cannot be said: no arm and person scored the same question with numbers."
     best = min(arms, key=lambda arm: arms[arm].value)
@@ -157,7 +157,7 @@ def _figure(comparison: Comparison) -> tuple[Figure | None, str]:
     return forest_figure(found, "points away from people", highest=None), caption
 
 
-def _scored(comparison: Comparison) -> dict[str, Estimate]:
+def _distances(comparison: Comparison) -> dict[str, Estimate]:
     """By arm of the run, its mean absolute error overall, where it has one."""
     found = {
         arm: comparison.agreement[arm][OVERALL]["mae"]
