@@ -14,6 +14,7 @@ from .commands.reading import export, inspect, show
 from .commands.running import demo, run, status
 from .commands.serving import serve
 from .commands.studying import study
+from .commands.suites import suite
 from .commands.triaging import triage
 from .commands.winning import winrate
 
@@ -29,6 +30,7 @@ for _command in (
     *(show, claims, export, inspect),
     *(study,),
     *(compare, agreement, calibrate, threshold, triage, winrate),
+    *(suite,),
     *(rubrics, personas, juries, protocols, model, doctor),
 ):
     app.add_command(_command)

@@ -10,6 +10,7 @@ A plug-in is a package with an entry point. Its group says what it adds; its nam
 | a coefficient of agreement | `venire.coefficients` | a `Coefficient`, shown by `venire agreement` |
 | an audit: a section of `venire compare` | `venire.audits` | an `Audit`: a function of an `AuditInput` and `Draws` that gives a `Section` |
 | a metric of a text against its reference | `venire.metrics` | a `Metric`, shown by `venire compare` beside the arms |
+| a scorer of a system's answers | `venire.scorers` | a `Scorer`: a function of the answers, their form and its options that gives a `CaseScore` each, for `score:` in a scenario |
 | an export format | `venire.exports` | an `ExportFormat`: a function of an `ExportedRun` and a file, for `venire export --to NAME` |
 | an executor: where cases are heard | `venire.executors` | an `ExecutorFactory`, for `venire run --executor NAME` |
 | rubrics | `venire.rubrics` | the `Path` of a folder of YAML files |
@@ -42,6 +43,13 @@ if TYPE_CHECKING:
     from .evals.statistics.draws import Draws
     from .evals.statistics.estimate import Estimate, undefined
     from .evals.statistics.matrix import FloatArray, Matrix, matrix
+    from .evals.suites.scorer import (
+        AnswerForm,
+        CaseScore,
+        GradedAnswer,
+        Scorer,
+        ScorerOptions,
+    )
     from .orchestration.bench import Bench, Court, statements, together
     from .orchestration.conditions import (
         Condition,
@@ -106,6 +114,8 @@ _HOMES = {
     "evals.figures.section": "Section",
     "evals.statistics.draws": "Draws",
     "evals.metrics.metric": "Metric",
+    # a scorer
+    "evals.suites.scorer": "AnswerForm CaseScore GradedAnswer Scorer ScorerOptions",
     # an export format, an executor
     "orchestration.reading.export_format": "ExportFormat ExportedRun",
     "orchestration.executors.executor": "Executor ExecutorFactory ExecutorJob",
@@ -118,6 +128,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = [
     "NOT_APPLICABLE",
     "Abstention",
+    "AnswerForm",
     "Attribute",
     "Audit",
     "AuditInput",
@@ -126,6 +137,7 @@ __all__ = [
     "Bootstrap",
     "Brief",
     "Case",
+    "CaseScore",
     "ClientFactory",
     "Coefficient",
     "Condition",
@@ -141,6 +153,7 @@ __all__ = [
     "ExportFormat",
     "ExportedRun",
     "FloatArray",
+    "GradedAnswer",
     "Juror",
     "Jury",
     "Limits",
@@ -162,6 +175,8 @@ __all__ = [
     "Rubric",
     "Rule",
     "Scale",
+    "Scorer",
+    "ScorerOptions",
     "Seat",
     "Section",
     "Setting",

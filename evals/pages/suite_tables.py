@@ -1,0 +1,227 @@
+"""Boards and scored scenarios in the terminal, as JSON and as a table of scores."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from ..suites.board import Board
+from ..suites.detectable import TARGETS, DetectableEffect
+from ..suites.scored_systems import ScoredScenario
+from .json_documents import estimate_json
+from .terminal_tables import estimate_words
+
+_TIES = {
+    "half": "a tie counts as half a win",
+    "strict": "a tie counts for neither side",
+    "wins": "a tie counts as a win for both sides",
+}
+
+
+def board_tables(board: Board) -> list[Table]:
+    """Systems by win rate; their means by category; what each scenario can show, where its cases are known."""
+    systems = _table("system", "win rate", "SD", "macro", "SD", "rank", "scenarios")
+    for each in board.standings:
+        systems.add_row(
+            each.system, _number(each.win_rate), _number(each.win_sd), _number(each.macro), _number(each.sd),
+            _rank(each.rank), str(each.scenarios),
+        )  # fmt: skip
+    tables = [systems]
+    categories = list(board.standings[0].categories) if board.standings else []
+    if categories:
+        means = _table("system", *categories)
+        for each in board.standings:
+            means.add_row(each.system, *(_number(each.categories[name]) for name in categories))
+        tables.append(means)
+    if board.effects:
+        effects = _table("scenario", "cases", "MDE", *(f"cases for {effect:g}" for effect in TARGETS))
+        for name, effect in board.effects.items():
+            needed = (effect.cases_needed(target) for target in TARGETS)
+            effects.add_row(name, str(effect.n), _effect_words(effect), *(f"{n:,}" for n in needed))
+        if board.effect is not None:
+            effects.add_row("macro average", str(board.effect.n), _effect_words(board.effect), "", "")
+        tables.append(effects)
+    return tables
+
+
+def board_sentences(board: Board) -> list[str]:
+    """Who leads, how ties count, and what was left out."""
+    told = [
+        f"{board.leader} leads: no other system may stand first."
+        if board.leader
+        else "No system demonstrably leads: see the ranks that each may have."
+    ]
+    told.append(
+        f"{len(board.scenarios)} scenarios compared, {board.complete} of them with a score of every system; {_TIES[board.ties]}."
+    )
+    told += [f"{name} is not compared: {why}." for name, why in board.skipped.items()]
+    if board.not_averaged:
+        told.append(
+            f"Not in the macro average, as their scores are not from 0 to 1 and --columns gives no scale: {', '.join(board.not_averaged)}."
+        )
+    if board.effects:
+        told.append(
+            "MDE: the difference between two systems that a scenario shows with 80% power at 0.05, mean and SD over all pairs."
+        )
+    return told
+
+
+def board_json(file: str, board: Board) -> dict[str, Any]:
+    """The board; undefined numbers are null."""
+    return {
+        "file": file,
+        "ties": board.ties,
+        "leader": board.leader,
+        "systems": {
+            each.system: {
+                "win_rate": _plain(each.win_rate),
+                "win_sd": _plain(each.win_sd),
+                "macro": _plain(each.macro),
+                "sd": _plain(each.sd),
+                "rank": list(each.rank),
+                "usd": None,
+                "scenarios": each.scenarios,
+                "categories": {name: _plain(mean) for name, mean in each.categories.items()},
+                "complete": {
+                    "win_rate": _plain(each.complete_win_rate),
+                    "macro": _plain(each.complete_macro),
+                },
+            }
+            for each in board.standings
+        },
+        "scenarios": {
+            name: {"n": board.cases.get(name), "baseline": None, "hung": None, "unparsed": None}
+            | _effect_json(board.effects.get(name))
+            for name in (*board.scenarios, *board.skipped)
+        },
+        "board": _effect_json(board.effect),
+        "complete_scenarios": board.complete,
+        "skipped": dict(board.skipped),
+        "not_averaged": list(board.not_averaged),
+    }
+
+
+def scored_table(scored: ScoredScenario) -> Table:
+    """Systems and baselines by score, with what could not be read in a column of its own."""
+    table = _table("system", "score", "if parsed", "cases", "unparsed", "no target", "missing")
+    for each in scored.systems:
+        table.add_row(
+            each.system,
+            estimate_words(each.score),
+            _number(each.parsed),
+            str(each.score.n),
+            str(each.count("unparsed")),
+            str(each.count("undefined")),
+            str(each.missing),
+        )
+    for name, value in scored.baselines.items():
+        table.add_row(f"({name})", _number(value), "", "", "", "", "")
+    return table
+
+
+def scored_sentences(scored: ScoredScenario) -> list[str]:
+    """How answers were scored, and what was left out."""
+    scenario = scored.scenario
+    told = [
+        f"{scenario.name}: {scored.cases} cases, scored by {scenario.scorer.name}: {scenario.scorer.summary}."
+    ]
+    told.append(f"The baseline (constant) answers {scored.constant[:60]!r} to every case.")
+    unread = sum(each.count("unparsed") for each in scored.systems)
+    if unread:
+        told.append(
+            f"{unread} answer(s) could not be read: they earn nothing, and are no class of their own making."
+        )
+    if missing := sum(each.missing for each in scored.systems):
+        told.append(f"{missing} case(s) have no output of a system; they are left out of its score.")
+    outputs = scored.outputs
+    if outputs.unknown:
+        told.append(f"{len(outputs.unknown)} output(s) match no case: {', '.join(outputs.unknown[:5])}.")
+    if outputs.other:
+        told.append(f"{outputs.other} output(s) are of other scenarios.")
+    return told
+
+
+def scored_json(scored: ScoredScenario) -> dict[str, Any]:
+    """Every system's score, and every case's."""
+    return {
+        "scenario": scored.scenario.name,
+        "scorer": scored.scenario.scorer.name,
+        "n": scored.cases,
+        "baseline": {name: _plain(value) for name, value in scored.baselines.items()}
+        | {"answer": scored.constant},
+        "systems": {
+            each.system: {
+                "score": estimate_json(each.score),
+                "parsed": _plain(each.parsed),
+                "unparsed": each.count("unparsed"),
+                "undefined": each.count("undefined"),
+                "missing": each.missing,
+                "cases": {
+                    case: {
+                        "status": score.status,
+                        "score": score.value,
+                        "answer": score.answer,
+                        "why": score.why,
+                    }
+                    for case, score in each.cases.items()
+                },
+            }
+            for each in scored.systems
+        },
+        "unknown_cases": list(scored.outputs.unknown),
+        "other_scenarios": scored.outputs.other,
+    }
+
+
+def write_scores(scored: ScoredScenario, path: Path) -> None:
+    """The scores as a long table that `venire suite table` reads; an unparsed answer earns 0, an undefined one is left out."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["system", "scenario", "case", "score", "status"])
+        for each in scored.systems:
+            for case, score in each.cases.items():
+                if score.status != "undefined":
+                    writer.writerow(
+                        [each.system, scored.scenario.name, case, score.value or 0.0, score.status]
+                    )
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for number, column in enumerate(columns):
+        table.add_column(column, overflow="fold", no_wrap=number > 0)
+    return table
+
+
+def _effect_json(effect: DetectableEffect | None) -> dict[str, Any]:
+    if effect is None:
+        return {"mde": None, "mde_sd": None, "cases_needed": None, "pairs": []}
+    return {
+        "mde": _plain(effect.mean),
+        "mde_sd": _plain(effect.sd),
+        "cases_needed": {f"{target:g}": effect.cases_needed(target) for target in TARGETS},
+        "pairs": [
+            {"first": first, "second": second, "mde": _plain(value)}
+            for (first, second), value in effect.pairs.items()
+        ],
+    }
+
+
+def _effect_words(effect: DetectableEffect) -> str:
+    return f"{effect.mean:.4f}" + ("" if math.isnan(effect.sd) else f" +- {effect.sd:.4f}")
+
+
+def _rank(rank: tuple[int, int]) -> str:
+    return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}-{rank[1]}"
+
+
+def _number(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.4f}"
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

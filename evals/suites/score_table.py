@@ -1,0 +1,196 @@
+"""A table of scores: systems by scenarios, wide or long, with each scenario's direction and scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from ...rubrics.errors import InvalidFile
+from ...rubrics.files import near_column, nearest, read_rows
+
+Direction = Literal["higher", "lower", "none"]
+DIRECTIONS: Mapping[str, Direction] = {
+    "": "higher",
+    "higher": "higher",
+    "high": "higher",
+    "lower": "lower",
+    "low": "lower",
+    "none": "none",
+}
+LONG = ("scenario", "score")
+"""The columns that make a table a long one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioColumn:
+    """What is known of one scenario's scores; higher is better, from 0 to 1, unless said otherwise."""
+
+    scenario: str
+    category: str = ""
+    direction: Direction = "higher"
+    """`none`: its values have no order of merit."""
+    low: float = 0.0
+    high: float = 1.0
+
+    def share(self, score: float) -> float:
+        """Where a score lies between the worst (0) and the best (1)."""
+        part = (score - self.low) / (self.high - self.low)
+        return 1 - part if self.direction == "lower" else part
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores of systems on scenarios, as they were given."""
+
+    means: pd.DataFrame
+    """Systems as rows, scenarios as columns, in the order of the file; NaN where there is no score."""
+    columns: Mapping[str, ScenarioColumn]
+    cases: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """Of a scenario whose cases are known: cases as rows, systems as columns."""
+    off_scale: tuple[str, ...] = ()
+    """Scenarios whose scores do not lie from 0 to 1 and whose scale nobody gave: compared, but not averaged with others."""
+
+
+def load_scores(path: str | Path, columns: str | Path | None = None) -> ScoreTable:
+    """The table in a CSV or JSONL file: wide (`system`, a column a scenario) or long (`system,scenario,score`, optional `case`).
+
+    Raises:
+        InvalidFile: Whatever is wrong with either file, with the line where it is wrong.
+    """
+    file = Path(path)
+    rows = list(read_rows(file))
+    if not rows:
+        raise InvalidFile(
+            f"{file}: no row in it", remedy="give the columns system,SCENARIO,... or system,scenario,score"
+        )
+    header = rows[0][1]
+    if "system" not in header:
+        raise InvalidFile(
+            f"{file}:1: no column 'system'",
+            remedy=f"{near_column('system', header)}give system,SCENARIO,... or system,scenario,score",
+        )
+    long = all(name in header for name in LONG)
+    cells = _long_cells(file, rows) if long else _wide_cells(file, rows)
+    table = pd.DataFrame(cells, columns=["system", "scenario", "case", "score"])
+    systems, scenarios = table["system"].unique(), table["scenario"].unique()
+    known = _columns(Path(columns), list(scenarios)) if columns is not None else {}
+    means = table.groupby(["system", "scenario"])["score"].mean().unstack()
+    shown = {name: known.get(name, ScenarioColumn(name)) for name in scenarios}
+    _check_scales(file, table, known)
+    by_case = {
+        str(name): its.pivot(index="case", columns="system", values="score").reindex(columns=systems)
+        for name, its in table[table["case"] != ""].groupby("scenario", sort=False)
+    }
+    return ScoreTable(
+        means.reindex(index=systems, columns=scenarios),
+        shown,
+        by_case,
+        tuple(name for name in scenarios if name not in known and _is_off_scale(table, name)),
+    )
+
+
+def _wide_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tuple[str, str, str, float]]:
+    cells, seen = [], set()
+    for line, row in rows:
+        system = _name(file, line, row, "system")
+        if system in seen:
+            raise InvalidFile(
+                f"{file}:{line}: {system!r} stands there twice", remedy="give each system one row"
+            )
+        seen.add(system)
+        for scenario, given in row.items():
+            if scenario != "system":
+                cells.append((system, str(scenario), "", _score(file, line, given)))
+    if not cells:
+        raise InvalidFile(f"{file}:1: no scenario in it", remedy="give each scenario a column beside system")
+    return cells
+
+
+def _long_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tuple[str, str, str, float]]:
+    cells, seen = [], set()
+    for line, row in rows:
+        system, scenario = (_name(file, line, row, name) for name in ("system", "scenario"))
+        case = str(row.get("case") or "").strip()
+        if (system, scenario, case) in seen:
+            which = f"case {case!r} of {scenario!r}" if case else repr(scenario)
+            raise InvalidFile(
+                f"{file}:{line}: {system!r} has two scores for {which}",
+                remedy="keep one row, or tell them apart in a column case",
+            )
+        seen.add((system, scenario, case))
+        cells.append((system, scenario, case, _score(file, line, row.get("score"))))
+    return cells
+
+
+def _name(file: Path, line: int, row: Mapping[str, Any], column: str) -> str:
+    name = str(row.get(column) if row.get(column) is not None else "").strip()
+    if not name:
+        raise InvalidFile(f"{file}:{line}: no {column}", remedy=f"name the {column} in every row")
+    return name
+
+
+def _score(file: Path, line: int, given: Any) -> float:
+    """The number in a cell; NaN where it is blank."""
+    if given is None or not str(given).strip():
+        return math.nan
+    try:
+        score = float(given)
+    except (TypeError, ValueError):
+        score = math.nan
+    if not math.isfinite(score):
+        raise InvalidFile(
+            f"{file}:{line}: {str(given)[:40]!r} is no score",
+            remedy="write a number, or leave the cell blank",
+        )
+    return score
+
+
+def _columns(file: Path, scenarios: list[str]) -> dict[str, ScenarioColumn]:
+    known: dict[str, ScenarioColumn] = {}
+    for line, row in read_rows(file, required=("scenario",)):
+        name = _name(file, line, row, "scenario")
+        if name in known:
+            raise InvalidFile(
+                f"{file}:{line}: {name!r} stands there twice", remedy="give each scenario one row"
+            )
+        if name not in scenarios:
+            raise InvalidFile(
+                f"{file}:{line}: the table has no scenario {name!r}", remedy=nearest(name, scenarios)
+            )
+        written = str(row.get("direction") or "").strip().lower()
+        if written not in DIRECTIONS:
+            raise InvalidFile(
+                f"{file}:{line}: {written!r} is no direction",
+                remedy="write higher, lower, or none where there is none",
+            )
+        low, high = (_score(file, line, row.get(end)) for end in ("low", "high"))
+        low, high = 0.0 if math.isnan(low) else low, 1.0 if math.isnan(high) else high
+        if low >= high:
+            raise InvalidFile(
+                f"{file}:{line}: a scale from {low:g} to {high:g}", remedy="low is the smaller number"
+            )
+        category = str(row.get("category") or "").strip()
+        known[name] = ScenarioColumn(name, category, DIRECTIONS[written], low, high)
+    return known
+
+
+def _check_scales(file: Path, table: pd.DataFrame, known: Mapping[str, ScenarioColumn]) -> None:
+    for name, column in known.items():
+        its = table[table["scenario"] == name]
+        off = its[(its["score"] < column.low) | (its["score"] > column.high)]
+        if len(off) and column.direction != "none":
+            first = off.iloc[0]
+            raise InvalidFile(
+                f"{file}: {first['score']:g} of {first['system']!r} on {name!r} is off its scale, {column.low:g} to {column.high:g}",
+                remedy="mend the score, or the scale in --columns",
+            )
+
+
+def _is_off_scale(table: pd.DataFrame, name: str) -> bool:
+    scores = table.loc[table["scenario"] == name, "score"]
+    return bool(((scores < 0) | (scores > 1)).any())

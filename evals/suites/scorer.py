@@ -1,0 +1,106 @@
+"""A scorer: what a system's answer is worth, by a program; looked up by entry point."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ...rubrics.plugins import plugged_in, registered_plugins
+
+GROUP = "venire.scorers"
+
+ScoreStatus = Literal["scored", "unparsed", "undefined"]
+
+
+class ScorerOptions(BaseModel):
+    """What a scorer may be told: a subclass has a field for each option. A key that is no field is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AnswerForm(BaseModel):
+    """What an answer looks like: `answer:` of a scenario."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["text", "choice", "number", "labels", "sql"] = "text"
+    of: tuple[str, ...] = ()
+    """The answers to choose from, where they are the same for every case."""
+    options: str = "options"
+    """The column of a case's own choices: a list of texts, or an object from letter to text."""
+    max_tokens: int | None = Field(default=None, ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class GradedAnswer:
+    """One case's answer, as a scorer is given it."""
+
+    case: str
+    output: str
+    target: Any
+    """What is right; None where the case does not say."""
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """The case's other columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseScore:
+    """What one answer is worth. An answer that cannot be read is `unparsed`, never one of the classes."""
+
+    status: ScoreStatus
+    value: float | None = None
+    """From 0 to 1 where it is `scored`."""
+    weight: float = 1.0
+    """How much it counts in the scenario's score: sum of weight times value over the sum of weights."""
+    answer: str = ""
+    """What was read."""
+    why: str = ""
+    """Why it was not scored."""
+
+
+def unparsed_score(why: str) -> CaseScore:
+    """The score of an answer that cannot be read or run."""
+    return CaseScore("unparsed", why=why)
+
+
+NO_TARGET = CaseScore("undefined", why="the case does not say what is right")
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """Scores the answers of one system on one scenario."""
+
+    name: str
+    summary: str
+    score: Callable[[Sequence[GradedAnswer], AnswerForm, Any], Sequence[CaseScore]]
+    """From the answers, their form and the options to one score each, in order."""
+    options: type[ScorerOptions] = ScorerOptions
+    shorthand: str = ""
+    """The option that `score: {NAME: value}` and `score: NAME value` set."""
+
+
+def scorer(name: str) -> Scorer:
+    """The scorer registered under `name`; an error that names the nearest one when there is none."""
+    found: Scorer = plugged_in(GROUP, name, "scorer")
+    return found
+
+
+def scorer_names() -> list[str]:
+    """Every scorer that is registered."""
+    return sorted(registered_plugins(GROUP))
+
+
+def final_text(output: str) -> str:
+    """An answer without its reasoning block, in one Unicode form, without Markdown's emphasis."""
+    text = unicodedata.normalize("NFKC", output).rsplit("</think>", 1)[-1]
+    return re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text).strip()
+
+
+def folded_text(text: str) -> str:
+    """Text for comparing: case, white space and the punctuation around it aside."""
+    return " ".join(text.casefold().split()).strip(" .,;:!?'\"()[]")

@@ -1,0 +1,91 @@
+"""A number within a range."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from ..scorer import (
+    NO_TARGET,
+    AnswerForm,
+    CaseScore,
+    GradedAnswer,
+    Scorer,
+    ScorerOptions,
+    final_text,
+    unparsed_score,
+)
+
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d{1,3})?", re.IGNORECASE)
+_STATED = re.compile(r"\banswer\b(?:\s+is)?\s*[:=]?\s*", re.IGNORECASE)
+
+
+class RangeOptions(ScorerOptions):
+    """How far from a target that is one number an answer may be."""
+
+    tolerance: float = Field(default=0.0, ge=0)
+    """In the target's unit."""
+    relative: float = Field(default=0.0, ge=0)
+    """As a share of the target: 0.05 for 5%."""
+
+
+def target_range(target: Any, options: RangeOptions) -> tuple[float, float] | None:
+    """The lowest and the highest right number: from `[low, high]`, `{low, high}` or one number with its tolerance."""
+    if isinstance(target, Mapping):
+        target = [target.get("low"), target.get("high")]
+    ends = list(target) if isinstance(target, list | tuple) else [target]
+    numbers = [_number(end) for end in ends]
+    if len(numbers) not in (1, 2) or None in numbers:
+        return None
+    low, high = float(numbers[0] or 0), float(numbers[-1] or 0)
+    if len(numbers) == 1:
+        slack = max(options.tolerance, options.relative * abs(low), 1e-9 * abs(low))
+        return low - slack, high + slack
+    return (low, high) if low <= high else None
+
+
+def read_number(output: str) -> float | None:
+    """The number that a text gives: the only one in it, or the one after 'answer'; None where neither is clear."""
+    text = final_text(output)
+    found = {_number(match[0]) for match in _NUMBER.finditer(text)}
+    if len(found) == 1:
+        return found.pop()
+    stated = {_number(match[0]) for at in _STATED.finditer(text) if (match := _NUMBER.match(text, at.end()))}
+    return stated.pop() if len(stated) == 1 else None
+
+
+def _number(given: Any) -> float | None:
+    if given is None or isinstance(given, bool):
+        return None
+    try:
+        number = float(str(given).replace(",", ""))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _score(answers: Sequence[GradedAnswer], form: AnswerForm, options: RangeOptions) -> list[CaseScore]:
+    return [_case_score(answer, options) for answer in answers]
+
+
+def _case_score(answer: GradedAnswer, options: RangeOptions) -> CaseScore:
+    wanted = target_range(answer.target, options)
+    if wanted is None:
+        return NO_TARGET
+    given = read_number(answer.output)
+    if given is None:
+        return unparsed_score("no number, or several")
+    return CaseScore("scored", float(wanted[0] <= given <= wanted[1]), answer=f"{given:g}")
+
+
+RANGE = Scorer(
+    "range",
+    "1 where the answer is a number within the target's range or tolerance",
+    _score,
+    RangeOptions,
+    "tolerance",
+)

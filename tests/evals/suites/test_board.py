@@ -1,0 +1,211 @@
+"""Boards: HELM's own vectors, medagents_bench, directions, scales, missing cells, and what ranks are worth."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import venire
+from shared_data import shared_file
+
+from venire import VenireError
+from venire.evals.statistics.draws import Draws
+from venire.evals.suites.board import Board, board
+from venire.evals.suites.rank_intervals import rank_intervals
+from venire.evals.suites.score_table import load_scores
+
+HELM = {"one": [1, 2, 3, 4, 5], "two": [3, 1, 2, 5, 4]}
+
+
+def written(folder: Path, text: str, name: str = "scores.csv") -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def wide(folder: Path, columns: dict[str, list[object]]) -> Path:
+    table = pd.DataFrame({"system": list("abcde")[: len(next(iter(columns.values())))], **columns})
+    table.to_csv(folder / "scores.csv", index=False)
+    return folder / "scores.csv"
+
+
+def rates(found: Board) -> dict[str, float]:
+    return {each.system: each.win_rate for each in found.standings}
+
+
+def test_win_rates_are_helms_own(tmp_path: Path) -> None:
+    found = rates(board(load_scores(wide(tmp_path, HELM))))
+    assert found == {"a": 0.25, "b": 0.125, "c": 0.375, "d": 0.875, "e": 0.875}
+
+    missing = {**HELM, "two": [3, 1, None, None, None]}
+    found = rates(board(load_scores(wide(tmp_path, missing))))
+    assert found == {"a": 0.5, "b": 0.125, "c": 0.5, "d": 0.75, "e": 1.0}
+
+
+def test_a_column_with_one_value_or_no_direction_is_skipped_and_said(tmp_path: Path) -> None:
+    scores = wide(tmp_path, {"one": [0.1, 0.2, 0.3], "lone": [0.9, None, None], "size": [7, 8, 9]})
+    columns = written(tmp_path, "scenario,direction\nsize,none\n", "columns.csv")
+    found = board(load_scores(scores, columns))
+
+    assert set(found.skipped) == {"lone", "size"}
+    assert rates(found) == {"a": 0.0, "b": 0.5, "c": 1.0}
+    shown = venire("suite", "table", str(scores), "--columns", str(columns), cwd=tmp_path).stdout
+    assert "lone is not compared: one system has a score" in shown
+    assert "size is not compared: it has no direction" in shown
+
+
+def test_directions_scales_and_categories(tmp_path: Path) -> None:
+    scores = written(tmp_path, "system,jury,wer,acc\na,4.2,0.3,0.5\nb,3,0.1,0.7\n")
+    columns = written(
+        tmp_path,
+        "scenario,category,direction,low,high\njury,notes,higher,1,5\nwer,speech,lower,,\n",
+        "columns.csv",
+    )
+    a, b = sorted(board(load_scores(scores, columns)).standings, key=lambda each: each.system)
+
+    assert a.categories == pytest.approx({"notes": 0.8, "speech": 0.7})
+    assert a.macro == pytest.approx((0.8 + 0.7 + 0.5) / 3)
+    assert a.sd == pytest.approx(np.std([0.8, 0.7, 0.5], ddof=1))
+    assert (a.win_rate, b.win_rate) == pytest.approx((1 / 3, 2 / 3))
+    assert a.win_sd == 0.0
+
+
+@pytest.mark.parametrize(("ties", "rate"), [("half", 0.5), ("strict", 0.0), ("wins", 1.0)])
+def test_ties(tmp_path: Path, ties: str, rate: float) -> None:
+    found = board(load_scores(wide(tmp_path, {"one": [0.5, 0.5], "two": [0.1, 0.1]})), ties=ties)  # type: ignore[arg-type]
+
+    assert rates(found) == {"a": rate, "b": rate}
+    assert found.leader is None
+
+
+def test_complete_and_available_cells_are_told_apart(tmp_path: Path) -> None:
+    found = board(load_scores(wide(tmp_path, {"one": [0.9, 0.5, 0.1], "two": [0.2, 0.4, None]})))
+    first = {each.system: each for each in found.standings}["a"]
+
+    assert found.complete == 1
+    assert (first.win_rate, first.complete_win_rate) == (0.5, 1.0)
+    assert (first.macro, first.complete_macro) == pytest.approx((0.55, 0.9))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "empty|no row"),
+        ("system\na\n", "no scenario"),
+        ("model,one\na,1\n", "no column 'system'"),
+        ("system,one\na,high\n", "is no score"),
+        ("system,one\na,inf\n", "is no score"),
+        ("system,one\na,1\na,2\n", "twice"),
+        ("system,scenario,score\na,s,1\na,s,0\n", "two scores"),
+        ("system,scenario,score\n,s,1\n", "no system"),
+    ],
+)
+def test_what_is_no_table_of_scores_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(VenireError, match=problem):
+        load_scores(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("scenario,direction\none,sideways\n", "no direction"),
+        ("scenario,low,high\none,5,1\n", "a scale from 5 to 1"),
+        ("scenario\nother\n", "no scenario 'other'"),
+        ("scenario,low,high\none,0.3,1\n", "off its scale"),
+    ],
+)
+def test_columns_that_do_not_fit_the_table_are_refused(tmp_path: Path, text: str, problem: str) -> None:
+    scores = wide(tmp_path, {"one": [0.1, 0.2]})
+    with pytest.raises(VenireError, match=problem):
+        load_scores(scores, written(tmp_path, text, "columns.csv"))
+
+
+def test_one_system_and_one_scenario_give_a_board_without_a_leader(tmp_path: Path) -> None:
+    found = board(load_scores(written(tmp_path, "system,one\na,0.5\n")))
+
+    assert math.isnan(found.standings[0].win_rate)
+    assert found.leader is None
+    document = json.loads(venire("suite", "table", "scores.csv", "--json", cwd=tmp_path).stdout)
+    assert document["systems"]["a"]["win_rate"] is None
+    assert document["systems"]["a"]["macro"] == 0.5
+
+
+@pytest.fixture(scope="module")
+def medagents() -> pd.DataFrame:
+    rows = pd.read_csv(shared_file("medagents_bench/predictions.csv"), dtype=str)
+    rows = rows.drop_duplicates(["dataset", "realidx", "model", "method"])
+    right = rows["predicted_answer"].fillna("").str.strip() == rows["answer_idx"].str.strip()
+    return pd.DataFrame(
+        {
+            "system": rows["model"] + "/" + rows["method"],
+            "scenario": rows["dataset"],
+            "case": rows["realidx"],
+            "score": right.astype(float),
+        }
+    )
+
+
+def test_forty_arms_on_seven_sets(medagents: pd.DataFrame, tmp_path: Path) -> None:
+    medagents.to_csv(tmp_path / "scores.csv", index=False)
+    table = load_scores(tmp_path / "scores.csv")
+    by_rule = {ties: board(table, ties=ties, draws=Draws(resamples=20)) for ties in ("half", "wins")}  # type: ignore[arg-type]
+    half, wins = ({each.system: each for each in found.standings} for found in by_rule.values())
+
+    assert len(half) == 40
+    aflow, r1 = half["gpt-4o/aflow"], half["DeepSeek-R1/zero_shot"]
+    assert (aflow.win_rate, r1.win_rate) == pytest.approx((0.8993, 0.8352), abs=5e-5)
+    assert (aflow.macro, r1.macro) == pytest.approx((0.3362, 0.3472), abs=5e-5)
+    found = (wins["gpt-4o/aflow"].win_rate, wins["DeepSeek-R1/zero_shot"].win_rate)
+    assert found == pytest.approx((0.9194, 0.8498), abs=5e-5)
+
+
+def test_detectable_effects_of_ten_zero_shot_models(medagents: pd.DataFrame, tmp_path: Path) -> None:
+    medagents[medagents["system"].str.endswith("/zero_shot")].to_csv(tmp_path / "scores.csv", index=False)
+    ended = venire("suite", "table", "scores.csv", "--resamples", "50", "--json", cwd=tmp_path)
+    scenarios = json.loads(ended.stdout)["scenarios"]
+
+    found = {name: (scenarios[name]["mde"], scenarios[name]["mde_sd"]) for name in ("medqa", "pubmedqa")}
+    assert found["medqa"] == pytest.approx((0.1627, 0.0198), abs=5e-5)
+    assert found["pubmedqa"] == pytest.approx((0.1184, 0.0145), abs=5e-5)
+    assert scenarios["afrimedqa"]["mde"] == pytest.approx(0.2370, abs=5e-5)
+    assert len(scenarios["medqa"]["pairs"]) == 45
+    needed = scenarios["medqa"]["cases_needed"]
+    assert needed["0.05"] == math.ceil(100 * (scenarios["medqa"]["mde"] / 0.05) ** 2)
+
+
+def test_a_board_of_nine_by_thirty_five_takes_less_than_two_seconds(tmp_path: Path) -> None:
+    scores = np.random.default_rng(3).random((9, 35))
+    table = pd.DataFrame(scores, columns=[f"s{n}" for n in range(35)])
+    table.insert(0, "system", [f"m{n}" for n in range(9)])
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    begun = time.process_time()
+    found = board(load_scores(tmp_path / "scores.csv"))
+
+    assert time.process_time() - begun < 2
+    wins = (scores[:, None] > scores[None]).sum(axis=1) / 8
+    assert [rates(found)[f"m{n}"] for n in range(9)] == pytest.approx(wins.mean(axis=1))
+    against = (scores[:, None] > scores[None]).mean(axis=2)
+    expected = [np.delete(against[n], n).std() for n in range(9)]
+    assert {each.system: each.win_sd for each in found.standings} == pytest.approx(
+        {f"m{n}": expected[n] for n in range(9)}
+    )
+
+
+@pytest.mark.parametrize("ability", [np.zeros(6), np.linspace(-0.8, 0.8, 6)], ids=["equal", "unequal"])
+def test_rank_intervals_hold_the_truth(ability: np.ndarray) -> None:
+    """All of a board's intervals at once, in 92 of 100 boards at least: `docs/suites.md` has the larger simulation."""
+    rng = np.random.default_rng(5)
+    held = 0
+    for number in range(100):
+        chance = 1 / (1 + np.exp(-(ability[:, None] + rng.normal(0, 0.5, 20) + rng.normal(0, 0.3, (6, 20)))))
+        scores = rng.binomial(60, chance) / 60
+        found = rank_intervals(scores, [None] * 20, "half", Draws(number, 200))
+        best = 1 + (ability[None] > ability[:, None]).sum(axis=1)
+        worst = 6 - (ability[None] < ability[:, None]).sum(axis=1)
+        held += all(low <= b and w <= high for (low, high), b, w in zip(found, best, worst, strict=True))
+
+    assert held >= 92

@@ -1,0 +1,320 @@
+"""Scorers: what is right, what is wrong, and what cannot be read, which is neither."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import venire
+from shared_data import shared_file
+
+from venire import VenireError
+from venire.evals.suites.scenario import load_scenario
+from venire.evals.suites.scored_systems import mean_score
+from venire.evals.suites.scorer import AnswerForm, CaseScore, GradedAnswer, scorer, scorer_names
+from venire.evals.suites.scorers.choice import read_choice
+from venire.evals.suites.scorers.number_range import read_number
+
+
+def scored(
+    by: str,
+    output: str,
+    target: Any,
+    *,
+    form: AnswerForm | None = None,
+    columns: Any = None,
+    **options: Any,
+) -> CaseScore:
+    found = scorer(by)
+    answer = GradedAnswer("one", output, target, columns or {})
+    (score,) = found.score([answer], form or AnswerForm(), found.options(**options))
+    return score
+
+
+def test_they_are_found_by_entry_point() -> None:
+    assert scorer_names() == ["choice", "exact", "metric", "multilabel", "overlap", "range", "sql"]
+    with pytest.raises(VenireError, match="no scorer named 'exakt'"):
+        scorer("exakt")
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "value"),
+    [
+        ("Aspirin", "scored", 1.0),
+        (" **aspirin.** ", "scored", 1.0),
+        ("<think>ibuprofen?</think>aspirin", "scored", 1.0),
+        ("ibuprofen", "scored", 0.0),
+        (" ", "unparsed", None),
+    ],
+)
+def test_exact(output: str, status: str, value: float | None) -> None:
+    found = scored("exact", output, ["aspirin", "ASA"])
+
+    assert (found.status, found.value) == (status, value)
+    assert scored("exact", output, None).status == "undefined"
+
+
+LETTERS = {"A": "Fever", "B": "Cough", "C": "No, never", "D": "No"}
+
+
+@pytest.mark.parametrize(
+    ("output", "label"),
+    [
+        ("B", "B"),
+        ("b", "B"),
+        ("(B)", "B"),
+        ("B.", "B"),
+        ("**B. Cough**", "B"),
+        ("'B'", "B"),
+        ("Cough", "B"),
+        ("cough, since it lasts", "B"),
+        ("Answer: (B) Cough", "B"),
+        ("It may be A, but the answer is B.", "B"),
+        ("The final answer is: B\nThe answer is B", "B"),
+        ("No, never.", "C"),
+        ("no", "D"),
+        ("B: Cough\n\nIs there anything else?", "B"),
+        ("<think>A? The answer is A.</think>\nB", "B"),
+        ("A patient with a cough", None),
+        ("The answer is A. No: the answer is B.", None),
+        ("A or B", None),
+        ("E", None),
+        ("", None),
+        ("I cannot say", None),
+    ],
+)
+def test_a_choice_is_read_by_letter_or_text_or_not_at_all(output: str, label: str | None) -> None:
+    assert read_choice(output, LETTERS) == label
+
+
+def test_a_choice_that_cannot_be_read_is_no_class() -> None:
+    form = AnswerForm(kind="choice", of=("yes", "no", "maybe"))
+
+    assert scored("choice", "Yes, it is.", "yes", form=form).value == 1.0
+    assert scored("choice", "maybe", "yes", form=form).value == 0.0
+    assert scored("choice", "It depends.", "yes", form=form).status == "unparsed"
+    assert scored("choice", "yes", "perhaps", form=form).status == "undefined"
+    assert scored("choice", "cough", "B", columns={"options": LETTERS}).value == 1.0
+    assert scored("choice", "B", "cough", columns={"options": ["Fever", "Cough"]}).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("output", "number"),
+    [
+        ("7.5", 7.5),
+        ("The result is 7.5 mg/dL.", 7.5),
+        ("1,234.5", 1234.5),
+        ("-3e-2", -0.03),
+        ("From 140 and 4.2 the answer is 33.3", 33.3),
+        ("7.5 or 8", None),
+        ("none", None),
+        ("", None),
+    ],
+)
+def test_a_number_is_read_where_one_is_meant(output: str, number: float | None) -> None:
+    assert read_number(output) == number
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "value"),
+    [
+        ([7, 8], {}, 1.0),
+        ({"low": 7.5, "high": 9}, {}, 1.0),
+        ([8, 9], {}, 0.0),
+        (7.5, {}, 1.0),
+        ("7.6", {}, 0.0),
+        (7.6, {"tolerance": 0.1}, 1.0),
+        (8, {"relative": 0.1}, 1.0),
+    ],
+)
+def test_range(target: Any, options: dict[str, float], value: float) -> None:
+    assert scored("range", "7.5", target, **options).value == value
+    assert scored("range", "7.5", "seven").status == "undefined"
+
+
+def test_micro_f1_is_over_all_cases() -> None:
+    found = scorer("multilabel")
+    answers = [
+        GradedAnswer("one", "I10, E11.9", ["I10", "J45"]),
+        GradedAnswer("two", '["i10"]', "I10"),
+        GradedAnswer("three", "none", []),
+        GradedAnswer("four", "", "I10; J45"),
+    ]
+    scores = found.score(answers, AnswerForm(), found.options())
+
+    assert [each.status for each in scores] == ["scored", "scored", "scored", "unparsed"]
+    # Two labels shared; five given or wanted too many: 2 x 2 over 4 + 2 + 0 + 2.
+    assert mean_score(scores).value == pytest.approx(2 * 2 / 8)
+    assert (
+        scored("multilabel", "Codes: I10 and E11.9", ["I10", "E11.9"], pattern=r"[A-Z]\d\d(\.\d+)?").value
+        == 1.0
+    )
+
+
+def test_a_metric_by_name() -> None:
+    assert scored("overlap", "the cat sat", "the cat sat").value == 1.0
+    assert scored("metric", "a dog", "the cat sat", name="rouge-l").value == 0.0
+    assert scored("metric", "", "the cat", name="rouge-l").status == "unparsed"
+    with pytest.raises(VenireError, match="no metric named"):
+        scored("metric", "x", "y", name="rouge-m")
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    path = tmp_path / "clinic.sqlite"
+    with sqlite3.connect(path) as made:
+        made.execute("CREATE TABLE visits (patient TEXT, age INTEGER, note TEXT)")
+        made.executemany(
+            "INSERT INTO visits VALUES (?, ?, ?)", [("a", 30, None), ("b", 40, "well"), ("c", None, None)]
+        )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("query", "target", "value"),
+    [
+        ("SELECT patient FROM visits", "SELECT patient FROM visits ORDER BY patient DESC", 1.0),
+        ("```sql\nSELECT patient FROM visits;\n```", "SELECT patient FROM visits", 1.0),
+        ("SELECT avg(age) FROM visits", "SELECT 35", 1.0),
+        ("SELECT note FROM visits WHERE age = 30", "SELECT NULL", 1.0),
+        ("SELECT note FROM visits WHERE age = 30", "SELECT ''", 0.0),
+        ("SELECT note FROM visits WHERE age = 30", "SELECT 0", 0.0),
+        ("SELECT patient FROM visits WHERE age > 90", "SELECT patient FROM visits WHERE age > 80", 1.0),
+        ("SELECT patient FROM visits WHERE age > 90", "SELECT patient FROM visits", 0.0),
+        ("SELECT NULL", "SELECT patient FROM visits WHERE age > 80", 0.0),
+        ("SELECT age FROM visits WHERE patient = 'a' UNION ALL SELECT 30", "SELECT 30", 0.0),
+        (
+            "WITH RECURSIVE n(x) AS (SELECT 1 UNION SELECT x + 1 FROM n WHERE x < 3) SELECT max(x) FROM n",
+            "SELECT 3",
+            1.0,
+        ),
+    ],
+)
+def test_a_query_is_right_by_what_it_returns(clinic: Path, query: str, target: str, value: float) -> None:
+    assert scored("sql", query, target, database=str(clinic)).value == value
+
+
+def test_order_counts_where_it_is_asked_for(clinic: Path) -> None:
+    pair = ("SELECT patient FROM visits ORDER BY 1 DESC", "SELECT patient FROM visits ORDER BY 1")
+
+    assert scored("sql", *pair, database=str(clinic), ordered=True).value == 0.0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DROP TABLE visits",
+        "DELETE FROM visits",
+        "SELECT 1; DROP TABLE visits",
+        "ATTACH DATABASE '/tmp/other.sqlite' AS other",
+        "PRAGMA writable_schema = 1",
+        "CREATE TEMP TABLE t AS SELECT 1",
+        "SELECT load_extension('x')",
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n",
+        "SELECT zeroblob(900000000)",
+        "VACUUM INTO '/tmp/copy.sqlite'",
+        "not a query",
+        "",
+    ],
+)
+def test_what_does_more_than_read_or_never_ends_is_refused(clinic: Path, query: str) -> None:
+    before = clinic.read_bytes()
+    found = scored("sql", query, "SELECT 1", database=str(clinic), seconds=0.3)
+
+    assert (found.status, found.value) == ("unparsed", None)
+    assert found.why
+    assert clinic.read_bytes() == before
+
+
+def test_a_target_that_cannot_be_run_is_the_scenarios_fault(clinic: Path) -> None:
+    with pytest.raises(VenireError, match="its own query cannot be run"):
+        scored("sql", "SELECT 1", "SELECT nothing FROM nowhere", database=str(clinic))
+    with pytest.raises(VenireError, match="no such database"):
+        scored("sql", "SELECT 1", "SELECT 1", database="nowhere.sqlite")
+
+
+SCENARIO = """task: medical-research/conducting-literature-research
+access: public
+source: {repo: pubmedqa/pubmedqa, commit: 1cbae8e9, path: data/ori_pqal.json, licence: MIT}
+cases: cases.jsonl
+answer: {kind: choice, of: ["yes", "no", "maybe"], max_tokens: 1}
+score: choice
+scale: [0, 1]
+"""
+
+
+def write_scenario(
+    folder: Path, cases: list[dict[str, Any]], outputs: list[dict[str, Any]], scenario: str = SCENARIO
+) -> None:
+    (folder / "research.yaml").write_text(scenario)
+    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    (folder / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in outputs))
+
+
+def test_recorded_outputs_are_scored_with_baselines_beside(tmp_path: Path) -> None:
+    cases = [{"id": str(n), "target": "yes" if n < 6 else "no"} for n in range(10)]
+    given = [
+        {"case": str(n), "system": "careful", "output": "Yes." if n < 5 else "It depends."} for n in range(10)
+    ]
+    given += [{"case": str(n), "system": "short", "output": "no"} for n in range(8)]
+    given += [{"case": "99", "system": "short", "output": "no"}]
+    given += [{"case": "1", "system": "short", "output": "no", "scenario": "another"}]
+    write_scenario(tmp_path, cases, given)
+
+    ended = venire(
+        "suite", "score", "research.yaml", "outputs.jsonl", "-o", "scores.csv", "--json", cwd=tmp_path
+    )
+    found = json.loads(ended.stdout)
+    assert found["baseline"] == {"constant": 0.6, "random": pytest.approx(1 / 3), "answer": "yes"}
+    careful, short = found["systems"]["careful"], found["systems"]["short"]
+    assert (careful["score"]["value"], careful["parsed"], careful["unparsed"]) == (0.5, 1.0, 5)
+    assert (short["score"]["value"], short["missing"]) == (0.25, 2)
+    assert (found["unknown_cases"], found["other_scenarios"]) == (["99"], 1)
+
+    shown = venire("suite", "score", "research.yaml", "outputs.jsonl", cwd=tmp_path).stdout
+    assert "5 answer(s) could not be read" in shown and "answers 'yes' to every case" in shown
+    board = json.loads(venire("suite", "table", "scores.csv", "--json", cwd=tmp_path).stdout)
+    assert board["systems"]["careful"]["macro"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "problem", "line"),
+    [
+        (("score: choice", "score: choise"), "no scorer named 'choise'", ":6:"),
+        (("score: choice", "scores: choice"), "unknown key 'scores'", ":6:"),
+        (("score: choice", "score: {sql: {databse: x}}"), "unknown key 'databse'", ":6:"),
+        (("score: choice", "score: {sql: {}}"), "missing", ":6:"),
+        (("score: choice", "score: choice 5"), "takes no option", ":6:"),
+        (("scale: [0, 1]", "scale: [1, 0]"), "the first number is the lower one", ":7:"),
+        (("access: public", "access: secret"), "access", ":2:"),
+    ],
+)
+def test_a_wrong_scenario_is_refused_with_its_line(
+    tmp_path: Path, change: tuple[str, str], problem: str, line: str
+) -> None:
+    write_scenario(tmp_path, [{"id": "1", "target": "yes"}], [], SCENARIO.replace(*change))
+    with pytest.raises(VenireError) as error:
+        load_scenario(tmp_path / "research.yaml")
+
+    assert problem in str(error.value) and line in str(error.value)
+
+
+def test_outputs_that_match_nothing_are_refused(tmp_path: Path) -> None:
+    write_scenario(tmp_path, [{"id": "1", "target": "yes"}], [{"case": "2", "system": "a", "output": "yes"}])
+    ended = venire("suite", "score", "research.yaml", "outputs.jsonl", cwd=tmp_path)
+
+    assert ended.returncode == 2
+    assert "match no case" in ended.stderr and len(ended.stderr.splitlines()) == 2
+
+
+def test_the_constant_answer_to_pubmedqa(tmp_path: Path) -> None:
+    truth = json.loads(shared_file("pubmedqa/test_ground_truth.json").read_text())
+    cases = [{"id": name, "target": answer} for name, answer in truth.items()]
+    write_scenario(tmp_path, cases, [{"case": cases[0]["id"], "system": "a", "output": "yes"}])
+    ended = venire("suite", "score", "research.yaml", "outputs.jsonl", "--json", cwd=tmp_path)
+
+    assert json.loads(ended.stdout)["baseline"]["constant"] == pytest.approx(0.552)
