@@ -12,7 +12,7 @@ from ..rubrics.errors import VenireError
 from .cost import Cost
 from .model import Reply, Request
 from .prices import Price
-from .reservations import CallEstimate, CallEstimator, Reservations
+from .reservations import LONG_ANSWER, CallEstimate, CallEstimator, Reservations
 
 
 class LimitReached(Exception):
@@ -119,7 +119,8 @@ class Meter:
         estimate = partial(self.budget.estimator.estimate, request, price)
         held = await mine.reserve(estimate)
         try:
-            return Reservation(held, await runs.reserve(estimate))
+            # In a run hundreds of calls may be in flight: if all of their answers were long, they must still fit.
+            return Reservation(held, await runs.reserve(partial(estimate, least_answer=LONG_ANSWER)))
         except BaseException:
             mine.release(held)
             raise
@@ -127,7 +128,7 @@ class Meter:
     def release(self, request: Request, reserved: Reservation, reply: Reply | None) -> None:
         """The call has ended, and what its reply cost has been added."""
         if reply is not None:
-            self.budget.estimator.learn(request, reserved.run, reply)
+            self.budget.estimator.learn(request, reply)
         self.budget.reservations.release(reserved.run)
         self._reservations.release(reserved.deliberation)
 

@@ -18,6 +18,8 @@ _UNHEARD_ANSWER = 2_000
 """Tokens that an answer is taken to have at the most where the seat states no `max_tokens` and its model has not answered yet."""
 _MARGIN = 2
 """How many times the longest answer so far the next may be, where the seat states no `max_tokens`."""
+LONG_ANSWER = 16_000
+"""Tokens that any answer may turn out to have, however short those before it were, where the seat states no `max_tokens`."""
 
 
 class CallEstimate(NamedTuple):
@@ -47,30 +49,42 @@ class CallEstimator:
     def __init__(self) -> None:
         self._models: dict[str, _Answers] = {}
 
-    def estimate(self, request: Request, price: Price | None) -> CallEstimate:
-        """The most that a call may cost. Without a price it is infinite until an answer has shown one."""
-        messages = estimated_prompt(request)
-        # Some providers count the form of the answer as well.
-        prompt = messages + (0 if request.schema is None else estimated_tokens(request.schema.text))
-        seen = self._models.get(request.model)
-        answer = request.settings.get("max_tokens") or (_MARGIN * seen.longest if seen else _UNHEARD_ANSWER)
+    def estimate(self, request: Request, price: Price | None, *, least_answer: int = 0) -> CallEstimate:
+        """The most that a call may cost. Without a price it is infinite until an answer has shown one.
+
+        `least_answer` are tokens that every answer is taken to have at the most, unless the seat states `max_tokens`.
+        """
+        prompt, expected = self._sizes(request)
+        usual = prompt + expected
+        answer = expected if "max_tokens" in request.settings else max(expected, least_answer)
         tokens = prompt + answer
-        likely = tokens * seen.taken / seen.reserved if seen else messages
+        seen = self._models.get(request.model)
+        likely = usual * seen.taken / seen.reserved if seen else estimated_prompt(request)
         if price is not None:
-            usd = price.most_usd(prompt, answer)
-            return CallEstimate(tokens, usd, likely, usd * likely / tokens)
+            likely_usd = price.most_usd(prompt, expected) * likely / usual
+            return CallEstimate(tokens, price.most_usd(prompt, answer), likely, likely_usd)
         if seen is not None and seen.taken:
             each = seen.usd / seen.taken
             return CallEstimate(tokens, tokens * each, likely, likely * each)
         return CallEstimate(tokens, float("inf"), likely, 0.0)
 
-    def learn(self, request: Request, estimate: CallEstimate, reply: Reply) -> None:
+    def learn(self, request: Request, reply: Reply) -> None:
         """Take the true cost of a call into account."""
         seen = self._models.setdefault(request.model, _Answers())
+        seen.reserved += sum(self._sizes(request))
         seen.longest = max(seen.longest, reply.usage.completion)
-        seen.reserved += estimate.tokens
         seen.taken += reply.usage.total
         seen.usd += reply.usd or 0.0
+
+    def _sizes(self, request: Request) -> tuple[int, int]:
+        """Tokens of the prompt, and of the longest answer that is to be expected."""
+        # Some providers count the form of the answer as well.
+        form = 0 if request.schema is None else estimated_tokens(request.schema.text)
+        seen = self._models.get(request.model)
+        heard = seen.longest if seen else 0
+        # A server need not heed the limit that it is sent.
+        expected = max(heard, request.settings.get("max_tokens") or (_MARGIN * heard or _UNHEARD_ANSWER))
+        return estimated_prompt(request) + form, expected
 
 
 class Reservations:

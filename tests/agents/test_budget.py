@@ -36,10 +36,10 @@ IMPOSSIBLE = {
 }
 
 
-def completion(call: Call, usage: dict[str, Any] | None) -> Fault:
+def completion(call: Call, usage: dict[str, Any] | None, text: str | None = None) -> Fault:
     """A ballot, with these token counts or none."""
     assert call.schema is not None
-    text = json.dumps(filled(call.schema, lambda _: 3))
+    text = text or json.dumps(filled(call.schema, lambda _: 3))
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     body = {"id": "1", "object": "chat.completion", "model": call.model, "choices": [choice]}
     return Fault(200, {"Content-Type": "application/json"}, json.dumps({**body, "usage": usage}))
@@ -105,6 +105,32 @@ def test_a_limit_holds_without_the_providers_own_counts(
     assert court.budget.spent.estimated == court.budget.spent.calls == len(server.calls)
     told = [line for line in said if "impossible token counts" in line]
     assert len(told) == (usage != "missing")
+
+
+@pytest.mark.parametrize("in_flight", [1, 8, 64, 500])
+@pytest.mark.parametrize("limit", ["max_tokens", "max_usd"])
+@pytest.mark.parametrize("usage", ["honest", "missing", "negative"])
+def test_answers_that_grow_long_at_once_pass_a_limit_by_one_call_at_the_most(
+    rubric: Rubric, case: Case, limit: str, in_flight: int, usage: str
+) -> None:
+    """The first are short, so that the rest are not expected to be long; and no seat states `max_tokens`."""
+
+    def answer(call: Call) -> Any:
+        assert call.schema is not None
+        words = "Seen. " * (3 if call.number < 10 else 3_900)
+        text = json.dumps(filled(call.schema, lambda _: 3, rationale=words))
+        if usage == "honest":
+            return text
+        return completion(call, IMPOSSIBLE.get(usage), text)
+
+    budget = Budget(max_tokens=200_000) if limit == "max_tokens" else Budget(max_usd=200.0)
+    with ProviderServer(answer, latency=0.02) as server:
+        court, _ = run(server, rubric, case, budget, in_flight=in_flight, cases=200)
+
+    spent = court.budget.spent
+    assert spent.calls == len(server.calls) > 10
+    # One answer has 12,000 tokens, or 16,000 by our own count.
+    assert 150_000 < spent.tokens <= 200_000 + 17_000
 
 
 @pytest.mark.parametrize("in_flight", [8, 64])
