@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,16 +9,15 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from ..personas.persona import Persona
-from ..rubrics.ballot import AbstainedAttribute, Abstention, Ballot, Vote
+from ..rubrics.ballot import Abstention, Ballot, Vote
 from ..rubrics.scale import Value
 from ..rubrics.shapes import ballot_shape, has_words, votes_from
-from .answers import UnusableAnswer, read_answer
 from .brief import Brief
 from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
-from .model import Message
 from .orchestrator import NAME
+from .partial_answers import legal_attributes
 from .prompting import PROMPTS, Prompts, fence, form_of, neutralise, same_words, words
 from .statements import Statement, fit_statements, votes_text
 
@@ -262,7 +260,7 @@ class Juror:
         try:
             filled = await self.gateway.fill(prompt, shape, check=check, repeat=repeat)
         except FillFailed as failed:
-            legal, abstained = _legal_attributes(
+            legal, abstained = legal_attributes(
                 failed.fields, {a: shape_of([a]) for a in able}, prompt.messages, check
             )
             if legal:
@@ -305,32 +303,6 @@ def _entries(heard: Sequence[Statement]) -> tuple[str, ...]:
 
 def _values(own: Mapping[str, Vote]) -> dict[str, Value]:
     return {name: vote.value for name, vote in own.items()}
-
-
-def _legal_attributes(
-    fields: Mapping[str, Any],
-    shapes: Mapping[str, type[BaseModel]],
-    shown: Sequence[Message],
-    check: Callable[[BaseModel], str | None] | None,
-) -> tuple[list[BaseModel], tuple[AbstainedAttribute, ...]]:
-    """The attributes of an illegal ballot that are legal taken alone, and those that are not."""
-    legal: list[BaseModel] = []
-    abstained: list[AbstainedAttribute] = []
-    for attribute, shape in shapes.items():
-        given = {attribute: fields[attribute]} if attribute in fields else {}
-        try:
-            part = read_answer(json.dumps(given), shape, shown)
-        except UnusableAnswer as misread:
-            failure = misread.failure
-            abstained.append(
-                AbstainedAttribute(attribute=attribute, reason=failure.reason, detail=failure.detail)
-            )
-            continue
-        if check is not None and (problem := check(part)):
-            abstained.append(AbstainedAttribute(attribute=attribute, reason="unparsable", detail=problem))
-        else:
-            legal.append(part)
-    return legal, tuple(abstained)
 
 
 def _names_what_moved(held: Mapping[str, Value] | None) -> Callable[[BaseModel], str | None] | None:

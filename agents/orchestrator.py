@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..personas.jury import Seat
-from ..rubrics.ballot import AbstentionReason
+from ..rubrics.ballot import AbstainedAttribute, AbstentionReason
 from ..rubrics.scale import Value
 from ..rubrics.shapes import STRICT, TEXT, Legal, Schema
 from .brief import Brief
@@ -18,6 +18,7 @@ from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
 from .model import Message, Reply, Subject
+from .partial_answers import legal_attributes
 from .prompting import form_of, words
 from .statements import Statement, fit_statements
 
@@ -67,6 +68,8 @@ class Moderation:
 class Decision:
     findings: tuple[Finding, ...]
     spent: Receipt
+    abstained: tuple[AbstainedAttribute, ...] = ()
+    """The attributes for which it gave no legal finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +161,8 @@ class Orchestrator:
         self, brief: Brief, undecided: Sequence[str], heard: Sequence[Statement], *, round: int, why: str
     ) -> Decision | Silence:
         """The orchestrator's own, reasoned score for each attribute that the jury left open."""
-        shape = _decision_shape(
-            tuple((name, Legal.of(brief.rubric, name), _voters(heard, name)) for name in undecided)
-        )
+        parts = {name: (name, Legal.of(brief.rubric, name), _voters(heard, name)) for name in undecided}
+        shape = _decision_shape(tuple(parts.values()))
 
         def tail(told: str) -> str:
             return words(
@@ -173,22 +175,20 @@ class Orchestrator:
             )
 
         subject = brief.subject(NAME, tuple(undecided), round=round, kind="decision")
-        filled = await self._fill(brief, tail, heard, shape, subject)
-        if isinstance(filled, Silence):
-            return filled
-        answer, spent = filled
-        return Decision(
-            tuple(
-                Finding(
-                    attribute=name,
-                    value=part.score,
-                    rationale=part.rationale,
-                    weighed=tuple(dict.fromkeys(part.weighed)),
-                )
-                for name, part in _parts(answer)
-            ),
-            spent,
-        )
+        prompt = self._prompt(brief, tail, heard, subject)
+        if isinstance(prompt, Silence):
+            return prompt
+        try:
+            filled = await self._gateway.fill(prompt, shape)
+        except FillFailed as failed:
+            shapes = {name: _decision_shape((part,)) for name, part in parts.items()}
+            legal, abstained = legal_attributes(failed.fields, shapes, prompt.messages)
+            if not legal:
+                return Silence(failed.failure.reason, failed.failure.detail, failed.spent)
+            return Decision(_findings(legal), failed.spent, abstained)
+        except LimitReached as reached:
+            return _limit_silence(reached)
+        return Decision(_findings([filled.value]), filled.spent)
 
     async def say(self, messages: tuple[Message, ...], schema: Schema | None = None) -> tuple[Reply, str]:
         """Its words to an open conversation, and the key of the call. Fails as the gateway does."""
@@ -206,18 +206,43 @@ class Orchestrator:
         shape: type[BaseModel],
         subject: Subject,
     ) -> tuple[BaseModel, Receipt] | Silence:
-        system, window = words("orchestrator"), self._gateway.window
-        body = fit_statements(window.room(system, brief.text), tail, heard, subject.asked, brief.nonce)
-        if too_long := window.overflow(system, brief.text, body):
-            return Silence("too_long", too_long, Receipt())
-        prompt = Prompt(system, brief.text, body, subject, brief.nonce)
+        prompt = self._prompt(brief, tail, heard, subject)
+        if isinstance(prompt, Silence):
+            return prompt
         try:
             filled = await self._gateway.fill(prompt, shape)
         except FillFailed as failed:
             return Silence(failed.failure.reason, failed.failure.detail, failed.spent)
         except LimitReached as reached:
-            return Silence("limit", f"{reached.limit} was reached", Receipt())
+            return _limit_silence(reached)
         return filled.value, filled.spent
+
+    def _prompt(
+        self, brief: Brief, tail: Callable[[str], str], heard: Sequence[Statement], subject: Subject
+    ) -> Prompt | Silence:
+        """The prompt, with the statements shortened where they must be; a silence where it is too long even so."""
+        system, window = words("orchestrator"), self._gateway.window
+        body = fit_statements(window.room(system, brief.text), tail, heard, subject.asked, brief.nonce)
+        if too_long := window.overflow(system, brief.text, body):
+            return Silence("too_long", too_long, Receipt())
+        return Prompt(system, brief.text, body, subject, brief.nonce)
+
+
+def _limit_silence(reached: LimitReached) -> Silence:
+    return Silence("limit", f"{reached.limit} was reached", Receipt())
+
+
+def _findings(answers: Sequence[BaseModel]) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(
+            attribute=name,
+            value=part.score,
+            rationale=part.rationale,
+            weighed=tuple(dict.fromkeys(part.weighed)),
+        )
+        for answer in answers
+        for name, part in _parts(answer)
+    )
 
 
 def _voters(heard: Sequence[Statement], attribute: str) -> tuple[str, ...]:

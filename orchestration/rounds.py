@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from ..agents.brief import Brief
+from ..agents.cost import Receipt
 from ..agents.juror import OrchestratorQuestion
 from ..agents.orchestrator import Decision, Dispute
 from .bench import Bench, statements, together
@@ -107,21 +108,28 @@ async def decide_open(
     decision = await bench.orchestrator.decide(
         brief, undecided, statements(held), round=number, why=str(stop)
     )
+    entries: list[Entry] = []
     if isinstance(decision, Decision):
         saw = tuple(dict.fromkeys(h.entry for h in held))
-        entry: Entry = Decided(round=number, findings=decision.findings, saw=saw, spent=decision.spent)
-        return bench.add_entries(transcript, [entry]).with_stop(stop)
-    silence = f"{decision.reason}: {decision.detail}"
-    entry = Said(
-        round=number,
-        who="orchestrator",
-        about="silence",
-        text=silence,
-        spent=decision.spent,
-        failed=decision.reason,
-    )
-    detail = f"the orchestrator could not decide ({decision.reason})"
-    return bench.add_entries(transcript, [entry]).with_stop(stop.model_copy(update={"detail": detail}))
+        entries.append(Decided(round=number, findings=decision.findings, saw=saw, spent=decision.spent))
+        silences = [(f"{a.attribute}: ", a.reason, a.detail, Receipt()) for a in decision.abstained]
+    else:
+        silences = [("", decision.reason, decision.detail, decision.spent)]
+    entries += [
+        Said(
+            round=number,
+            who="orchestrator",
+            about="silence",
+            text=f"{attribute}{reason}: {detail}",
+            spent=spent,
+            failed=reason,
+        )
+        for attribute, reason, detail, spent in silences
+    ]
+    if silences:
+        why = ", ".join(f"{attribute}{reason}" for attribute, reason, _, _ in silences)
+        stop = stop.model_copy(update={"detail": f"the orchestrator could not decide ({why})"})
+    return bench.add_entries(transcript, entries).with_stop(stop)
 
 
 def _questions(

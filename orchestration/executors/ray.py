@@ -78,10 +78,11 @@ class RayExecutor:
     async def hear(self, case: Case, jury: Jury) -> Transcript:
         """Have the least busy worker hear the case; if it is lost, another continues from the record."""
         arm = self._config.juries.index(jury)
+        salt = self._coordinator.court.trace_salt
         for _ in range(LOSSES):
             worker = await self._least_busy()
             try:
-                found = await worker.hear(case, arm, self._coordinator.redacted)
+                found = await worker.hear(case, arm, self._coordinator.redacted, salt)
             except WorkerLost:
                 self._lose(worker)
                 continue

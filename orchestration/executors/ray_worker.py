@@ -55,11 +55,11 @@ class RemoteWorker:
             self._handler.take(await self._result(self._actor.collect.remote()))
 
     async def hear(
-        self, case: Case, arm: int, redacted: bool
+        self, case: Case, arm: int, redacted: bool, trace_salt: bytes
     ) -> Transcript | OutOfBudget | UserError | Crash:
         self.cases += 1
         try:
-            return await self._result(self._actor.hear.remote(case, arm, redacted))
+            return await self._result(self._actor.hear.remote(case, arm, redacted, trace_salt))
         finally:
             self.cases -= 1
 

@@ -103,9 +103,10 @@ class Worker:
         return None
 
     async def hear(
-        self, case: Case, arm: int, redacted: bool
+        self, case: Case, arm: int, redacted: bool, trace_salt: bytes
     ) -> Transcript | OutOfBudget | UserError | Crash:
-        """The transcript of the jury with this number on the case."""
+        """The transcript of the jury with this number on the case; its spans know the case by the run's own salt."""
+        self._court.trace_salt = trace_salt
         if redacted:
             asyncio.get_running_loop().set_exception_handler(print_redacted)
         try:

@@ -209,3 +209,23 @@ def test_a_run_counts_and_exports_the_abstained_attribute(tmp_path: Path) -> Non
         assert (row["round"], row["juror"], row["attribute"]) == (1, "c", "accurate")
     exported = venire("export", "out", "--to", "jsonl", cwd=tmp_path)
     assert '"attribute": "accurate", "reason": "out_of_scale"' in exported.stdout
+
+
+def test_an_illegal_finding_of_the_orchestrator_costs_no_other(rubric: Rubric, case: Case) -> None:
+    def decide(call: Call) -> Any:
+        assert call.schema is not None
+        if "weighed" not in json.dumps(call.schema):
+            return filled(call.schema, lambda _: 3, to=["a", "b"])
+        return filled(call.schema, {"accurate": 9, "thorough": 3}.get)
+
+    with ProviderServer(jury_of({"a": 2, "b": 4, "boss": decide})) as server:
+        jury = jury_at(server.url, "a", "b", limits=Limits(max_rounds=1))
+        verdict = deliberate_sync(case, rubric, jury)
+
+    assert (verdict["thorough"].status, verdict["thorough"].value) == ("reached", 3)
+    assert verdict["accurate"].status == "hung"
+    assert "accurate: out_of_scale" in verdict.stop.detail
+    (said,) = [
+        entry for entry in verdict.transcript.entries if entry.kind == "said" and entry.about == "silence"
+    ]
+    assert said.text.startswith("accurate: out_of_scale")

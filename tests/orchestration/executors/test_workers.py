@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from openai_server import Call, Fault, ProviderServer, filled, jury_of
 from server_juries import jury_at
 
 from venire import Case, Jury, Rubric
+from venire.agents import providers
 from venire.agents.budget import Budget
 from venire.agents.gateway import Unrecorded
 from venire.agents.model import Reply, Request
@@ -27,6 +29,8 @@ from venire.orchestration.executors.worker import Worker, WorkerConfig, build_id
 from venire.orchestration.executors.worker_handler import WorkerHandler
 from venire.orchestration.transcript import Transcript
 from venire.rubrics.errors import MissingExtra, VenireError
+
+SALT = bytes(16)
 
 
 class Memory(Unrecorded):
@@ -107,11 +111,41 @@ def test_the_same_question_of_two_workers_at_once_is_sent_once(rubric: Rubric, c
 
         async def main() -> None:
             (one, _), (two, _) = await pool.hire(), await pool.hire()
-            found = await asyncio.gather(one.hear(case, 0, False), two.hear(case, 0, False))
+            found = await asyncio.gather(one.hear(case, 0, False, SALT), two.hear(case, 0, False, SALT))
             assert [values(each) for each in found] == [[4, 4, 2, 2]] * 2
 
         held(pool, main)
     assert len(server.calls) == 2
+
+
+def test_workers_hide_a_case_in_traces_by_the_salt_of_the_run(
+    rubric: Rubric, case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    salts: list[bytes] = []
+
+    class Salts:
+        """Tracing that notes what a case would be hidden with."""
+
+        def deliberation(self, *_: str, salt: bytes) -> AbstractContextManager[None]:
+            salts.append(salt)
+            return nullcontext()
+
+        def call(self, _: Request) -> AbstractContextManager[Callable[[Reply], None]]:
+            return nullcontext(lambda reply: None)
+
+        def close(self) -> None:
+            return
+
+    monkeypatch.setattr(providers, "current_tracing", Salts)
+    with ProviderServer(jury_of({"a": 4})) as server:
+        pool = WorkerPool(rubric, jury_at(server.url, "a", protocol="panel"))
+
+        async def main() -> None:
+            (one, _), (two, _) = await pool.hire(), await pool.hire()
+            await asyncio.gather(one.hear(case, 0, False, SALT), two.hear(other(case), 0, False, SALT))
+
+        held(pool, main)
+    assert salts == [SALT, SALT]
 
 
 def test_a_question_that_fails_for_one_worker_is_free_for_another(rubric: Rubric, case: Case) -> None:
@@ -121,7 +155,7 @@ def test_a_question_that_fails_for_one_worker_is_free_for_another(rubric: Rubric
 
         async def main() -> None:
             (one, _), (two, _) = await pool.hire(), await pool.hire()
-            found = await asyncio.gather(one.hear(case, 0, False), two.hear(case, 0, False))
+            found = await asyncio.gather(one.hear(case, 0, False, SALT), two.hear(case, 0, False, SALT))
             assert sorted(map(values, found)) == [[], [3, 3]]
 
         held(pool, main)
@@ -134,7 +168,7 @@ def test_places_in_flight_are_shared_by_all_workers(rubric: Rubric, case: Case) 
 
         async def main() -> None:
             (one, _), (two, _) = await pool.hire(), await pool.hire()
-            await asyncio.gather(one.hear(case, 0, False), two.hear(other(case), 0, False))
+            await asyncio.gather(one.hear(case, 0, False, SALT), two.hear(other(case), 0, False, SALT))
 
         held(pool, main)
     assert len(server.calls) == 6
@@ -156,7 +190,9 @@ def test_a_busy_provider_stops_the_other_workers_too(rubric: Rubric, case: Case)
 
         async def main() -> None:
             (one, _), (two, _) = await pool.hire(), await pool.hire()
-            found = await asyncio.gather(one.hear(case, 0, False), two.hear(other(case), 0, False))
+            found = await asyncio.gather(
+                one.hear(case, 0, False, SALT), two.hear(other(case), 0, False, SALT)
+            )
             assert [values(each) for each in found] == [[3, 3]] * 2
 
         held(pool, main)
@@ -173,10 +209,10 @@ def test_a_lost_workers_questions_and_places_go_to_the_others(
 
         async def main() -> None:
             (one, handler), (two, _) = await pool.hire(), await pool.hire()
-            first = asyncio.create_task(one.hear(case, 0, False))
+            first = asyncio.create_task(one.hear(case, 0, False, SALT))
             while not server.calls:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-            second = asyncio.create_task(two.hear(case, 0, False))
+            second = asyncio.create_task(two.hear(case, 0, False, SALT))
             await asyncio.sleep(0.1)
             assert not second.done()
             handler.release()
@@ -205,10 +241,10 @@ def test_a_reply_on_its_way_into_the_record_is_not_asked_for_again_when_its_work
         async def main() -> None:
             pool.record.put = put  # type: ignore[method-assign]
             (one, handler), (two, _) = await pool.hire(), await pool.hire()
-            first = asyncio.create_task(one.hear(case, 0, False))
+            first = asyncio.create_task(one.hear(case, 0, False, SALT))
             await begun.wait()
             handler.release()
-            assert values(await two.hear(case, 0, False)) == [3, 3]
+            assert values(await two.hear(case, 0, False, SALT)) == [3, 3]
             first.cancel()
 
         held(pool, main)
@@ -222,9 +258,11 @@ def test_what_one_worker_spends_is_spent_for_all(rubric: Rubric, case: Case) -> 
 
         async def main() -> None:
             (one, _), (two, _) = await pool.hire(), await pool.hire()
-            found = await asyncio.gather(one.hear(case, 0, False), two.hear(other(case), 0, False))
+            found = await asyncio.gather(
+                one.hear(case, 0, False, SALT), two.hear(other(case), 0, False, SALT)
+            )
             assert OutOfBudget("max_calls") in found
-            assert await two.hear(other(other(case)), 0, False) == OutOfBudget("max_calls")
+            assert await two.hear(other(other(case)), 0, False, SALT) == OutOfBudget("max_calls")
 
         held(pool, main)
     assert len(server.calls) == 4
@@ -238,7 +276,7 @@ def test_a_bug_in_a_worker_is_told_without_words_where_the_run_is_redacted(
 
         async def main() -> None:
             worker, _ = await pool.hire()
-            bug, silent = await worker.hear(case, 7, False), await worker.hear(case, 7, True)
+            bug, silent = await worker.hear(case, 7, False, SALT), await worker.hear(case, 7, True, SALT)
             assert isinstance(bug, Crash)
             assert isinstance(silent, Crash)
             assert bug.message == "IndexError: tuple index out of range"
