@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 from .options import HARMFUL, JSON, MARGIN, QUIET, REFERENCE, RESAMPLES, RUN, console, print_json, say
 
 
-@click.command()
+@click.command(short_help="Jury, single judge and people: who comes nearer? A report.")
 @RUN
 @click.option("--human", required=True, type=click.Path(path_type=Path), help="People's ratings.")
 @click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
@@ -96,7 +97,7 @@ def compare(
         say(f"  note: {note}")
 
 
-@click.command()
+@click.command(short_help="How far the raters of any table of ratings agree.")
 @click.argument("ratings", type=click.Path(path_type=Path))
 @click.option("--wide", is_flag=True, help="One column an attribute.")
 @click.option("--rubric", help="Take each attribute's level and values from this rubric.")
@@ -120,12 +121,13 @@ def agreement(
     from ..evals.agreement.rater_agreement import agreement as agreed
     from ..evals.pages.terminal_tables import agreement_table, raters_table, report_lines
     from ..evals.ratings.question import rubric_questions
+    from ..evals.ratings.rating_check import usable_ratings
     from ..rubrics import load_rubric
 
-    asked = load_rubric(rubric) if rubric else None
-    table = load_ratings(ratings, wide=wide)
-    questions = rubric_questions(asked) if asked else None
+    questions = rubric_questions(load_rubric(rubric)) if rubric else None
+    table, left_out = usable_ratings(load_ratings(ratings, wide=wide), questions)
     found = agreed(table, questions=questions, reference=reference, seed=seed, resamples=resamples)
+    found = replace(found, notes=(*left_out, *found.notes))
     if output is not None:
         from ..evals.pages.agreement_page import agreement_page
         from ..orchestration.record.atomic_write import write_atomically

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -58,7 +59,7 @@ def run_triage(
         )
     docket = triage(evidence, marks, named, severity, wrong=wrong)
     told = triage_section(evidence, marks, severity, Draws(seed, resamples), arms=(named,))
-    return docket, told
+    return docket, replace(told, notes=tuple(dict.fromkeys((*evidence.notes, *told.notes))))
 
 
 def _without_ratings(store: Store) -> Evidence:

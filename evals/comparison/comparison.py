@@ -21,6 +21,7 @@ from ..figures.section import Section
 from ..ratings.evidence import Evidence, gather
 from ..ratings.people import load_ratings
 from ..ratings.pooling import pooling
+from ..ratings.rating_check import RatingCheck
 from ..ratings.reference import Rule
 from ..ratings.sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, nearest_legal, pairs, scores
 from ..statistics.correlation import spearman
@@ -67,6 +68,8 @@ class Comparison:
     """What could not be done, and why."""
     sections: tuple[Section, ...] = ()
     """Severe errors, triage, and whatever else was looked into; each with sentences, tables and figures."""
+    ratings: RatingCheck | None = None
+    """What became of the people's ratings: how many are used, and why the others are not."""
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -191,6 +194,7 @@ def compare_evidence(
             *comparison_methods(sheet, draws),
             *(sentence for part in parts for sentence in part.methods),
         ),
+        ratings=evidence.ratings,
         notes=(*evidence.notes, *evidence.reference().notes, *filter(None, [alone]), *dict.fromkeys(told)),
         sections=parts,
     )

@@ -32,6 +32,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "sentences": comparison.sentences(),
         "methods": list(comparison.methods),
         "notes": list(comparison.notes),
+        "ratings": None if comparison.ratings is None else comparison.ratings.to_json(),
         "sections": {section.name: section_json(section) for section in comparison.sections},
     }
 

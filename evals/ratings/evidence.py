@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,12 +10,11 @@ import pandas as pd
 
 from ...orchestration.record import Store
 from ...rubrics.rubric import Rubric
-from ...rubrics.scale import Scale
 from ..statistics.matrix import InvalidRatings
 from .clusters import groups_in
 from .flag_table import COLUMNS, ArmMoments
-from .people import last_round
 from .question import Question, rubric_questions
+from .rating_check import RatingCheck, check_ratings
 from .reference import Reference, Rule, reference
 from .run_tables import ArmCosts, ArmRatings, ArmStops, JurorRatings, arm_tables
 
@@ -47,6 +47,8 @@ class Evidence:
     """How people's ratings of a question become its reference; None is the median, or the majority by the scale."""
     likeness: pd.DataFrame = field(default_factory=pd.DataFrame)
     """By case with a reference text, how like it the output is: a column for each text baseline that was asked for."""
+    ratings: RatingCheck | None = None
+    """What became of the people's ratings: how many are used, and why the others are not."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -78,8 +80,11 @@ def gather(
     questions = rubric_questions(*(arm.rubric for arm in arms))
     kinds = {arm.name: "single judge" if arm.jury.single_judge else "jury" for arm in arms}
     first, second = two_panels(human, rescore)
-    people, notes = valid_ratings(first, questions, taken=set(kinds))
-    rescored, further = valid_ratings(second, questions, taken=set(kinds))
+    unfinished = _is_unfinished(store)
+    people, check = check_ratings(
+        first, questions, taken=set(kinds), cases=store.case_ids(), more_to_come=unfinished
+    )
+    rescored, further = check_ratings(second, questions, taken=set(kinds))
     ratings, ballots, costs, stops, moments = arm_tables(
         store, ArmRatings(), JurorRatings(), ArmCosts(), ArmStops(), ArmMoments()
     )
@@ -99,7 +104,8 @@ def gather(
         rescored=rescored,
         likeness=likeness,
         rule=rule,
-        notes=tuple(dict.fromkeys((*notes, *further, *unmeasured))),
+        ratings=check,
+        notes=tuple(dict.fromkeys((*check.notes, *further.notes, *unmeasured))),
     )
 
 
@@ -126,53 +132,10 @@ def two_panels(human: pd.DataFrame, rescore: Sequence[str]) -> tuple[pd.DataFram
     return human[~second], human[second]
 
 
-def valid_ratings(
-    human: pd.DataFrame, questions: Mapping[str, Question], *, taken: set[str]
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The people's last words on what was asked, and what was left out of them.
-
-    Raises:
-        InvalidRatings: A rating lies outside its scale, or a person rated a case twice in one round.
-    """
-    final = last_round(human).astype({"case": str, "rater": str, "attribute": str})
-    final["rater"] = [f"{name} (person)" if name in taken else name for name in final["rater"]]
-    notes = []
-    strange = sorted(set(final["attribute"]) - set(questions))
-    if strange:
-        notes.append(f"rated by people but not asked of the juries, and left out: {', '.join(strange)}")
-    final = final[final["attribute"].isin(list(questions))]
-    twice = final.duplicated(["case", "rater", "attribute"])
-    if twice.any():
-        row = final[twice].iloc[0]
-        raise InvalidRatings(
-            f"rater {row['rater']!r} rated {row['attribute']!r} of case {row['case']!r} more than once",
-            remedy="keep one rating for each case, rater and attribute, or tell them apart in a column `round`",
-        )
-    parts = [_legal(part, str(name), questions[str(name)].scale) for name, part in final.groupby("attribute")]
-    kept = pd.concat(parts, ignore_index=True) if parts else final
-    if len(kept) < len(final):
-        notes.append(
-            f"{len(final) - len(kept)} ratings that are no number on a scale of numbers were left out"
-        )
-    return kept[["case", "rater", "attribute", "value"]], tuple(notes)
-
-
-def _legal(part: pd.DataFrame, name: str, scale: Scale) -> pd.DataFrame:
-    if not scale.numeric:
-        words = part.assign(value=part["value"].astype(str))
-        strangers = sorted(set(words["value"]) - set(map(str, scale.values)))
-        legal = f"use one of {list(scale.values)}"
-    else:
-        numbers = pd.to_numeric(part["value"], errors="coerce")
-        words = part.assign(value=numbers).dropna(subset=["value"])
-        low, high = (float(end) for end in scale.ends)
-        strangers = [f"{v:g}" for v in words["value"] if not low <= v <= high]
-        legal = f"its scale runs from {low:g} to {high:g}"
-    if strangers:
-        raise InvalidRatings(
-            f"the ratings hold {strangers[0]} for {name!r}, which is not on its scale", remedy=legal
-        )
-    return words
+def _is_unfinished(store: Store) -> bool:
+    """Whether an arm of the run has cases left to hear."""
+    progress = store.arm_progress(since=time.time())
+    return any(arm.cases is not None and arm.done < arm.cases for arm in progress)
 
 
 def _cases(store: Store) -> tuple[pd.DataFrame, dict[str, tuple[str, str]]]:

@@ -9,8 +9,8 @@ import pandas as pd
 from ...agents.cost import CostUnit
 from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Store
-from ..ratings.evidence import valid_ratings
 from ..ratings.question import rubric_questions
+from ..ratings.rating_check import check_ratings
 from ..ratings.reference import Rule, reference
 from ..ratings.run_tables import VALUES
 from ..selection import arm_credits
@@ -69,7 +69,7 @@ def credit_table(
     values, notes = calibrate_arms(
         store, people, values, {arm.name: arms[arm.name] for arm in sat}, rule=rule, seed=seed
     )
-    rated, left_out = valid_ratings(people, rubric_questions(*(arm.rubric for arm in sat)), taken=set())
+    rated, check = check_ratings(people, rubric_questions(*(arm.rubric for arm in sat)))
     kinds = {arm.name: SINGLE if arm.jury.single_judge else JURY for arm in sat}
     agreed = reference(rated[rated["case"].isin(list(cases))], questions, rule=rule)
     table = arm_credits(
@@ -81,7 +81,7 @@ def credit_table(
         groups=groups_of(store, cases),
     )
     # No answer to what was never put before an arm is no miss.
-    return table.merge(spent[["arm", "case"]], on=["arm", "case"]), (*left_out, *agreed.notes, *notes)
+    return table.merge(spent[["arm", "case"]], on=["arm", "case"]), (*check.notes, *agreed.notes, *notes)
 
 
 def _by_arm(spent: pd.DataFrame) -> pd.DataFrame:

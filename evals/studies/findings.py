@@ -11,8 +11,8 @@ import pandas as pd
 from ...agents.cost import Cost
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
-from ..ratings.evidence import valid_ratings
 from ..ratings.question import Question, rubric_questions
+from ..ratings.rating_check import check_ratings
 from ..selection import Composition, analyse, weigh
 from .blind_ballots import blind_ballots
 from .credit_table import UNITS, credit_table, groups_of
@@ -99,7 +99,7 @@ def recorded_findings(plan: RecordedPlan, folder: Path, *, resamples: int) -> Re
     """What juries of recorded jurors are worth, on cases that did not choose them."""
     how = plan.study.judgements
     assert how is not None
-    people, left_out = valid_ratings(plan.recording.people, plan.recording.questions, taken=set())
+    people, check = check_ratings(plan.recording.people, plan.recording.questions)
     jurors = analyse(
         plan.recording.judgements,
         people,
@@ -111,7 +111,7 @@ def recorded_findings(plan: RecordedPlan, folder: Path, *, resamples: int) -> Re
         seed=plan.study.seeds.statistics,
         resamples=resamples,
     )
-    return RecordedFindings(plan.study.name, folder, replace(jurors, notes=(*left_out, *jurors.notes)))
+    return RecordedFindings(plan.study.name, folder, replace(jurors, notes=(*check.notes, *jurors.notes)))
 
 
 def run_findings(folder: Path, *, resamples: int) -> RunFindings:
@@ -179,7 +179,7 @@ def _jurors(
 ) -> Composition:
     """What the seats add to each other, as far as they voted blind; raises `VenireError` where too few did."""
     ballots = blind_ballots(store, study.arms, study.unit)
-    rated, _ = valid_ratings(people, questions, taken=set())
+    rated, _ = check_ratings(people[people["attribute"].astype(str).isin(list(questions))], questions)
     ballots["group"] = ballots["case"].map(groups_of(store, [*study.selection, *study.test]))
     if study.search is not None:
         # Only what was chosen heard the test cases: all seats can be held against each other on the others alone.

@@ -10,8 +10,8 @@ from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
-from ..ratings.evidence import valid_ratings
 from ..ratings.question import rubric_questions
+from ..ratings.rating_check import check_ratings
 from .study import Study
 
 
@@ -32,11 +32,11 @@ def rating_gaps(
 ) -> tuple[list[VenireError], list[str]]:
     """What people left unrated of `attributes`: errors for a case or an attribute with nothing, a note for single scores."""
     errors: list[VenireError] = []
+    ids = [case.id for case in cases]
     try:
-        kept, notes = valid_ratings(ratings, rubric_questions(rubric), taken=set())
+        kept, check = check_ratings(ratings, rubric_questions(rubric), cases=ids)
     except VenireError as error:
         return [error], []
-    ids = [case.id for case in cases]
     rated = {(str(case), str(name)) for case, name in zip(kept["case"], kept["attribute"], strict=True)}
     bare = [case for case in ids if not any((case, name) in rated for name in attributes)]
     if bare:
@@ -66,7 +66,7 @@ def rating_gaps(
         if single
         else []
     )
-    return errors, [*notes, *missing]
+    return errors, [*check.notes, *missing]
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:

@@ -1,0 +1,196 @@
+"""People's ratings held against the cases and the questions: what can be used, and what is left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ...rubrics.scale import NOT_APPLICABLE, Scale
+from ..statistics.matrix import InvalidRatings
+from .people import BLANK, last_round
+from .question import Question
+
+_NAMED = 5
+"""How many cases, attributes or values a note names."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingCheck:
+    """How many ratings were given, and what became of those that are not used."""
+
+    given: int
+    """Each rater's last word on an attribute of a case; blank ones and earlier rounds are not among them."""
+    kept: int
+    no_case: Mapping[str, int]
+    """By case id that none of the cases has: how many ratings."""
+    unknown_attributes: Mapping[str, int]
+    """By attribute that nobody was asked about: how many ratings."""
+    off_scale: Mapping[str, tuple[str, ...]]
+    """By attribute: the values that are not on its scale, one for each rating."""
+    in_words: Mapping[str, tuple[str, ...]]
+    """By attribute with a scale of numbers: the values that are no number, one for each rating."""
+    unrated: tuple[str, ...]
+    """The cases of which nobody rated anything that was asked."""
+    blank: int
+    """Ratings without a value, or marked as not applicable."""
+    earlier: int
+    """Ratings of an earlier round, which a later one of the same rater replaces."""
+
+    @property
+    def lost(self) -> int:
+        return self.given - self.kept
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for everything that is left out; none where nothing is."""
+        found = []
+        if self.no_case:
+            many = sum(self.no_case.values())
+            found.append(f"{_ratings(many)} of no case here, left out: {_some(self.no_case)}")
+        if self.unknown_attributes:
+            names = [f"{name!r} ({many})" for name, many in self.unknown_attributes.items()]
+            found.append(f"rated by people but not asked of the juries, and left out: {_some(names)}")
+        for what, values in (("not on its scale", self.off_scale), ("no number", self.in_words)):
+            found += [
+                f"{_ratings(len(given))} of {name!r} {'is' if len(given) == 1 else 'are'} {what}, left out: "
+                f"{_some(dict.fromkeys(given))}"
+                for name, given in values.items()
+            ]
+        if self.unrated:
+            found.append(f"{_cases(len(self.unrated))} that nobody rated: {_some(self.unrated)}")
+        return tuple(found)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "given": self.given,
+            "kept": self.kept,
+            "no_case": dict(self.no_case),
+            "unknown_attributes": dict(self.unknown_attributes),
+            "off_scale": {name: list(values) for name, values in self.off_scale.items()},
+            "in_words": {name: list(values) for name, values in self.in_words.items()},
+            "unrated_cases": list(self.unrated),
+            "blank": self.blank,
+            "earlier_rounds": self.earlier,
+        }
+
+
+def check_ratings(
+    human: pd.DataFrame,
+    questions: Mapping[str, Question],
+    *,
+    taken: Collection[str] = (),
+    cases: Collection[str] | None = None,
+    more_to_come: bool = False,
+) -> tuple[pd.DataFrame, RatingCheck]:
+    """The people's last words on what was asked, and what was left out of them.
+
+    Args:
+        taken: Names that arms have: a person of that name is told apart.
+        cases: The ids of the cases; without them, ratings of any case are kept.
+        more_to_come: Whether more cases are still to be heard: ratings of no case then may be of those, and are not lost.
+
+    Raises:
+        InvalidRatings: More than half of the ratings cannot be used, or a person rated a case twice in one round.
+    """
+    final = last_round(human).astype({"case": str, "rater": str, "attribute": str})
+    earlier = int(human["value"].notna().sum()) - len(final)
+    inapplicable = final["value"].astype(str).isin(["", NOT_APPLICABLE])
+    final = final[~inapplicable].copy()
+    final["rater"] = [f"{name} (person)" if name in taken else name for name in final["rater"]]
+    known = set(final["case"]) if cases is None else set(cases)
+    here, asked = final["case"].isin(known), final["attribute"].isin(list(questions))
+    usable = final[here & asked]
+    _refuse_duplicates(usable)
+    parts, off_scale, in_words = [], {}, {}
+    for name, part in usable.groupby("attribute", sort=False):
+        legal, strange, words = _legal(part, questions[str(name)].scale)
+        parts.append(legal)
+        if strange:
+            off_scale[str(name)] = strange
+        if words:
+            in_words[str(name)] = words
+    kept = pd.concat(parts, ignore_index=True) if parts else usable
+    kept = kept[["case", "rater", "attribute", "value"]]
+    rated = set(kept["case"])
+    check = RatingCheck(
+        given=len(final),
+        kept=len(kept),
+        no_case=_counts(final.loc[~here, "case"]),
+        unknown_attributes=_counts(final.loc[here & ~asked, "attribute"]),
+        off_scale=off_scale,
+        in_words=in_words,
+        unrated=() if cases is None else tuple(case for case in cases if case not in rated),
+        blank=int(human.attrs.get(BLANK, 0) + human["value"].isna().sum() + inapplicable.sum()),
+        earlier=earlier,
+    )
+    lost = check.lost - (sum(check.no_case.values()) if more_to_come else 0)
+    if 2 * lost > check.given:
+        raise InvalidRatings(
+            f"{check.lost} of the {check.given} ratings cannot be used: {'; '.join(check.notes)}",
+            remedy="correct the ids, attributes and values of the ratings, or leave out those of other cases",
+        )
+    return kept, check
+
+
+def usable_ratings(
+    ratings: pd.DataFrame, questions: Mapping[str, Question] | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A ratings table without the values that are not on the scales of `questions`, and what was left out.
+
+    Attributes that are not among them stay: their scale is guessed from their values, and that is said.
+    """
+    blank = int(ratings.attrs.get(BLANK, 0))
+    notes = [f"{_ratings(blank)} without a value left out"] if blank else []
+    if questions is None:
+        return ratings, tuple(notes)
+    known = ratings["attribute"].astype(str).isin(list(questions))
+    guessed = sorted(set(ratings.loc[~known, "attribute"].astype(str)))
+    if guessed:
+        notes.append(f"not in the rubric, so their scale is guessed from their values: {_some(guessed)}")
+    kept, check = check_ratings(ratings[known], questions)
+    return pd.concat([kept, last_round(ratings[~known])], ignore_index=True), (*notes, *check.notes)
+
+
+def _refuse_duplicates(ratings: pd.DataFrame) -> None:
+    twice = ratings.duplicated(["case", "rater", "attribute"])
+    if twice.any():
+        row = ratings[twice].iloc[0]
+        raise InvalidRatings(
+            f"rater {row['rater']!r} rated {row['attribute']!r} of case {row['case']!r} more than once",
+            remedy="keep one rating for each case, rater and attribute, or tell them apart in a column `round`",
+        )
+
+
+def _legal(part: pd.DataFrame, scale: Scale) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """The ratings that lie on the scale, as its values; the values that do not; and the words among numbers."""
+    if not scale.numeric:
+        words = part.assign(value=part["value"].astype(str))
+        legal = words["value"].isin([str(value) for value in scale.values])
+        return words[legal], tuple(words.loc[~legal, "value"]), ()
+    numbers = pd.to_numeric(part["value"], errors="coerce")
+    low, high = (float(end) for end in scale.ends)
+    word = numbers.isna()
+    strange = ~word & ~numbers.between(low, high)
+    kept = part.assign(value=numbers)[~word & ~strange]
+    return kept, tuple(f"{value:g}" for value in numbers[strange]), tuple(map(str, part.loc[word, "value"]))
+
+
+def _counts(names: pd.Series) -> dict[str, int]:
+    return {str(name): int(many) for name, many in names.value_counts().items()}
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return ", ".join(listed[:_NAMED]) + more
+
+
+def _ratings(many: int) -> str:
+    return f"{many} rating{'' if many == 1 else 's'}"
+
+
+def _cases(many: int) -> str:
+    return f"{many} case{'' if many == 1 else 's'}"

@@ -1,0 +1,160 @@
+"""Ratings that cannot be used are counted and named; more than half of them is an error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command_line import venire
+
+from venire import VenireError
+from venire.evals.ratings.question import Question
+from venire.evals.ratings.rating_check import check_ratings, usable_ratings
+from venire.rubrics.scale import Scale
+
+FIVE = Question(Scale(level="ordinal", anchors={n: str(n) for n in range(1, 6)}), "high")
+WORDS = Question(Scale(level="nominal", anchors={"note": "", "letter": ""}), "high")
+QUESTIONS = {"accurate": FIVE, "kind": WORDS}
+CASES = [f"c{number}" for number in range(10)]
+DEMO = Path(__file__).parents[3] / "evals" / "demo"
+
+
+def table(*changes: tuple[str, str, object]) -> pd.DataFrame:
+    """Ana's ratings of ten cases; each change is a further row (case, attribute, value)."""
+    rows = [(case, "accurate", 3) for case in CASES] + [(case, "kind", "note") for case in CASES]
+    return pd.DataFrame(
+        [(case, "Ana", attribute, value) for case, attribute, value in (*rows, *changes)],
+        columns=["case", "rater", "attribute", "value"],
+    )
+
+
+def test_nothing_is_said_where_nothing_is_left_out() -> None:
+    kept, check = check_ratings(table(), QUESTIONS, cases=CASES)
+
+    assert (len(kept), check.lost, check.notes) == (20, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (("c99", "accurate", 3), "1 rating of no case here, left out: c99"),
+        (("c1", "elegant", 3), "rated by people but not asked of the juries, and left out: 'elegant' (1)"),
+        (("c10", "accurate", 9), "1 rating of 'accurate' is not on its scale, left out: 9"),
+        (("c10", "accurate", "Mostly"), "1 rating of 'accurate' is no number, left out: Mostly"),
+        (("c10", "kind", "poem"), "1 rating of 'kind' is not on its scale, left out: poem"),
+    ],
+)
+def test_each_kind_of_loss_is_named(change: tuple[str, str, object], note: str) -> None:
+    cases = [*CASES, "c10"] if change[0] == "c10" else CASES
+
+    kept, check = check_ratings(table(change), QUESTIONS, cases=cases)
+
+    assert len(kept) == 20
+    assert check.lost == 1
+    assert note in check.notes
+    json.dumps(check.to_json())
+
+
+def test_cases_nobody_rated_are_named() -> None:
+    _, check = check_ratings(table(), QUESTIONS, cases=[*CASES, *(f"d{n}" for n in range(7))])
+
+    assert check.notes == ("7 cases that nobody rated: d0, d1, d2, d3, d4 and 2 more",)
+
+
+def test_blank_and_inapplicable_ratings_are_no_loss() -> None:
+    given = table(("c1", "accurate", None), ("c2", "other", None))
+    given.loc[0, "value"] = "not_applicable"
+
+    _, check = check_ratings(given, QUESTIONS, cases=CASES)
+
+    assert (check.lost, check.blank) == (0, 3)
+
+
+def test_more_than_half_lost_is_an_error_unless_the_run_goes_on() -> None:
+    given = table().assign(case=[f"other-{n}" for n in range(20)])
+    with pytest.raises(VenireError, match=r"20 of the 20 ratings cannot be used: 20 ratings of no case here"):
+        check_ratings(given, QUESTIONS, cases=CASES)
+
+    kept, check = check_ratings(given, QUESTIONS, cases=CASES, more_to_come=True)
+    assert (len(kept), check.lost) == (0, 20)
+
+
+def test_a_rating_given_twice_is_refused_and_a_later_round_replaces_an_earlier_one() -> None:
+    with pytest.raises(VenireError, match="more than once"):
+        check_ratings(table(("c1", "accurate", 4)), QUESTIONS)
+    rounds = pd.concat([table().assign(round=1), table(("c1", "kind", "note")).iloc[:1].assign(round=2)])
+
+    kept, check = check_ratings(rounds, QUESTIONS, cases=CASES)
+
+    assert (len(kept), check.earlier, check.lost) == (20, 1, 0)
+
+
+def test_no_ratings_at_all() -> None:
+    kept, check = check_ratings(table().iloc[:0], QUESTIONS, cases=CASES)
+
+    assert kept.empty
+    assert check.unrated == tuple(CASES)
+
+
+def test_of_a_table_without_cases_only_values_are_checked() -> None:
+    kept, notes = usable_ratings(table(("c1", "elegant", 4), ("c10", "accurate", 9)), QUESTIONS)
+
+    assert len(kept) == 21
+    assert notes == (
+        "not in the rubric, so their scale is guessed from their values: elegant",
+        "1 rating of 'accurate' is not on its scale, left out: 9",
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dropped")
+    venire(
+        *(
+            "run",
+            DEMO / "cases.jsonl",
+            "--rubric",
+            "clinical-note",
+            "--jury",
+            "lens-jury",
+            "-o",
+            "run",
+            "--quiet",
+        ),
+        cwd=path,
+    )
+    lines = (DEMO / "labels.csv").read_text().splitlines()
+    kept = [line.replace("demo-03", "dmo-03") for line in lines if "demo-05" not in line]
+    kept[1:3] = ["demo-01,construction,accurate,9", "demo-01,construction,thorough,Mostly"]
+    (path / "some.csv").write_text("\n".join([*kept, "demo-07,construction,elegant,3"]) + "\n")
+    (path / "none.csv").write_text("\n".join([lines[0], *(f"x{line}" for line in lines[1:])]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("command", ["triage", "calibrate", "compare"])
+def test_commands_name_what_they_left_out_and_refuse_what_is_mostly_lost(folder: Path, command: str) -> None:
+    told = venire(command, "run", "--human", "some.csv", "--resamples", "20", cwd=folder)
+
+    assert told.returncode == 0, told.stderr
+    for words in (
+        "dmo-03",
+        "'elegant' (1)",
+        "'accurate' is not on its scale",
+        "Mostly",
+        "2 cases that nobody rated",
+    ):
+        assert words in told.stdout
+    refused = venire(command, "run", "--human", "none.csv", "--resamples", "20", cwd=folder)
+    assert refused.returncode == 2
+    assert len(refused.stderr.strip().splitlines()) == 2
+    assert "120 of the 120 ratings cannot be used" in refused.stderr
+
+
+def test_the_json_counts_what_was_left_out(folder: Path) -> None:
+    told = venire("compare", "run", "--human", "some.csv", "--resamples", "20", "--json", cwd=folder)
+
+    found = json.loads(told.stdout)["ratings"]
+    assert found["given"] - found["kept"] == 5 + 1 + 1 + 1
+    assert found["unrated_cases"] == ["demo-03", "demo-05"]
