@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count, islice
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from .errors import InvalidFile
+from .tables import Table, parquet_table, workbook_table
 from .yaml_nodes import DEEPEST, LONGEST_INTEGER, Location, plain_yaml
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -69,10 +70,32 @@ def broken_utf8(path: Path, line: int) -> InvalidFile:
 
 
 def read_rows(path: Path, *, required: tuple[str, ...] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each row of a .csv or .jsonl file with its line number, one at a time."""
-    if path.suffix.lower() == ".csv":
-        return _csv_rows(path, required)
+    """Each row of a .csv, .jsonl, .xlsx or .parquet file with its line number, one at a time."""
+    match path.suffix.lower():
+        case ".csv":
+            return _csv_rows(path, required)
+        case ".xlsx" | ".xlsm":
+            return _table_rows(path, workbook_table(path), required)
+        case ".parquet":
+            return _table_rows(path, parquet_table(path), required)
+        case ".xls":
+            raise InvalidFile(f"{path}: an old Excel file", remedy="save it in Excel as .xlsx, or as .csv")
     return _json_rows(path)
+
+
+def _table_rows(path: Path, table: Table, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
+    require_columns(f"{path}:{table.line}" if table.line else str(path), table.columns, required)
+    return table.rows
+
+
+def require_columns(where: str, header: Sequence[str], required: tuple[str, ...]) -> None:
+    """An error that names the first column in `required` that a table does not have, and the nearest one that it has."""
+    for column in required:
+        if column not in header:
+            raise InvalidFile(
+                f"{where}: no column {column!r}",
+                remedy=f"{near_column(column, header)}the columns {', '.join(required)} are required",
+            )
 
 
 def near_column(column: str, found: Iterable[str]) -> str:
@@ -173,12 +196,8 @@ def _csv_rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict
                 f"{path}:1: {len(header):,} columns, more than {MOST_COLUMNS:,}",
                 remedy="write one row a line",
             )
-        for column in required:
-            if header and column not in header:
-                raise InvalidFile(
-                    f"{path}:1: no column {column!r}",
-                    remedy=f"{near_column(column, header)}the columns {', '.join(required)} are required",
-                )
+        if header:
+            require_columns(f"{path}:1", header, required)
         for row in reader:
             taken = 0
             cells = len(header) + len(row.pop(None, [])) - sum(cell is None for cell in row.values())

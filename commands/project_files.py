@@ -1,0 +1,217 @@
+"""The files that `venire new` writes: cases, rubric, jury, single judge, study and ratings."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from ..orchestration.record.private_files import FOLDER_MODE, open_private
+from ..rubrics.errors import VenireError
+from .sheet_columns import SheetColumns, attribute_name
+
+RATERS = ("rater-1", "rater-2")
+"""In a ratings template: two people, so that they can be held against each other."""
+_SCALES: Sequence[tuple[str, int, int]] = (
+    ("yes_no", 0, 1),
+    ("one_to_five", 1, 5),
+    ("one_to_seven", 1, 7),
+    ("zero_to_ten", 0, 10),
+)
+_WORDS: Mapping[str, Mapping[int, str]] = {
+    "yes_no": {0: "No", 1: "Yes"},
+    "one_to_five": {1: "Very poor", 2: "Poor", 3: "Fair", 4: "Good", 5: "Very good"},
+}
+EXAMPLES = (
+    {
+        "id": "example-1",
+        "source": "Put here what the text was made from: notes, a transcript, an article.",
+        "output": "Put here the text that is to be judged.",
+        "group": "patient-1",
+        "system": "model-a",
+    },
+    {
+        "id": "example-2",
+        "source": "Cases of one patient, site or document have the same group.",
+        "output": "Cases by different writers have different systems.",
+        "group": "patient-2",
+        "system": "model-b",
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One attribute as a person wants it asked."""
+
+    name: str
+    question: str
+    low: int = 1
+    high: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What goes into the folder."""
+
+    cases: Sequence[Mapping[str, str]]
+    ratings: Sequence[Mapping[str, str]]
+    """One row a case and rater, one column an attribute; blank where nobody has rated yet."""
+    attributes: Sequence[str]
+    rubric: str
+    """As YAML, like those of the jury and the single judge."""
+    jury: str
+    single: str
+    model: str | None
+    base_url: str | None
+
+    @property
+    def rated(self) -> int:
+        """How many scores there are."""
+        return sum(bool(row.get(name)) for row in self.ratings for name in self.attributes)
+
+
+def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Path) -> list[dict[str, str]]:
+    """The cases in a sheet, in its order; several rows of one case, by different raters, are one.
+
+    Raises:
+        VenireError: There is no text to judge, or two rows with one id have different texts.
+    """
+    text = columns.one("output")
+    if text is None:
+        raise VenireError(
+            f"{sheet}: no column holds the text that is judged", remedy="name it: output=COLUMN"
+        )
+    found: dict[str, dict[str, str]] = {}
+    numbers: dict[str, int] = {}
+    for row in rows:
+        output = row.get(text, "").strip()
+        if not output:
+            continue
+        named = columns.one("id")
+        name = row.get(named, "").strip() if named else ""
+        name = name or f"case-{numbers.setdefault(output, len(numbers) + 1)}"
+        case = {"id": name, "output": output, "source": _sources(row, columns)}
+        case |= {
+            role: row.get(column, "")
+            for role in ("reference", "question", "audience", "group", "system")
+            if (column := columns.one(role)) is not None  # type: ignore[arg-type]
+        }
+        case |= {_free_name(column): row.get(column, "") for column in columns.of("kept")}
+        if name in found and found[name]["output"] != output:
+            raise VenireError(
+                f"{sheet}: two rows with the id {name!r} have different texts",
+                remedy="give every text an id of its own, or name another column as id",
+            )
+        found.setdefault(name, case)
+    if not found:
+        raise VenireError(
+            f"{sheet}: no row has a text in the column {text!r}", remedy="name another as output"
+        )
+    return list(found.values())
+
+
+def ratings_of(
+    rows: Sequence[Mapping[str, str]], columns: SheetColumns, cases: Sequence[Mapping[str, str]]
+) -> list[dict[str, str]]:
+    """People's ratings in a sheet, one row a case and rater; a blank template for two where there are none."""
+    scores = columns.of("rating")
+    if not scores:
+        return [{"case": case["id"], "rater": rater} for case in cases for rater in RATERS]
+    ids = {case["output"]: case["id"] for case in cases}
+    text, named, rater = columns.one("output") or "", columns.one("id"), columns.one("rater")
+    found = []
+    for row in rows:
+        if not row.get(text, "").strip():
+            continue
+        case = (row.get(named, "").strip() if named else "") or ids[row[text].strip()]
+        who = (row.get(rater, "").strip() if rater else "") or RATERS[0]
+        found.append(
+            {"case": case, "rater": who} | {attribute_name(name): row.get(name, "") for name in scores}
+        )
+    return found
+
+
+def scale_bounds(cells: Iterable[str]) -> tuple[int, int]:
+    """The ends of the smallest usual scale that has all these scores."""
+    given = [int(cell) for cell in cells if cell.strip().isdigit()]
+    for _, low, high in _SCALES:
+        if given and low <= min(given) and max(given) <= high:
+            return low, high
+    return 1, 5
+
+
+def rubric_yaml(name: str, asked: Sequence[Asked]) -> str:
+    """A rubric that asks these attributes."""
+    scales, attributes = {}, []
+    for each in asked:
+        scale = next(title for title, low, high in _SCALES if (low, high) == (each.low, each.high))
+        words = _WORDS.get(scale) or {n: str(n) for n in range(each.low, each.high + 1)}
+        scales[scale] = {"level": "binary" if scale == "yes_no" else "ordinal", "anchors": dict(words)}
+        attributes.append({"name": each.name, "question": each.question, "scale": scale})
+    document = {"name": name, "version": 1, "scales": scales, "attributes": attributes}
+    return "# What is asked. Raise the version when a word below changes.\n" + _yaml(document)
+
+
+def write_project(folder: Path, project: Project) -> list[Path]:
+    """Write the files; an error where the folder has something in it already."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise VenireError(f"{folder} is there already, and not empty", remedy="name a new folder")
+    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    rating_columns = ["case", "rater", *project.attributes]
+    case_columns = list(dict.fromkeys(name for case in project.cases for name in case))
+    files = {
+        "cases.csv": _csv(case_columns, project.cases),
+        "ratings.csv": _csv(rating_columns, project.ratings),
+        "rubric.yaml": project.rubric,
+        "jury.yaml": project.jury,
+        "single.yaml": project.single,
+        "study.yaml": _study(folder.resolve().name, project),
+    }
+    for name, text in files.items():
+        with open_private(folder / name) as file:
+            file.write(text)
+    return [folder / name for name in files]
+
+
+def _study(name: str, project: Project) -> str:
+    document: dict[str, object] = {
+        "name": attribute_name(name),
+        "cases": "cases.csv",
+        "rubric": "rubric.yaml",
+        "ratings": "ratings.csv",
+        "wide": True,
+        "attributes": list(project.attributes),
+    }
+    if project.model:
+        document["model"] = project.model
+    if project.base_url:
+        document["base_url"] = project.base_url
+    document["arms"] = [{"jury": "jury.yaml"}, {"jury": "single.yaml"}]
+    return "# Which agrees better with people: the jury, or one judge?\n" + _yaml(document)
+
+
+def _sources(row: Mapping[str, str], columns: SheetColumns) -> str:
+    return "\n\n".join(filter(None, (row.get(column, "").strip() for column in columns.of("source"))))
+
+
+def _free_name(column: str) -> str:
+    """A column's name, told apart from those that mean something in a file of cases."""
+    reserved = {"id", "output", "source", "reference", "question", "audience", "group", "system", "metadata"}
+    return f"sheet_{column}" if column in reserved else column
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _yaml(document: Mapping[str, object]) -> str:
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)

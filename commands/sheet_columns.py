@@ -1,0 +1,121 @@
+"""What the columns of a person's own sheet hold: guessed from their names and cells, to be shown and confirmed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+Role = Literal[
+    "id",
+    "output",
+    "source",
+    "reference",
+    "question",
+    "audience",
+    "group",
+    "system",
+    "rater",
+    "rating",
+    "kept",
+    "left out",
+]
+ROLES: tuple[Role, ...] = get_args(Role)
+ONCE: tuple[Role, ...] = ("id", "output", "reference", "question", "audience", "group", "system", "rater")
+"""Roles that one column has at the most; several may be sources, ratings or kept as they are."""
+MEANING: Mapping[Role, str] = {
+    "id": "the case's id",
+    "output": "the text that is judged",
+    "source": "what the text was made from",
+    "reference": "a known good text",
+    "question": "what was asked for",
+    "audience": "whom it is for",
+    "group": "cases that belong together, such as a patient's",
+    "system": "who or what wrote the text",
+    "rater": "the person who rated",
+    "rating": "people's scores of one attribute",
+    "kept": "kept beside the case, shown to no juror",
+    "left out": "not used",
+}
+_NAMES: Mapping[Role, str] = {
+    "id": "id|case|case id|case no|case number|record id|note id|item|item id|nr|no|number|key",
+    "output": "output|summary|ai summary|answer|response|generated text|generated summary|model output|candidate|draft|"
+    "text|generated note|ai note|letter|report",
+    "source": "source|sources|notes|note|patient notes|clinical notes|transcript|conversation|document|context|input|original|"
+    "chart|record|source text|passage|article",
+    "reference": "reference|gold|gold standard|expected|expected output|ideal|target|human summary|reference summary|ground truth",
+    "question": "question|prompt|query|task|instruction|instructions",
+    "audience": "audience|reader|for whom",
+    "group": "group|patient|patient id|encounter|ward|site|hospital|clinic|document id|cluster|subject",
+    "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine",
+    "rater": "rater|rated by|reviewer|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor",
+}
+_SCORES = range(11)
+_MOST_SCORES = 11
+
+
+@dataclass(frozen=True, slots=True)
+class SheetColumns:
+    """The role of every column."""
+
+    roles: Mapping[str, Role]
+
+    def of(self, role: Role) -> tuple[str, ...]:
+        """The columns with this role, in the sheet's order."""
+        return tuple(name for name, held in self.roles.items() if held == role)
+
+    def one(self, role: Role) -> str | None:
+        return next(iter(self.of(role)), None)
+
+    def with_role(self, column: str, role: Role) -> SheetColumns:
+        """The columns with another role for one; whichever had it before, where only one can, is kept as it is."""
+        taken: dict[str, Role] = {
+            name: "kept" if role in ONCE and held == role else held for name, held in self.roles.items()
+        }
+        return replace(self, roles={**taken, column: role})
+
+
+def guess_columns(
+    columns: Sequence[str], rows: Sequence[Mapping[str, str]], *, attributes: Collection[str] = ()
+) -> SheetColumns:
+    """What each column seems to hold; columns named as one of `attributes` hold ratings."""
+    roles: dict[str, Role] = {}
+    for column in columns:
+        if attribute_name(column) in attributes:
+            roles[column] = "rating"
+    for role, names in _NAMES.items():
+        known = names.split("|")
+        free = [column for column in columns if column not in roles]
+        found = next((c for name in known for c in free if _plain(c) == name), None)
+        if found is not None:
+            roles[found] = role
+    cells = {column: [row.get(column, "").strip() for row in rows] for column in columns}
+    if "output" not in roles.values():
+        longest = max(
+            (column for column in columns if column not in roles),
+            key=lambda column: sum(map(len, cells[column])),
+            default=None,
+        )
+        if longest is not None:
+            roles[longest] = "output"
+    if not attributes:
+        roles |= {c: "rating" for c in columns if c not in roles and _is_scores(cells[c])}
+    return SheetColumns({column: roles.get(column, "kept") for column in columns})
+
+
+def attribute_name(column: str) -> str:
+    """A column's name as the name of an attribute: `Clinically useful?` is `clinically_useful`."""
+    name = re.sub(r"[^a-z0-9]+", "_", column.casefold()).strip("_")
+    return name if name[:1].isalpha() else f"a_{name}"
+
+
+def _plain(column: str) -> str:
+    return " ".join(re.sub(r"[^a-z0-9]+", " ", column.casefold()).split())
+
+
+def _is_scores(cells: Sequence[str]) -> bool:
+    """Whether the cells are whole numbers of a small scale, as people give scores."""
+    given = [cell for cell in cells if cell]
+    scores = {cell for cell in given if cell.isdigit() and int(cell) in _SCORES}
+    return len(scores) > 1 and len(scores) <= _MOST_SCORES and all(cell in scores for cell in given)

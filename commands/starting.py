@@ -1,0 +1,225 @@
+"""From a sheet, or from a few questions, to a folder that can be run: new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import BASE_URL, console, say
+
+if TYPE_CHECKING:
+    from .project_files import Asked, Project
+    from .sheet_columns import SheetColumns
+
+
+@click.command(short_help="A folder to start from: cases, rubric, jury, study, ratings.")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--from",
+    "sheet",
+    type=click.Path(path_type=Path),
+    metavar="SHEET",
+    help="A table of your own: .xlsx, .csv, .jsonl or .parquet.",
+)
+@click.option("--rubric", help="A rubric file or name, in place of one made from your questions.")
+@click.option("--jury", help="A jury file or name; without it, you are asked.")
+@click.option("--model", help="The model of every seat that names none, such as openai/gpt-4o-mini.")
+@BASE_URL
+@click.option(
+    "--column",
+    "named",
+    multiple=True,
+    metavar="ROLE=COLUMN",
+    help="What a column holds, such as output='AI summary'; may be repeated.",
+)
+@click.option("--yes", is_flag=True, help="Ask nothing: take the guesses.")
+def new(folder: Path, sheet: Path | None, named: tuple[str, ...], yes: bool, **chosen: Any) -> None:
+    """A folder with cases, rubric, jury, study and ratings to start from: no programming."""
+    from .project_files import write_project
+
+    try:
+        made = _project(folder, sheet, named, yes, **chosen)
+    except click.Abort:
+        from ..rubrics.errors import VenireError
+
+        raise VenireError(
+            "not all questions were answered: nothing was written",
+            remedy="answer them at a terminal, or take the guesses with --yes",
+        ) from None
+    for path in write_project(folder, made):
+        say(f"written: {path}", err=True)
+    _say_next(folder, made)
+
+
+def _project(
+    folder: Path,
+    sheet: Path | None,
+    named: Sequence[str],
+    yes: bool,
+    *,
+    rubric: str | None,
+    jury: str | None,
+    model: str | None,
+    base_url: str | None,
+) -> Project:
+    from ..personas.jury import load_jury
+    from ..rubrics.rubric import load_rubric
+    from .project_files import EXAMPLES, Project, cases_of, ratings_of, rubric_yaml
+    from .sheet_columns import SheetColumns, attribute_name
+
+    given = load_rubric(rubric) if rubric else None
+    rows: Sequence[Mapping[str, str]] = EXAMPLES
+    columns = SheetColumns(
+        {"id": "id", "output": "output", "source": "source", "group": "group", "system": "system"}
+    )
+    if sheet is not None:
+        rows, columns = _read_sheet(sheet, given.names if given else (), named)
+        columns = columns if yes else _confirm_columns(columns, rows)
+    cases = cases_of(rows, columns, sheet or folder)
+    ratings = ratings_of(rows, columns, cases)
+    if given is not None:
+        rated = {attribute_name(column) for column in columns.of("rating")}
+        attributes = [name for name in given.names if name in rated] or list(given.names)
+        text = _library_text("venire.rubrics", str(rubric))
+    else:
+        asked = _attributes(columns, rows, yes)
+        attributes, text = [each.name for each in asked], rubric_yaml("questions", asked)
+    if jury is None:
+        jury = "stances" if yes else _choose_jury()
+    if model is None and not yes and any(seat.model is None for seat in load_jury(jury).seats):
+        model = click.prompt(
+            "Which model answers? (such as openai/gpt-4o-mini; empty: the small one that comes with venire)",
+            default="",
+            show_default=False,
+        )
+    load_jury(jury)
+    alone = "lens-single" if jury == "lens-jury" else "single"
+    return Project(
+        cases=cases,
+        ratings=ratings,
+        attributes=attributes,
+        rubric=text,
+        jury=_library_text("venire.juries", jury),
+        single=_library_text("venire.juries", alone),
+        model=model or None,
+        base_url=base_url,
+    )
+
+
+def _read_sheet(
+    sheet: Path, attributes: Sequence[str], named: Sequence[str]
+) -> tuple[list[dict[str, str]], SheetColumns]:
+    """The rows of a sheet as text, and what its columns seem to hold, corrected by what was `named`."""
+    from ..rubrics.errors import InvalidFile, VenireError
+    from ..rubrics.files import nearest, read_rows
+    from .sheet_columns import ROLES, guess_columns
+
+    rows = [
+        {str(name): "" if cell is None else str(cell) for name, cell in row.items()}
+        for _, row in read_rows(sheet)
+    ]
+    if not rows:
+        raise InvalidFile(f"{sheet}: no rows in it", remedy="put one text a row, under a row of column names")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = guess_columns(names, rows, attributes=attributes)
+    for pair in named:
+        role, _, column = pair.partition("=")
+        if role not in ROLES:
+            raise VenireError(f"--column {pair}: no role named {role!r}", remedy=nearest(role, ROLES))
+        if column not in columns.roles:
+            raise VenireError(f"{sheet}: no column named {column!r}", remedy=nearest(column, names))
+        columns = columns.with_role(column, role)  # type: ignore[arg-type]
+    _show_columns(columns, rows)
+    return rows, columns
+
+
+def _show_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..rubrics.safe_text import safe
+    from .sheet_columns import MEANING
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("column", overflow="fold")
+    table.add_column("is taken as", no_wrap=True)
+    table.add_column("which is", overflow="fold")
+    table.add_column("for example", no_wrap=True, overflow="ellipsis", max_width=24)
+    for column, role in columns.roles.items():
+        example = next((row[column] for row in rows if row.get(column)), "")
+        style = "dim" if role in ("kept", "left out") else "bold green"
+        table.add_row(
+            safe(column), Text(role, style), MEANING[role], Text(safe(" ".join(example.split())), "dim")
+        )
+    console(stderr=True).print(table)
+
+
+def _confirm_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> SheetColumns:
+    """The columns as the person says they are."""
+    from .sheet_columns import ROLES
+
+    while not click.confirm("Is that right?", default=True, err=True):
+        column = click.prompt("Which column is not?", type=click.Choice(list(columns.roles)), err=True)
+        role = click.prompt("What is it?", type=click.Choice(ROLES), default=columns.roles[column], err=True)
+        columns = columns.with_role(column, role)
+        _show_columns(columns, rows)
+    return columns
+
+
+def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: bool) -> list[Asked]:
+    """The attributes that people rated in the sheet, or those that the person names."""
+    from .project_files import Asked, scale_bounds
+    from .sheet_columns import attribute_name
+
+    names = list(columns.of("rating"))
+    if not names:
+        usual = "accurate, thorough, clear"
+        typed = usual if yes else click.prompt("What should be scored, from 1 to 5?", default=usual, err=True)
+        names = [name.strip() for name in typed.split(",") if name.strip()]
+    asked = []
+    for name in names:
+        question = f"How {name.strip().rstrip('?').lower()} is the text?"
+        if not yes:
+            question = click.prompt(f"The question for {name!r}", default=question, err=True)
+        low, high = scale_bounds(row.get(name, "") for row in rows)
+        asked.append(Asked(attribute_name(name), question, low, high))
+    return asked
+
+
+def _choose_jury() -> str:
+    from ..rubrics.plugins import library
+
+    return click.prompt(
+        "Which jury? (`venire juries` describes them)",
+        type=click.Choice(sorted(library("venire.juries"))),
+        default="stances",
+        show_choices=False,
+        err=True,
+    )
+
+
+def _library_text(group: str, name: str) -> str:
+    """The YAML of a rubric or jury: a file of the person's own, or the library's."""
+    from ..rubrics.plugins import library_file
+
+    path = Path(name)
+    own = path.suffix in (".yaml", ".yml") or path.exists()
+    return (path if own else library_file(group, name, "file")).read_text(encoding="utf-8")
+
+
+def _say_next(folder: Path, made: Project) -> None:
+    raters = len({row["rater"] for row in made.ratings})
+    say(
+        f"{len(made.cases)} cases, {len(made.attributes)} attributes, {made.rated} ratings"
+        + (f" by {raters} people" if made.rated else " yet")
+    )
+    steps = [] if made.rated else [f"fill in {folder / 'ratings.csv'}: a score for each case and person"]
+    steps += [
+        f"venire study plan {folder / 'study.yaml'}     what it will ask and cost; spends nothing",
+        f"venire study {folder / 'study.yaml'}          run it, and report which jury to use",
+    ]
+    for number, step in enumerate(steps, 1):
+        say(f"{number}. {step}")

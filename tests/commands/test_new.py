@@ -1,0 +1,151 @@
+"""`venire new`: a folder that can be run, from a sheet or from a few questions."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from workbooks import text_rows, write_workbook
+
+from venire import load_cases, load_jury, load_rubric
+from venire.cli import app
+from venire.commands.sheet_columns import guess_columns
+from venire.evals.studies.plan import plan_study
+from venire.rubrics.errors import VenireError
+
+HEADER = ["Note ID", "Transcript", "AI summary", "Model", "Reviewer", "Clinically useful?", "Comment"]
+ROWS = [
+    [
+        f"n{number}",
+        f"What was said {number}.",
+        f"Summary {number}.",
+        "m1",
+        rater,
+        1 + (number + shift) % 5,
+        "ok",
+    ]
+    for number in range(6)
+    for shift, rater in enumerate(("Ana", "Ben"))
+]
+
+
+def new(*arguments: object, typed: str | None = None) -> Result:
+    return CliRunner().invoke(app, ["new", *map(str, arguments)], input=typed, catch_exceptions=True)
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
+    return write_workbook(tmp_path / "mine.xlsx", text_rows(HEADER, *ROWS))
+
+
+def test_a_sheet_with_ratings_becomes_a_study_that_can_be_planned(tmp_path: Path, sheet: Path) -> None:
+    ended = new(tmp_path / "p", "--from", sheet, "--jury", "lens-jury", "--yes")
+
+    assert ended.exit_code == 0, ended.output
+    cases = list(load_cases(tmp_path / "p" / "cases.csv"))
+    assert [case.id for case in cases] == [f"n{number}" for number in range(6)]
+    assert (cases[0].source, cases[0].system, cases[0].metadata) == (
+        ("What was said 0.",),
+        "m1",
+        {"Comment": "ok"},
+    )
+    rubric = load_rubric(tmp_path / "p" / "rubric.yaml")
+    assert rubric.names == ("clinically_useful",)
+    assert load_jury(tmp_path / "p" / "jury.yaml").name == "lens-jury"
+    with (tmp_path / "p" / "ratings.csv").open() as file:
+        ratings = list(csv.DictReader(file))
+    assert len(ratings) == 12
+    assert ratings[1] == {"case": "n0", "rater": "Ben", "clinically_useful": "2"}
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "p").iterdir()} == {0o600}
+    assert plan_study(tmp_path / "p" / "study.yaml").study.name == "p"
+
+
+def test_a_column_is_corrected_by_hand_and_by_option(tmp_path: Path, sheet: Path) -> None:
+    asked = new(
+        *(tmp_path / "p", "--from", sheet, "--jury", "lens-jury"),
+        typed="n\nComment\ngroup\ny\nIs it useful on the ward?\n",
+    )
+    assert asked.exit_code == 0, asked.output
+    assert next(load_cases(tmp_path / "p" / "cases.csv")).group == "ok"
+    assert "Is it useful on the ward?" in (tmp_path / "p" / "rubric.yaml").read_text()
+
+    told = new(tmp_path / "q", "--from", sheet, "--jury", "lens-jury", "--column", "group=Comment", "--yes")
+    assert told.exit_code == 0, told.output
+    assert next(load_cases(tmp_path / "q" / "cases.csv")).group == "ok"
+
+
+def test_without_a_sheet_a_few_questions_are_asked(tmp_path: Path) -> None:
+    ended = new(tmp_path / "p", typed="kind, clear\nIs it kind?\n\nlens-jury\n")
+
+    assert ended.exit_code == 0, ended.output
+    assert load_rubric(tmp_path / "p" / "rubric.yaml").names == ("kind", "clear")
+    lines = (tmp_path / "p" / "ratings.csv").read_text().splitlines()
+    assert lines[:2] == ["case,rater,kind,clear", "example-1,rater-1,,"]
+    assert "fill in" in ended.output
+
+
+def test_a_model_goes_into_the_study(tmp_path: Path) -> None:
+    ended = new(tmp_path / "p", "--model", "server/a", "--base-url", "http://127.0.0.1:8000/v1", "--yes")
+
+    assert ended.exit_code == 0, ended.output
+    text = (tmp_path / "p" / "study.yaml").read_text()
+    assert "model: server/a" in text and "base_url: http://127.0.0.1:8000/v1" in text
+
+
+def test_rows_without_ids_or_raters_get_some(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("text,score\nOne.,1\nTwo.,5\n,3\nOne.,2\n")
+
+    ended = new(tmp_path / "p", "--from", tmp_path / "s.csv", "--yes")
+
+    assert ended.exit_code == 0, ended.output
+    assert [case.id for case in load_cases(tmp_path / "p" / "cases.csv")] == ["case-1", "case-2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--from", "no.csv"), "no.csv"),
+        (("--from", "empty.csv"), "no rows in it"),
+        (("--from", "twice.csv"), "different texts"),
+        (("--from", "good.csv", "--column", "group=Nothing"), "no column named 'Nothing'"),
+        (("--from", "good.csv", "--column", "gruop=id"), "no role named 'gruop'"),
+        (("--jury", "stanses"), "stanses"),
+        (("--rubric", "clinicalnote"), "clinicalnote"),
+    ],
+)
+def test_mistakes_are_two_lines_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], problem: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.csv").write_text("id,output\n")
+    (tmp_path / "twice.csv").write_text("id,output\na,One.\na,Two.\n")
+    (tmp_path / "good.csv").write_text("id,output\na,One.\n")
+
+    ended = new("p", *arguments, "--yes")
+
+    assert isinstance(ended.exception, VenireError)
+    assert problem in ended.exception.problem
+    assert not (tmp_path / "p").exists()
+
+
+def test_a_folder_with_something_in_it_is_left_alone_and_no_answer_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "mine.txt").write_text("mine")
+    assert "not empty" in str(new(tmp_path / "p", "--yes").exception)
+    assert "--yes" in str(new(tmp_path / "q", typed="").exception)
+    assert not (tmp_path / "q").exists()
+
+
+def test_columns_are_guessed_by_name_and_by_what_they_hold() -> None:
+    rows = [
+        {"A": "1", "B": "a long text that is judged", "C": "3", "D": "x"},
+        {"A": "2", "B": "another", "C": "5", "D": "y"},
+    ]
+
+    guessed = guess_columns(["A", "B", "C", "D"], rows)
+
+    assert guessed.one("output") == "B"
+    assert guessed.of("rating") == ("A", "C")
+    assert guessed.of("kept") == ("D",)
