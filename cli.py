@@ -13,27 +13,50 @@ from .commands.libraries import doctor, juries, model, personas, protocols, rubr
 from .commands.reading import export, inspect, show
 from .commands.running import demo, run, status
 from .commands.serving import serve
+from .commands.starting import new
 from .commands.studying import study
 from .commands.suites import suite
 from .commands.triaging import triage
 from .commands.winning import winrate
 
+GROUPS: dict[str, tuple[click.Command, ...]] = {
+    "Start": (demo, new),
+    "Judge": (run, status, serve),
+    "Read": (show, inspect, claims, export),
+    "Hold against people": (compare, agreement, calibrate, threshold, triage),
+    "Choose a jury": (study,),
+    "Measure systems": (suite, winrate),
+    "Look things up": (rubrics, personas, juries, protocols, model, doctor),
+}
+"""The commands, by what the user wants."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+class _GroupedHelp(click.Group):
+    """Help that lists the commands in groups, each in one line."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        widest = max(len(command.name or "") for commands in GROUPS.values() for command in commands)
+        for title, commands in GROUPS.items():
+            rows = [
+                # The same column for every group, and no second line.
+                (f"{command.name:<{widest}}", command.get_short_help_str(formatter.width - widest - 6))
+                for command in commands
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+@click.group(
+    cls=_GroupedHelp, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(package_name="venire")
 def app() -> None:
     """Juries of LLM personas that deliberate, held against a single judge and against people."""
 
 
-for _command in (
-    *(demo, run, status, serve),
-    *(show, claims, export, inspect),
-    *(study,),
-    *(compare, agreement, calibrate, threshold, triage, winrate),
-    *(suite,),
-    *(rubrics, personas, juries, protocols, model, doctor),
-):
-    app.add_command(_command)
+for _commands in GROUPS.values():
+    for _command in _commands:
+        app.add_command(_command)
 
 
 def main() -> None:
@@ -44,7 +67,10 @@ def main() -> None:
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "venire"
         _refuse(error.format_message().replace("\n", " "), f"{path} --help")
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped at once; everything that was committed is kept", err=True)
+        click.echo(
+            "stopped at once; everything that was committed is kept, and the same command goes on from here",
+            err=True,
+        )
         raise SystemExit(130) from None
     except BrokenPipeError:
         sys.stderr.close()

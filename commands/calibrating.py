@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, say
 
 
-@click.command()
+@click.command(short_help="Learn what a juror's score is worth in people's.")
 @click.argument("source", type=location, metavar="RUN|CALIBRATION.json")
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases of RUN.")
 @click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")

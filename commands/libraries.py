@@ -76,7 +76,7 @@ def check_model() -> None:
     say(f"whole: {weights.path.name}")
 
 
-@click.command()
+@click.command(short_help="What is installed, which keys are set, what works.")
 @JSON
 def doctor(as_json: bool) -> None:
     """What is installed, which keys are set (never their values), what works."""

@@ -11,7 +11,7 @@ import click
 from .options import JSON, RUN, console, report, say
 
 
-@click.command()
+@click.command(short_help="A run, or one deliberation of it, in the terminal.")
 @RUN
 @click.argument("case", required=False)
 @click.option("--arm", help="Only this jury's deliberation.")
@@ -66,7 +66,7 @@ def export(
         say(f"{written} deliberations written to {output}", err=True)
 
 
-@click.command()
+@click.command(short_help="A run in the browser, on this machine only.")
 @RUN
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="A port of your choice; any free one without it."

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 from .options import HARMFUL, JSON, MARGIN, REFERENCE, RESAMPLES, RUN, console, print_json, say
 
 
-@click.command()
+@click.command(short_help="Which cases a person should look at first, and why.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings: how good is the triage?")
 @click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")

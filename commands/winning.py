@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 from .options import JSON, console, print_json
 
 
-@click.command()
+@click.command(short_help="Win rates and strengths from pairwise preferences.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--ties",
