@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Attribute,
         Ballot,
         Case,
+        ModelUnreachable,
         Rubric,
         Scale,
         VenireError,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "rubrics": "Abstention Attribute Ballot Case Rubric Scale VenireError load_cases load_rubric",
+    "rubrics": "Abstention Attribute Ballot Case ModelUnreachable Rubric Scale VenireError load_cases load_rubric",
     "personas": "Jury Limits Persona Seat load_jury load_persona",
     "evals": "Comparison compare",
     "evals.agreement.rater_agreement": "agreement",
@@ -40,6 +41,7 @@ __all__ = [
     "Court",
     "Jury",
     "Limits",
+    "ModelUnreachable",
     "Persona",
     "Rubric",
     "Scale",

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..personas.jury import Limits
-from ..rubrics.errors import VenireError
+from ..rubrics.errors import ModelUnreachable, VenireError
 from .cost import Cost
 from .model import Reply, Request
 from .prices import Price
@@ -42,6 +42,10 @@ class Budget:
     spent: Cost = field(default_factory=Cost)
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
+    on_trial: bool = False
+    """Whether a case is being heard to find out if the models can be used: access refused to one then ends the run."""
+    unreachable: ModelUnreachable | None = None
+    """Why no call can be made; until one is needed, the run goes on over the calls in its record."""
     estimator: CallEstimator = field(default_factory=CallEstimator)
     reservations: Reservations = field(init=False)
     _refused: str | None = None
@@ -101,6 +105,8 @@ class Meter:
 
     def admit(self) -> None:
         """Raise unless one more call may be made."""
+        if self.budget.unreachable is not None:
+            raise self.budget.unreachable
         if reached := self.reached:
             raise LimitReached(reached)
         self.budget.check()

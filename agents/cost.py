@@ -45,8 +45,10 @@ class Cost:
 
     @property
     def price(self) -> str:
-        """Dollars as text."""
-        return "price unknown" if self.usd is None else f"${self.usd:.4f}"
+        """Dollars as text; where the price of some calls is unknown, those that are known."""
+        if self.usd is not None:
+            return f"${self.usd:.4f}"
+        return f"price unknown, ${self.known_usd:.4f} of it known" if self.priced else "price unknown"
 
     def amount(self, unit: CostUnit) -> float:
         """The cost as a number; NaN for unknown dollars."""

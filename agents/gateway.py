@@ -13,12 +13,23 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel
 
 from ..personas.jury import ModelSettings
+from ..rubrics.errors import ModelUnreachable
 from ..rubrics.shapes import Schema, inline, unchecked_shape
 from .answers import UnusableAnswer, read_answer
 from .budget import Meter
 from .context import window
 from .cost import Receipt
-from .model import FormatRefused, Message, ModelFailure, Reply, Request, Sampling, Subject, TransientFailure
+from .model import (
+    AccessRefused,
+    FormatRefused,
+    Message,
+    ModelFailure,
+    Reply,
+    Request,
+    Sampling,
+    Subject,
+    TransientFailure,
+)
 from .prompting import repair_request
 from .providers import RateLimitedClient
 from .retry import RetrySchedule
@@ -235,6 +246,13 @@ class ModelGateway:
                 return await self._client.complete(request, self._meter)
             except FormatRefused:
                 continue
+            except AccessRefused as refused:
+                if self._meter.budget.on_trial:
+                    raise ModelUnreachable(
+                        f"{request.model!r} cannot be used: {refused.summary}",
+                        remedy="correct its key, name or address, and run again: what was paid for is kept",
+                    ) from None
+                raise
             except TransientFailure as failure:
                 pause = schedule.pause(failure)
                 if pause is None:

@@ -171,6 +171,18 @@ class ModelFailure(Exception):
         self.reason: AbstentionReason = reason
         self.detail = detail
 
+    @property
+    def summary(self) -> str:
+        """What went wrong in a few words, none of them the provider's: it may repeat a prompt."""
+        return self.detail.partition(":")[0][:60]
+
+
+class AccessRefused(ModelFailure):
+    """The provider refuses the key, or has no such model: no other request to it would fare better."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("unavailable", detail)
+
 
 class FormatRefused(ModelFailure):
     """The server does not know the form of answer that was asked for; sent again, the request will ask for less."""
@@ -194,11 +206,6 @@ class TransientFailure(ModelFailure):
         self.retry_after = retry_after
         self.busy = busy
         """Rate-limited, not down."""
-
-    @property
-    def summary(self) -> str:
-        """What went wrong in a few words, none of them the provider's: it may repeat a prompt."""
-        return self.detail.partition(":")[0][:60]
 
 
 def reply_too_long(request: Request) -> ModelFailure:

@@ -8,13 +8,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from ..personas.jury import ModelSettings
 from .admission_queue import AdmissionQueue, Slots
 from .budget import LimitReached, Meter
 from .clients.client_factory import factory_for
-from .clients.keys import key_from, redact_secrets, sent_secrets
+from .clients.keys import address_without_secrets, key_from, redact_secrets, sent_secrets
 from .model import ModelFailure, Reply, Request, TransientFailure, Usage, reply_too_long
 from .model_client import ModelClient
 from .prices import Price
@@ -150,7 +149,10 @@ class Providers:
         tracing: Tracing | None = None,
         say: Callable[[str], None] | None = None,
         slots: Callable[[ProviderKey], Slots] | None = None,
+        needs_keys: bool = True,
     ) -> None:
+        """With `needs_keys=False`, clients are opened without their keys: nothing may be sent, prices can be asked."""
+        self._needs_keys = needs_keys
         self.prices = prices or {}
         self.tracing = tracing or current_tracing()
         self._in_flight = in_flight
@@ -173,6 +175,8 @@ class Providers:
         return self._open[key]
 
     def _open_client(self, settings: ModelSettings) -> RateLimitedClient:
+        if not self._needs_keys:
+            settings = settings.model_copy(update={"api_key_env": None})
         model = settings.model or "local"
         factory = factory_for(model)
         key = (
@@ -188,7 +192,7 @@ class Providers:
             self._open[key] = RateLimitedClient(
                 client,
                 self._in_flight,
-                name=_name(settings.base_url) if settings.base_url else model,
+                name=address_without_secrets(settings.base_url) if settings.base_url else model,
                 rpm=self._rpm,
                 tpm=self._tpm,
                 prices=self.prices,
@@ -210,13 +214,6 @@ class Providers:
             await provider.client.close()
         if self.tracing is not None:
             self.tracing.close()
-
-
-def _name(base_url: str) -> str:
-    """The address without credentials and query."""
-    parts = urlsplit(base_url)
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
 
 
 def _on_stderr(line: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import click
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ..orchestration.reading.unreached import UnreachedModel
 
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
@@ -20,6 +23,9 @@ IN_FLIGHT = click.option(
 )
 RPM = click.option("--rpm", type=click.IntRange(min=1), help="Requests a minute to each provider.")
 TPM = click.option("--tpm", type=click.IntRange(min=1), help="Tokens a minute to and from each provider.")
+RETRY = click.option(
+    "--retry", is_flag=True, help="Hear again the cases for which a model could not be reached."
+)
 RESAMPLES = click.option(
     "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the bootstrap."
 )
@@ -66,13 +72,20 @@ def say(words: str, *, err: bool = False) -> None:
     click.echo(without_controls(words), err=err)
 
 
+def say_unreached(models: Sequence[UnreachedModel]) -> None:
+    """Say on stderr which models some cases lack, why, and how they are asked again."""
+    for model in models:
+        say(str(model), err=True)
+    say("so some cases lack ballots: the same command with --retry asks again", err=True)
+
+
 def print_json(document: Any) -> None:
     import json
 
     click.echo(json.dumps(document, allow_nan=False))
 
 
-def report(folder: Path | str, *, as_json: bool) -> None:
+def report(folder: Path | str, *, as_json: bool, unreached: bool = True) -> None:
     from ..orchestration.reading.terminal import report
 
-    report(folder, None if as_json else console(), sys.stdout)
+    report(folder, None if as_json else console(), sys.stdout, unreached=unreached)

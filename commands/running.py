@@ -13,6 +13,7 @@ from .options import (
     JSON,
     MODEL,
     QUIET,
+    RETRY,
     RPM,
     RUN,
     TPM,
@@ -21,6 +22,7 @@ from .options import (
     print_json,
     report,
     say,
+    say_unreached,
 )
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
     help="Write a JUnit report for a build server.",
 )
 @click.option("--trace", type=click.Path(path_type=Path), help="Write OpenTelemetry spans to this file.")
-@click.option("--retry", is_flag=True, help="Hear again the cases for which a model could not be reached.")
+@RETRY
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--executor",
@@ -102,6 +104,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     from ..agents.prices import load_prices
     from ..orchestration.reading.junit import write_junit
     from ..orchestration.reading.requirements import Requirement
+    from ..orchestration.reading.unreached import unreached_at
     from ..orchestration.run_session import RunSession, run_session
     from ..personas import load_jury
     from ..rubrics import load_rubric
@@ -134,14 +137,19 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         cluster=_cluster(options["executor"], options["ray_address"], options["workers"]),
     )
     ended = run_session(session, console(stderr=True), quiet=options["quiet"])
-    report(output, as_json=options["as_json"])
+    # The models that were not reached are named on stderr, below.
+    report(output, as_json=options["as_json"], unreached=False)
     held = required or options["junit"]
     missed, heard = write_junit(output, required, options["junit"]) if held else (0, 0)
     if ended.limit == "interrupt":
+        say("stopped by Ctrl-C; the same command goes on from here", err=True)
         raise SystemExit(130)
     if ended.limit is not None:
         say(f"stopped: {ended.limit} was reached; run the same command again to continue", err=True)
         raise SystemExit(3)
+    if not_reached := unreached_at(output):
+        say_unreached(not_reached)
+        raise SystemExit(4)
     if missed:
         say(f"{missed} of {heard} deliberations miss what is required", err=True)
         raise SystemExit(1)

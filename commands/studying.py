@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import IN_FLIGHT, JSON, QUIET, RESAMPLES, RPM, TPM, console, location, print_json, say
+from .options import (
+    IN_FLIGHT,
+    JSON,
+    QUIET,
+    RESAMPLES,
+    RETRY,
+    RPM,
+    TPM,
+    console,
+    location,
+    print_json,
+    say,
+    say_unreached,
+)
 
 if TYPE_CHECKING:
     from ..evals.pages.study_report import StudyReport
     from ..evals.studies.plan import StudyPlan
     from ..evals.studies.study_run import StudyRun
+    from ..evals.studies.study_session import StudySession
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
 OUTPUT = click.option(
@@ -30,7 +45,7 @@ class _OrWhole(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=_OrWhole)
+@click.group(cls=_OrWhole, short_help="Which jury to use: plan, run and report a study.")
 def study() -> None:
     """Sweep compositions: plan, run and report a study, or all three with the file alone: study STUDY.yaml."""
 
@@ -56,16 +71,16 @@ def plan(study: Path, as_json: bool) -> None:
 @IN_FLIGHT
 @RPM
 @TPM
+@RETRY
 @QUIET
 @JSON
 def run(study: Path, output: Path | str | None, as_json: bool, **pace: Any) -> None:
     """Have every arm of STUDY hear its cases, what they have in common once; resumes where it left off."""
-    from ..evals.studies.plan import plan_study
-
-    ended = _run(plan_study(study), output, pace)
+    session = _session(study, output, pace)
+    ended = _run(_plan_with_models(study, session), session)
     if as_json:
         print_json(ended.json())
-    _exit(ended.limit)
+    _exit(ended)
 
 
 @study.command()
@@ -90,6 +105,7 @@ def report(study: Path, output: Path | None, resamples: int, as_json: bool) -> N
 @IN_FLIGHT
 @RPM
 @TPM
+@RETRY
 @QUIET
 @RESAMPLES
 @JSON
@@ -98,25 +114,37 @@ def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool,
     from ..evals.pages.study_plan import show_plan
     from ..evals.pages.study_report import write_study_report
     from ..evals.studies.findings import plan_findings
-    from ..evals.studies.plan import plan_study
 
-    planned = plan_study(study)
+    session = _session(study, output, pace)
+    planned = _plan_with_models(study, session)
     if not pace["quiet"]:
         show_plan(planned, console(stderr=True))
-    ended = _run(planned, output, pace)
+    ended = _run(planned, session)
     if ended.limit is None:
         found = plan_findings(planned, ended.folder, resamples=resamples)
         _show(write_study_report(found), as_json)
-    _exit(ended.limit)
+    _exit(ended)
 
 
-def _run(planned: StudyPlan, output: Path | str | None, pace: dict[str, Any]) -> StudyRun:
+def _session(study: Path, output: Path | str | None, pace: dict[str, Any]) -> StudySession:
     from ..evals.studies.study_files import run_folder
-    from ..evals.studies.study_run import run_plan
     from ..evals.studies.study_session import StudySession
 
-    folder = run_folder(output, planned.path)
-    return run_plan(planned, StudySession(folder, console(stderr=True), **pace))
+    return StudySession(run_folder(output, study), console(stderr=True), **pace)
+
+
+def _plan_with_models(study: Path, session: StudySession) -> StudyPlan:
+    """The plan of a study that is to be run now: its models are asked first."""
+    from ..evals.studies.plan import plan_study
+    from ..evals.studies.study_session import ask_models
+
+    return plan_study(study, ask_models=partial(ask_models, session))
+
+
+def _run(planned: StudyPlan, session: StudySession) -> StudyRun:
+    from ..evals.studies.study_run import run_plan
+
+    return run_plan(planned, session)
 
 
 def _show(written: StudyReport, as_json: bool) -> None:
@@ -127,10 +155,17 @@ def _show(written: StudyReport, as_json: bool) -> None:
     say(f"written: {written.page}", err=True)
 
 
-def _exit(limit: str | None) -> None:
-    """Exit with 130 after an interrupt, with 3 where a limit of the budget stopped the run."""
-    if limit == "interrupt":
+def _exit(ended: StudyRun) -> None:
+    """Exit with 130 after an interrupt, with 3 at a limit of the budget, with 4 where cases lack a model."""
+    if ended.limit == "interrupt":
+        say("stopped by Ctrl-C; the same command goes on from here", err=True)
         raise SystemExit(130)
-    if limit is not None:
-        say(f"stopped: {limit} was reached; raise it, and run the same command again to continue", err=True)
+    if ended.limit is not None:
+        say(
+            f"stopped: {ended.limit} was reached; raise it, and run the same command again to continue",
+            err=True,
+        )
         raise SystemExit(3)
+    if ended.unreached:
+        say_unreached(ended.unreached)
+        raise SystemExit(4)

@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import Iterable
 
 from ..agents.brief import brief
-from ..personas.jury import CountingRule, Jury
+from ..agents.preflight import Preflight
+from ..personas.jury import CountingRule, Jury, ModelSettings
 from ..personas.options import unused_option
 from ..rubrics.case import Case
-from ..rubrics.errors import VenireError
+from ..rubrics.errors import ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court
 from .counting import Count
 from .protocols import protocol
-from .transcript import Transcript
+from .transcript import UNREACHED, Abstained, Transcript
 from .verdict import Verdict, verdict
 from .worked_examples import ScoredCases
 
@@ -30,8 +31,19 @@ async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court, *, again: i
         return await way.run(brief(case, rubric), bench)
 
 
+def models_asked(jury: Jury) -> list[ModelSettings]:
+    """The settings of every seat that a jury asks, its orchestrator's where one presides."""
+    return [*jury.seats, *([jury.orchestrator] if protocol(jury.protocol).orchestrator else [])]
+
+
 def ready(jury: Jury, court: Court, rubric: Rubric) -> None:
     """Refuse a jury that cannot answer `rubric`: its protocol, its models or its orchestrator's seat need mending first."""
+    check_protocol(jury, rubric)
+    court.check(jury, orchestrated=protocol(jury.protocol).orchestrator)
+
+
+def check_protocol(jury: Jury, rubric: Rubric) -> None:
+    """Refuse a jury whose protocol cannot be followed as it stands, or cannot answer `rubric`."""
     way = protocol(jury.protocol)
     if way.prompts is not None and not way.prompts.names:
         raise VenireError(
@@ -48,7 +60,6 @@ def ready(jury: Jury, court: Court, rubric: Rubric) -> None:
         way.check(jury)
     if way.check_rubric is not None:
         way.check_rubric(jury, rubric)
-    court.check(jury, orchestrated=way.orchestrator)
 
 
 def refuse_unreadable(cases: Iterable[Case], rubric: Rubric, jury: Jury, court: Court) -> None:
@@ -92,16 +103,39 @@ def rule_of(jury: Jury, count: CountingRule | None = None) -> CountingRule:
 async def deliberate(
     case: Case, rubric: Rubric, jury: Jury, *, model: str | None = None, base_url: str | None = None
 ) -> Verdict:
-    """The verdict of `jury` on `case`; `model` fills seats that name none, else the embedded model does."""
+    """The verdict of `jury` on `case`; `model` fills seats that name none, else the embedded model does.
+
+    Raises:
+        ModelUnreachable: A model cannot be reached, which is asked first; or not one seat could be when the case was heard.
+    """
     jury = jury.fill(model=model, base_url=base_url)
+    check_protocol(jury, rubric)
+    await Preflight().check(models_asked(jury))
     court = Court(scored=ScoredCases.of([case]))
     try:
         # A client may import for seconds before it can be used, and the caller's loop has other things to do.
         await asyncio.to_thread(ready, jury, court, rubric)
         refuse_unreadable([case], rubric, jury, court)
-        return recount(await hear(case, rubric, jury, court), rubric, jury)
+        transcript = await hear(case, rubric, jury, court)
+        refuse_unreached(transcript)
+        return recount(transcript, rubric, jury)
     finally:
         await court.close()
+
+
+def refuse_unreached(transcript: Transcript, *, quoted: bool = True) -> None:
+    """An error if not one seat could be reached: there is no verdict to give, not even a hung one.
+
+    `quoted`: whether the provider may be quoted, who may repeat a case.
+    """
+    failures = [entry.abstention for entry in transcript.heard if isinstance(entry, Abstained)]
+    if transcript.ballots or not failures or any(each.reason not in UNREACHED for each in failures):
+        return
+    why = failures[0].detail if quoted else failures[0].detail.partition(":")[0]
+    raise ModelUnreachable(
+        f"no seat of {transcript.arm!r} could be reached: {failures[0].juror}: {why}",
+        remedy="check the models, addresses and keys of the jury, and ask again",
+    )
 
 
 def deliberate_sync(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ..agents.cost import Cost
+from ..rubrics.errors import VenireError
 from .transcript import Transcript
 
 _EVERY = 5.0
@@ -22,7 +24,9 @@ _PATIENCE = 3.0
 class RunProgress:
     """Progress of a run: deliberations, calls, tokens, dollars, time left."""
 
-    def __init__(self, total: int, console: Console, *, quiet: bool) -> None:
+    def __init__(self, total: int, console: Console, *, quiet: bool, spent: Callable[[], Cost]) -> None:
+        """`spent` is what the record holds at the moment: the number that `venire status` shows."""
+        self._spent = spent
         self._total = total
         self._console = console
         self._quiet = quiet
@@ -33,10 +37,7 @@ class RunProgress:
         )
         self._started = time.monotonic()
         self._shown_at = self._started
-        self._heard = self._skipped = self._abstentions = self._ballots = 0
-        self._cost = Cost()
-        self.unreached = 0
-        """Deliberations for which a model could not be reached."""
+        self._heard = self._skipped = self._abstentions = 0
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -48,7 +49,8 @@ class RunProgress:
     ) -> None:
         if self._live is not None:
             self._live.stop()
-        if not self._quiet:
+        # A mistake by the user is two lines, and none of them this.
+        if not self._quiet and not isinstance(error, VenireError):
             self._console.print(self._line(), highlight=False)
 
     def count_skipped(self, case: str, arm: str) -> None:
@@ -56,10 +58,7 @@ class RunProgress:
 
     def count_finished(self, transcript: Transcript) -> None:
         self._heard += 1
-        self._cost += transcript.cost
         self._abstentions += len(transcript.abstentions)
-        self._ballots += len(transcript.ballots)
-        self.unreached += transcript.unreached
         now = time.monotonic()
         if self._live is not None and now - self._shown_at > 0.1:
             self._shown_at = now
@@ -68,18 +67,13 @@ class RunProgress:
             self._shown_at = now
             self._console.print(self._line(), highlight=False)
 
-    @property
-    def nobody_answered(self) -> bool:
-        """Whether cases were heard and not one ballot came back."""
-        return self._heard > 0 and self._ballots == 0
-
     def _line(self) -> str:
-        done = self._heard + self._skipped
+        done, spent = self._heard + self._skipped, self._spent()
         parts = [
             f"{done}/{self._total} deliberations",
-            f"{self._cost.calls} calls",
-            f"{self._cost.tokens} tokens",
-            self._cost.price,
+            f"{spent.calls} calls",
+            f"{spent.tokens} tokens",
+            spent.price,
         ]
         if self._skipped:
             parts.append(f"{self._skipped} done before")

@@ -6,27 +6,30 @@ import asyncio
 import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
 
 from ..agents.budget import Budget
+from ..agents.preflight import Preflight
 from ..agents.prices import Price
 from ..agents.providers import Providers
 from ..agents.tracing import tracing_to
 from ..personas.jury import Jury
 from ..rubrics.case import Case, load_cases
-from ..rubrics.errors import VenireError
+from ..rubrics.errors import ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
-from .deliberate import ready, refuse_unreadable
+from .deliberate import check_protocol, models_asked, ready, refuse_unreadable
 from .executors import Cluster, Executor, ExecutorJob, executor_factory
 from .gc_tuning import infrequent_gc
 from .progress import RunProgress
 from .record import Location, Store
+from .record.opening import run_exists
 from .record.redacted_errors import print_redacted, redact_errors
 from .runner import RunResult, hear_cases
+from .work_left import juries_with_work
 from .worked_examples import ScoredCases, worked_examples
 
 _AT_ONCE = 4
@@ -69,6 +72,8 @@ class RunSession:
     """For an executor with workers elsewhere."""
     retry: bool = False
     """Hear again the cases for which a model could not be reached."""
+    preflight: Preflight = field(default_factory=Preflight)
+    """Asks models before the first case; shared by sessions that ask the same ones."""
 
 
 def run_session(
@@ -88,6 +93,8 @@ def _check_and_run(
     for name in names:
         if names.count(name) > 1:
             raise VenireError(f"two arms are named {name!r}", remedy="give every jury its own name")
+    for jury in session.juries:
+        check_protocol(jury, session.rubric)
     court = Court(
         budget=Budget(session.max_tokens, session.max_usd, session.max_seconds, session.max_calls),
         seed=session.seed,
@@ -95,15 +102,73 @@ def _check_and_run(
         listener=listener,
         providers=_providers(session, console),
     )
-    for jury in session.juries:
-        ready(jury, court, session.rubric)
-        worked_examples(jury.shots, session.rubric, court.scored)
-        refuse_unreadable(_cases(session), session.rubric, jury, court)
+    # A run that exists is locked before anything is asked; one that does not is made only after everything is in order.
+    store = Store.create(session.folder, redact=session.redact) if run_exists(session.folder) else None
+    try:
+        waiting, unsure = _check_models(session, court, store)
+        for jury in waiting:
+            ready(jury, court, session.rubric)
+            worked_examples(jury.shots, session.rubric, court.scored)
+            refuse_unreadable(_cases(session), session.rubric, jury, court)
+    except BaseException:
+        if store is not None:
+            store.close_sync()
+        raise
+    if not waiting:
+        # Nothing is left to hear: no worker need be started for it.
+        session = replace(session, executor="local")
     try:
         with infrequent_gc():
-            return asyncio.run(_run(session, court, total, console, quiet))
+            return asyncio.run(_run(session, court, store, total, unsure, console, quiet))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+
+
+def check_models(session: RunSession) -> None:
+    """Ask every model that the session still needs whether it can be reached. Nothing is written.
+
+    Raises:
+        ModelUnreachable: One cannot be. Where the record holds calls, this waits until one more is needed.
+    """
+    store = Store.read(session.folder) if run_exists(session.folder) else None
+    try:
+        _check_models(session, Court(scored=_scored_cases(session)), store)
+    finally:
+        if store is not None:
+            store.release()
+
+
+def _check_models(session: RunSession, court: Court, store: Store | None) -> tuple[Sequence[Jury], list[str]]:
+    """The juries with cases left to hear, and the names of those whose models cannot be asked for free.
+
+    Raises:
+        ModelUnreachable: A model cannot be reached. Where the record holds calls, only once one more is needed.
+    """
+    waiting: Sequence[Jury] = session.juries
+    if store is not None:
+        waiting = asyncio.run(
+            juries_with_work(
+                session.juries,
+                _cases(session),
+                session.rubric,
+                store,
+                seed=session.seed,
+                scored=court.scored,
+                prices=session.prices,
+                retry=session.retry,
+            )
+        )
+    if session.executor != "local":
+        # Its workers ask for themselves: what this machine reaches, they need not, nor the other way round.
+        return waiting, []
+    try:
+        asyncio.run(session.preflight.check(s for jury in waiting for s in models_asked(jury)))
+    except ModelUnreachable as error:
+        if store is None or not store.cost().calls:
+            raise
+        court.budget.unreachable = error
+        return waiting, []
+    return waiting, [jury.name for jury in waiting if not session.preflight.is_sure_of(models_asked(jury))]
 
 
 def _providers(session: RunSession, console: Console) -> Providers:
@@ -130,11 +195,24 @@ def _scored_cases(session: RunSession) -> ScoredCases:
     return ScoredCases.of(_cases(session))
 
 
-async def _run(session: RunSession, court: Court, total: int, console: Console, quiet: bool) -> RunResult:
+async def _run(
+    session: RunSession,
+    court: Court,
+    store: Store | None,
+    total: int,
+    unsure: Sequence[str],
+    console: Console,
+    quiet: bool,
+) -> RunResult:
     job = _executor_job(session, court, console)
-    executor = await executor_factory(session.executor)(job)
     try:
-        store = Store.create(session.folder, redact=session.redact)
+        executor = await executor_factory(session.executor)(job)
+    except BaseException:
+        if store is not None:
+            await store.close()
+        raise
+    try:
+        store = store or Store.create(session.folder, redact=session.redact)
     except BaseException:
         await executor.close()
         raise
@@ -147,7 +225,10 @@ async def _run(session: RunSession, court: Court, total: int, console: Console, 
     # The run's time does not include what was imported and checked for it.
     court.budget.started = time.monotonic()
     _stop_gently(court, executor, console)
-    progress = RunProgress(total * len(session.juries), console, quiet=quiet)
+    before = store.cost()
+    progress = RunProgress(
+        total * len(session.juries), console, quiet=quiet, spent=lambda: before + court.budget.spent
+    )
     try:
         with progress, redact_errors(store.redacted):
             ended = await hear_cases(
@@ -163,21 +244,11 @@ async def _run(session: RunSession, court: Court, total: int, console: Console, 
                 say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
                 executor=executor,
                 retry=session.retry,
+                unsure=unsure,
             )
     finally:
         await executor.close()
         await store.close()
-    if progress.nobody_answered:
-        console.print(
-            "no juror ever answered: see the reasons with venire show, and check models, addresses and keys",
-            style="red",
-        )
-    if progress.unreached:
-        console.print(
-            f"{progress.unreached} deliberation(s) lack a model that could not be reached: the same command with --retry "
-            "hears them again",
-            soft_wrap=True,
-        )
     return ended
 
 
@@ -208,6 +279,9 @@ def _stop_gently(court: Court, executor: Executor, console: Console) -> None:
             task.cancel()
         court.budget.interrupted = True
         executor.release_waiters()
-        console.print("finishing what is in flight; press Ctrl-C again to stop at once")
+        console.print(
+            "finishing what is in flight; press Ctrl-C again to stop at once; the same command goes on from here",
+            soft_wrap=True,
+        )
 
     loop.add_signal_handler(signal.SIGINT, interrupt)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import NamedTuple, Protocol
 
-from ..agents.budget import BudgetSpent
+from ..agents.budget import Budget, BudgetSpent
 from ..personas.jury import Jury
 from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric
@@ -18,6 +20,7 @@ from .record import Hearing, Store
 from .record.changes import case_changes, manifest_changes
 from .record.manifest import arm_fingerprint, case_fingerprint
 from .transcript import Transcript
+from .work_left import must_be_heard
 
 STEP = 16
 """How many deliberations start together."""
@@ -60,25 +63,30 @@ async def hear_cases(
     say: Callable[[str], None] | None = None,
     executor: Executor | None = None,
     retry: bool = False,
+    unsure: Collection[str] = (),
 ) -> RunResult:
     """Have every jury hear every case that `store` does not already hold, `at_once` at a time.
 
     `total` is how many cases there are, for those who watch the run; `say` is called with a line for each part that changed
     since the run was begun; the `executor` hears the cases, in this process unless there is another. With `retry`,
     cases for which a model could not be reached are heard again: what it was not asked then, it is asked now.
+    The arms named in `unsure` have models that nobody could ask for free: each hears one case alone before all others
+    are begun, and access refused to one of its models is a `ModelUnreachable` error.
     """
     tell = say or _silent
     executor = executor or LocalExecutor(rubric, court)
     arms = [await _add_arm(jury, rubric, store, court, seed, total, tell) for jury in juries]
-    work = ((position, case, arm) for position, case in enumerate(cases) for arm in arms)
+    work: Iterator[_Item] = ((position, case, arm) for position, case in enumerate(cases) for arm in arms)
     tally = _Tally(tell)
+    hear = partial(
+        _hear_next, executor=executor, store=store, court=court, tally=tally, progress=progress, retry=retry
+    )
+    if unsure:
+        work = await _hear_first_alone(work, set(unsure), hear, court.budget)
     workers: list[asyncio.Task[None]] = []
     while len(workers) < at_once:
         more = min(STEP, at_once - len(workers))
-        workers += [
-            asyncio.create_task(_worker(work, executor, store, court, tally, progress, retry))
-            for _ in range(more)
-        ]
+        workers += [asyncio.create_task(_worker(work, hear)) for _ in range(more)]
         # The first calls are on their way before the last briefs are written.
         await asyncio.sleep(PAUSE)
     results = await asyncio.gather(*workers, return_exceptions=True)
@@ -137,51 +145,86 @@ async def _add_arm(
     return _Arm(number, jury, before.id)
 
 
-async def _worker(
-    work: Iterator[tuple[int, Case, _Arm]],
+_Item = tuple[int, Case, _Arm]
+"""A case, with its place in the file, and the arm that is to hear it."""
+
+
+async def _hear_first_alone(
+    work: Iterator[_Item], unsure: set[str], hear: Callable[[_Item], Awaitable[bool]], budget: Budget
+) -> Iterator[_Item]:
+    """The work that is left once each arm in `unsure` has heard one case, with nothing else in flight."""
+    passed: list[_Item] = []
+    budget.on_trial = True
+    try:
+        for item in work:
+            name = item[2].jury.name
+            if name not in unsure:
+                passed.append(item)
+                continue
+            try:
+                heard = await hear(item)
+            except BudgetSpent:
+                # The workers find the same, and say so.
+                return chain([item], passed, work)
+            if heard:
+                unsure.discard(name)
+            if not unsure:
+                break
+    finally:
+        budget.on_trial = False
+    return chain(passed, work)
+
+
+async def _worker(work: Iterator[_Item], hear: Callable[[_Item], Awaitable[bool]]) -> None:
+    """Hear one case after the other until there are none, or until the budget is spent."""
+    for item in work:
+        await hear(item)
+
+
+async def _hear_next(
+    item: _Item,
+    *,
     executor: Executor,
     store: Store,
     court: Court,
     tally: _Tally,
     progress: Progress,
     retry: bool,
-) -> None:
-    """Hear one case after the other until there are none, or until the budget is spent."""
-    for position, case, arm in work:
-        fingerprint = case_fingerprint(case)
-        heard = await store.last_hearing(arm.number, case.id)
-        if (
-            heard is not None
-            and heard.fingerprint == fingerprint
-            and not (retry and _unreached(store, heard))
-        ):
-            tally.skipped += 1
-            progress.count_skipped(case.id, arm.jury.name)
-            continue
-        await _note_change(case, fingerprint, heard, arm, store, tally)
-        court.budget.check()
-        try:
-            transcript = await executor.hear(case, arm.jury)
-            await store.add(
-                arm.number,
-                case,
-                fingerprint,
-                transcript,
-                position=position,
-                follows=heard.number if heard else 0,
-            )
-        except BudgetSpent:
-            raise
-        except Exception:
-            # Whatever this is, it ends the run: the others finish what is in flight and stop too.
-            court.budget.interrupted = True
-            raise
-        tally.heard += 1
-        progress.count_finished(transcript)
+) -> bool:
+    """Hear a case and store what was said; False where the record holds it already.
 
-
-def _unreached(store: Store, heard: Hearing) -> bool:
-    return store.transcript(heard.number).unreached
+    Raises:
+        BudgetSpent: Nothing more may be spent.
+        ModelUnreachable: On trial, access to a model was refused. What was paid for is in the record.
+    """
+    position, case, arm = item
+    fingerprint = case_fingerprint(case)
+    heard = await store.last_hearing(arm.number, case.id)
+    if not must_be_heard(store, heard, fingerprint, retry=retry):
+        tally.skipped += 1
+        progress.count_skipped(case.id, arm.jury.name)
+        return False
+    await _note_change(case, fingerprint, heard, arm, store, tally)
+    court.budget.check()
+    try:
+        transcript = await executor.hear(case, arm.jury)
+        await store.add(
+            arm.number,
+            case,
+            fingerprint,
+            transcript,
+            position=position,
+            follows=heard.number if heard else 0,
+        )
+    except BudgetSpent:
+        raise
+    except Exception:
+        # Whatever this is, it ends the run: the others finish what is in flight and stop too.
+        court.budget.interrupted = True
+        raise
+    tally.heard += 1
+    progress.count_finished(transcript)
+    return True
 
 
 async def _note_change(

@@ -16,6 +16,8 @@ from .stopping import spread, values_of
 from .transcript import Decided, Standing, Stop, Transcript
 
 Status = Literal["reached", "hung", "not_applicable"]
+_DETAIL = 120
+"""Characters of why a juror abstained that the reason of a hung attribute repeats."""
 
 
 class Dissent(BaseModel):
@@ -76,7 +78,10 @@ def verdict(
     standing = transcript.standing()
     counted = tallies(transcript, rubric, jury)
     by = learned or counting_rule(count).over(counted)
-    outcomes = {tally.attribute: _outcome(standing.get(tally.attribute, {}), tally, by) for tally in counted}
+    outcomes = {
+        tally.attribute: _outcome(standing.get(tally.attribute, {}), tally, by, transcript)
+        for tally in counted
+    }
     reached = {name: o.value for name, o in outcomes.items() if o.status == "reached" and o.value is not None}
     assert transcript.stop is not None
     return Verdict(
@@ -114,12 +119,15 @@ def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:
     ]
 
 
-def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count) -> Outcome:
+def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count, transcript: Transcript) -> Outcome:
     jury, scale = tally.jury, tally.scale
     if len(tally.cast) < jury.quorum:
         nothing_to_check = tally.claims.why if tally.claims else ""
         too_few = f"{len(tally.cast)} of the {jury.quorum} votes that a quorum needs"
-        return _hung_outcome(standing, nothing_to_check or too_few)
+        absent = _absences(transcript, tally)
+        return _hung_outcome(
+            standing, nothing_to_check or (f"{too_few} ({'; '.join(absent)})" if absent else too_few)
+        )
     if 2 * len(tally.votes) < len(tally.cast):
         return _outcome_of("not_applicable", None, standing, scale, "majority", jury.tolerance)
     value, method, why = count(tally)
@@ -128,6 +136,17 @@ def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count) -> Ou
     if value == NOT_APPLICABLE:
         return _outcome_of("not_applicable", None, standing, scale, method, jury.tolerance, why)
     return _outcome_of("reached", value, standing, scale, method, jury.tolerance, why)
+
+
+def _absences(transcript: Transcript, tally: Tally) -> list[str]:
+    """Why the jurors without a vote on an attribute have none: each one's last abstention, in a few words."""
+    last: dict[str, str] = {}
+    for entry in transcript.abstentions:
+        abstention = entry.abstention
+        if entry.speaker not in tally.cast and tally.attribute in abstention.asked:
+            detail = " ".join(abstention.detail.split())[:_DETAIL]
+            last[entry.speaker] = f"{entry.speaker} {abstention.reason}: {detail}"
+    return list(last.values())
 
 
 def _outcome_of(

@@ -3,7 +3,7 @@
 from .ballot import Abstention, AbstentionReason, Ballot, Vote
 from .case import Case, count_cases, load_cases
 from .claim import Check, Claim
-from .errors import InvalidFile, MissingExtra, VenireError
+from .errors import InvalidFile, MissingExtra, ModelUnreachable, VenireError
 from .quotes import Exhibit, Quote
 from .rubric import Attribute, Rubric, load_rubric
 from .scale import NOT_APPLICABLE, Level, Scale, Value
@@ -22,6 +22,7 @@ __all__ = [
     "InvalidFile",
     "Level",
     "MissingExtra",
+    "ModelUnreachable",
     "Quote",
     "Rubric",
     "Scale",

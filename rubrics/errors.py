@@ -14,5 +14,9 @@ class InvalidFile(VenireError):
     """A file that a user wrote cannot be used as it stands."""
 
 
+class ModelUnreachable(VenireError):
+    """A model that a jury names cannot be asked: no key, a dead address, a refused key, an unknown name."""
+
+
 class MissingExtra(VenireError):
     """Something needs a package that the core does not install."""

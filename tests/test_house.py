@@ -41,6 +41,7 @@ ROOMS = [
 HOMES = {
     "litellm": ["agents/clients/"],
     "httptools": ["agents/clients/endpoint.py"],
+    "pyarrow": ["rubrics/tables.py", "orchestration/reading/"],
     "xllamacpp": ["agents/clients/"],
     "autogen_agentchat": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
     "autogen_core": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from ...personas.jury import ModelSettings
@@ -20,6 +20,9 @@ class ClientFactory(NamedTuple):
     """A client for a seat's settings; a `VenireError` where they cannot be used. Nothing is sent yet."""
     per_model: bool = True
     """Whether every model string needs a client of its own; otherwise one serves an endpoint."""
+    probe: Callable[[ModelSettings], Awaitable[bool]] | None = None
+    """Asks, before the first case and for free, whether the model is there: True, False where that cannot be known,
+    `ModelUnreachable` where it is not. None where connecting is all there is to check."""
 
 
 def prefix_of(model: str) -> str:

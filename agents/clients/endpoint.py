@@ -41,7 +41,7 @@ class Answer(NamedTuple):
 
 
 class Endpoint:
-    """Connection pool for POST requests to one address; raises `OSError` for all that fails.
+    """Connection pool for requests to one address; raises `OSError` for all that fails.
 
     There are never more connections than requests at a time.
     """
@@ -70,13 +70,28 @@ class Endpoint:
         }
         told = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         self._head = f"POST {path} HTTP/1.1\r\n{told}Content-Length: ".encode("ascii")
+        self._get = f"GET {path} HTTP/1.1\r\n{told}\r\n".encode("ascii")
         self._free: list[_Connection] = []
 
     async def post(self, body: bytes, longest: int = MAX_REPLY) -> Answer:
         """The answer to one request; `AnswerTooLong` where its body has more than `longest` bytes, also once inflated."""
+        return await self._send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body), longest)
+
+    async def get(self, longest: int = MAX_REPLY) -> Answer:
+        """What the address shows; as `post`, without a body."""
+        return await self._send(self._get, longest)
+
+    async def connect(self) -> None:
+        """Open a connection and keep it for the next request."""
+        connection = await self._connect()
+        connection.reusable = True
+        connection.free_since = asyncio.get_running_loop().time()
+        self._free.append(connection)
+
+    async def _send(self, request: bytes, longest: int) -> Answer:
         connection = self._reuse() or await self._connect()
         try:
-            answer = await connection.ask(b"%b%d\r\n\r\n%b" % (self._head, len(body), body), longest)
+            answer = await connection.ask(request, longest)
             if encoding := answer.headers.get("content-encoding"):
                 answer = answer._replace(body=inflate(answer.body, encoding, longest))
         except BaseException:

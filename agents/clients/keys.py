@@ -32,6 +32,14 @@ def key_from(settings: ModelSettings) -> str | None:
     return key
 
 
+def address_without_secrets(base_url: str) -> str:
+    """An address as it may be shown: without credentials and query."""
+    parts = urlsplit(base_url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{host}{port}{parts.path}"
+
+
 def names_secret(parameter: str) -> bool:
     """Whether a parameter or setting is named as one that holds a secret."""
     return any(word in parameter.lower() for word in _SECRET_NAMES)

@@ -12,14 +12,15 @@ from typing import Any, Literal
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
-from ..model import FormatRefused, ModelFailure, Reply, Request, TransientFailure
+from ..model import AccessRefused, FormatRefused, ModelFailure, Reply, Request, TransientFailure
 from ..model_client import ModelClient
 from ..prices import MILLION, Price
 from ..usage import reported_usage
 from .client_factory import ClientFactory
 from .httpx_replies import cap_transport, capped_reply
 from .keys import environment_secrets, key_from, redact_secrets, refuse_in_address, sent_secrets
-from .server import BUSY, retry_after, says_busy
+from .litellm_providers import probe
+from .server import BUSY, NO_ACCESS, retry_after, says_busy
 from .silence import silence_loggers, silence_pydantic
 
 _Format = Literal["json_schema", "json_object", "text"]
@@ -154,7 +155,7 @@ class LiteLLMClient(ModelClient):
         if status in BUSY or status >= 500 or isinstance(error, litellm.exceptions.APIConnectionError):
             wait = _asked_to_wait(error)
             return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
-        return ModelFailure("unavailable", detail)
+        return AccessRefused(detail) if status in NO_ACCESS else ModelFailure("unavailable", detail)
 
 
 @cache
@@ -293,4 +294,4 @@ def _reply(answer: Any, seconds: float, usd: float | None) -> Reply:
     )
 
 
-client_factory = ClientFactory(connect=connect, per_model=False)
+client_factory = ClientFactory(connect=connect, per_model=False, probe=probe)

@@ -16,6 +16,7 @@ from pydantic_core import from_json
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..model import (
+    AccessRefused,
     ModelFailure,
     Reply,
     Request,
@@ -29,9 +30,12 @@ from ..usage import reported_usage
 from .client_factory import ClientFactory
 from .endpoint import AnswerTooLong, Endpoint
 from .keys import key_from, redact_secrets, sent_secrets
+from .model_list import ModelServer, find_model
 
 BUSY = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which the same request may succeed later."""
+NO_ACCESS = frozenset({401, 402, 403, 404})
+"""Statuses that no other request to the same model would change."""
 _QUOTED = 100_000
 """Bytes of an answer that is no completion in which something to quote is looked for."""
 _Format = Literal["json_schema", "json_object", "text"]
@@ -139,7 +143,7 @@ def _failure(status: int, headers: Mapping[str, str], text: str) -> ModelFailure
         return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
     if "content_filter" in text or "content_policy" in text:
         return ModelFailure("refused", detail)
-    return ModelFailure("unavailable", detail)
+    return AccessRefused(detail) if status in NO_ACCESS else ModelFailure("unavailable", detail)
 
 
 def says_busy(status: int, wait: float | None) -> bool:
@@ -203,4 +207,22 @@ def _usage(told: Any) -> Usage:
     )
 
 
-client_factory = ClientFactory(connect=connect, per_model=False)
+async def probe(settings: ModelSettings) -> bool:
+    """Whether the server is known to have the model: True, or False where it does not say.
+
+    Raises:
+        VenireError: There is no key or address to ask with, or the server cannot be reached with them, or has no such model.
+    """
+    # What cannot be connected at all is refused in the same words as everywhere.
+    await connect(settings).close()
+    key = key_from(settings)
+    server = ModelServer(
+        model=settings.model or "",
+        url=settings.base_url or "",
+        headers={"Authorization": f"Bearer {key}"} if key else {},
+        key_name=settings.api_key_env or "",
+    )
+    return await find_model(server, server.model.partition("/")[2])
+
+
+client_factory = ClientFactory(connect=connect, per_model=False, probe=probe)

@@ -16,17 +16,19 @@ from typing import Any
 from pydantic import ValidationError
 
 from ...agents.budget import Budget, BudgetSpent
+from ...agents.preflight import Preflight
 from ...agents.prices import Price, load_prices
 from ...agents.providers import Providers
 from ...orchestration.arm_manifest import arm_manifest
 from ...orchestration.bench import Court
-from ...orchestration.deliberate import hear, ready, recount
+from ...orchestration.deliberate import hear, models_asked, ready, recount, refuse_unreached
 from ...orchestration.record import Arm, Location, Store
 from ...orchestration.record.manifest import arm_fingerprint, case_fingerprint, fingerprint
+from ...orchestration.record.opening import run_exists
 from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import Jury, load_jury
 from ...rubrics.case import Case
-from ...rubrics.errors import VenireError
+from ...rubrics.errors import ModelUnreachable, VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric, load_rubric
 from .judgement import Judgement
@@ -68,12 +70,16 @@ def convene(
     in_flight: int = 32,
     seed: int = 0,
     redact: bool = False,
+    must_reach: bool = False,
 ) -> Sitting:
     """The sitting of `jury` under `rubric`, each a name or a file or the thing itself: the open one, if it is the same.
 
     `model` and `base_url` fill seats that name none. `record` is a run: calls and deliberations are kept in it, and
     what it holds is not paid for again. `prices` are for models that have none; `max_usd` and `max_tokens` are what
     may be spent before everything stops. `redact` keeps the words of cases and jurors out of the record.
+
+    Every model is asked first whether it can be reached. Where the record holds calls, one that cannot be is an error
+    only once a call is needed that the record does not hold; with `must_reach`, at once.
     """
     asked = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
     filled = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
@@ -85,10 +91,30 @@ def convene(
     with _LOCK:
         if name not in _OPEN:
             court = Court(budget=budget, seed=seed, providers=Providers(in_flight, prices=known))
-            ready(filled, court, asked)
-            store = None if record is None else Store.create(record, redact=redact)
+            begun = record is not None and run_exists(record)
+            store = Store.create(record, redact=redact) if record is not None and begun else None
+            try:
+                _check_models(filled, court, None if must_reach else store)
+                ready(filled, court, asked)
+            except BaseException:
+                if store is not None:
+                    store.close_sync()
+                raise
+            if record is not None and store is None:
+                store = Store.create(record, redact=redact)
             _OPEN[name] = Sitting(name, asked, filled, court, parts, store)
         return _OPEN[name]
+
+
+def _check_models(jury: Jury, court: Court, store: Store | None) -> None:
+    """Raise `ModelUnreachable` if one of the jury's models cannot be reached, or leave it to the first call to do so."""
+    check = Preflight().check(models_asked(jury))
+    try:
+        asyncio.run_coroutine_threadsafe(check, _loop()).result()
+    except ModelUnreachable as error:
+        if store is None or not store.cost().calls:
+            raise
+        court.budget.unreachable = error
 
 
 class Sitting:
@@ -154,6 +180,7 @@ class Sitting:
             self._court.budget.check()
             if self._store is None:
                 transcript = await hear(case, self.rubric, self.jury, self._court, again=again)
+                refuse_unreached(transcript)
                 return Judgement(recount(transcript, self.rubric, self.jury), self.rubric, fresh=True)
             return await self._recorded_judgement(self._store, case, again)
         except BudgetSpent as spent:
@@ -168,6 +195,7 @@ class Sitting:
         fresh = before is None or before.fingerprint != mark
         if fresh:
             transcript = await hear(case, self.rubric, self.jury, self._court, again=again)
+            refuse_unreached(transcript, quoted=not store.redacted)
             follows = before.number if before else 0
             await store.add(
                 self._arm.id, case, mark, transcript, position=next(self._positions), follows=follows

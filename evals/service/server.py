@@ -70,7 +70,7 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM."""
     tls = tls_context(config.tls_cert, config.tls_key)
-    token = _token(config, say)
+    given, token = _token(config)
     log = ThrottledLog(_LOG)
     connections = Connections(_allowed_connections(config.max_connections), tls=tls, log=log)
     sitting = convene(
@@ -82,7 +82,10 @@ def serve(
         max_tokens=config.max_tokens,
         in_flight=config.in_flight,
         redact=config.redact,
+        must_reach=True,
     )
+    if not given:
+        say(f"token: {token}")
     try:
         reading = Store.read(record)
         try:
@@ -115,18 +118,17 @@ def _allowed_connections(most: int) -> int:
     return most
 
 
-def _token(config: ServiceConfig, say: Callable[[str], None]) -> str:
+def _token(config: ServiceConfig) -> tuple[bool, str]:
+    """Whether a token was given, and the token: the one in the environment, or a new one."""
     given = os.environ.get(config.token_env, "").strip()
     if given:
-        return given
+        return True, given
     if not is_loopback(config.host):
         raise VenireError(
             f"{config.host} can be reached from other machines, and {config.token_env} is not set",
             remedy=f"set {config.token_env} to a token of your own, or serve on 127.0.0.1",
         )
-    token = secrets.token_urlsafe(24)
-    say(f"token: {token}")
-    return token
+    return False, secrets.token_urlsafe(24)
 
 
 def _quiet() -> logging.Logger:

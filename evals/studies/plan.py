@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -12,6 +12,7 @@ import pandas as pd
 
 from ...agents.cost import CostUnit
 from ...agents.prices import Price, load_prices
+from ...personas.jury import Jury
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import InvalidFile, MissingExtra, VenireError
 from ...rubrics.files import Written
@@ -62,8 +63,14 @@ class Plan:
 StudyPlan = Plan | RecordedPlan
 
 
-def plan_study(path: Path) -> StudyPlan:
+AskModels = Callable[[Sequence[Jury], Sequence[Case], Study, Rubric, Mapping[str, Price]], None]
+"""Asks the models of a study's juries whether they can be reached; raises `ModelUnreachable` where one cannot."""
+
+
+def plan_study(path: Path, *, ask_models: AskModels | None = None) -> StudyPlan:
     """The plan of the study in a file.
+
+    `ask_models` is called once the file is in order and before costs are estimated, which may take a while.
 
     Raises:
         StudyCannotRun: What is wrong with it, everything at once.
@@ -71,10 +78,10 @@ def plan_study(path: Path) -> StudyPlan:
     study, written = load_study(path)
     if study.judgements is not None:
         return plan_recorded(path, study)
-    return _plan(path, study, written)
+    return _plan(path, study, written, ask_models)
 
 
-def _plan(path: Path, study: Study, written: Written) -> Plan:
+def _plan(path: Path, study: Study, written: Written, ask_models: AskModels | None) -> Plan:
     errors = ErrorList()
     beside = path.parent
     assert study.cases is not None and study.rubric is not None and study.ratings is not None
@@ -95,6 +102,8 @@ def _plan(path: Path, study: Study, written: Written) -> Plan:
         if ratings is not None and cases is not None:
             unrated, notes = rating_gaps(ratings, cases, rubric, study.attributes or rubric.names)
             errors.at(f"{path}:{written.line('ratings')}", *unrated)
+    if ask_models is not None and not errors and cases and rubric is not None and prices is not None:
+        ask_models([arm.jury for arm in arms], cases, study, rubric, prices)
     cost = None
     if cases is not None and rubric is not None and prices is not None:
         scope = Scope(study, cases, split, rubric, None if study.search is None else axes, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,10 +13,10 @@ from ...agents.model_client import ModelClient
 from ...agents.prices import Price
 from ...agents.providers import Providers
 from ...orchestration.bench import Court
-from ...orchestration.deliberate import ready, refuse_unreadable
+from ...orchestration.deliberate import models_asked, ready, refuse_unreadable
 from ...orchestration.protocols import protocol
 from ...orchestration.worked_examples import ScoredCases, worked_examples
-from ...personas.jury import Jury, ModelSettings
+from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
@@ -69,7 +70,7 @@ def estimate_cost(
     scope: Scope, arms: Sequence[StudyArm], prices: Mapping[str, Price], errors: ErrorList
 ) -> PlanCost:
     """The cost of `arms` on the cases in scope; what keeps an arm from being run is added to `errors`."""
-    court = Court(providers=Providers(prices=prices))
+    court = Court(providers=Providers(prices=prices, needs_keys=False))
     try:
         return _Estimator(scope, court, errors).cost(arms)
     finally:
@@ -120,11 +121,15 @@ class _Estimator:
         rubric, providers = self._scope.rubric, self._court.providers
         clients: dict[str, ModelClient] = {}
         ready(arm.jury, self._court, rubric)
-        for settings in _settings_asked(arm.jury):
+        for settings in models_asked(arm.jury):
             model = settings.model or "local"
             client = providers.get(settings).client
             client.check_model(model)
-            self._missing_keys[model] = client.missing_keys(model)
+            named = settings.api_key_env
+            if named is None:
+                self._missing_keys[model] = client.missing_keys(model)
+            elif not os.environ.get(named):
+                self._missing_keys[model] = (named,)
             clients[model] = client
         worked_examples(arm.jury.shots, rubric, self._scored)
         refuse_unreadable(cases, rubric, arm.jury, self._court)
@@ -173,9 +178,3 @@ class _Estimator:
         return max(
             costs, key=lambda cost: float("inf") if cost.most is None else cost.most.calls, default=total
         )
-
-
-def _settings_asked(jury: Jury) -> list[ModelSettings]:
-    """Every seat that a jury asks, its orchestrator's where one presides."""
-    presided = protocol(jury.protocol).orchestrator
-    return [*jury.seats, *([jury.orchestrator] if presided else [])]

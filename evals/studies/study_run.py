@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...orchestration.reading.unreached import UnreachedModel, unreached_at
 from ...orchestration.record import Store
 from ...orchestration.runner import RunResult
 from .plan import Plan, StudyPlan
@@ -21,9 +22,17 @@ class StudyRun:
     heard: int
     skipped: int
     limit: str | None
+    unreached: tuple[UnreachedModel, ...] = ()
+    """The models that deliberations lack because they could not be reached."""
 
     def json(self) -> dict[str, Any]:
-        return {"run": str(self.folder), "heard": self.heard, "skipped": self.skipped, "limit": self.limit}
+        return {
+            "run": str(self.folder),
+            "heard": self.heard,
+            "skipped": self.skipped,
+            "limit": self.limit,
+            "unreached": [model.json() for model in self.unreached],
+        }
 
 
 def run_plan(plan: StudyPlan, session: StudySession) -> StudyRun:
@@ -34,7 +43,8 @@ def run_plan(plan: StudyPlan, session: StudySession) -> StudyRun:
     Store.create(session.folder, redact=plan.study.redact).close_sync()
     write_record(plan, session.folder)
     ended = _hear_arms(plan, session)
-    return StudyRun(session.folder, ended.heard, ended.skipped, ended.limit)
+    unreached = tuple(unreached_at(session.folder))
+    return StudyRun(session.folder, ended.heard, ended.skipped, ended.limit, unreached)
 
 
 def _hear_arms(plan: Plan, session: StudySession) -> RunResult:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
 
 from ...agents.cost import Cost
+from ...agents.preflight import Preflight
+from ...agents.prices import Price
 from ...orchestration.record import Store
-from ...orchestration.run_session import RunSession, run_session
+from ...orchestration.run_session import RunSession, check_models, run_session
 from ...orchestration.runner import RunResult
 from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import Jury
 from ...rubrics.case import Case
+from ...rubrics.rubric import Rubric
 from .plan import Plan
+from .study import Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,9 @@ class StudySession:
     in_flight: int = 32
     rpm: int | None = None
     tpm: int | None = None
+    retry: bool = False
+    """Hear again the cases for which a model could not be reached."""
+    preflight: Preflight = field(default_factory=Preflight)
     started: float = field(default_factory=time.monotonic)
 
 
@@ -56,10 +63,40 @@ def hear_juries(
             seed=plan.study.seeds.run,
             scored=ScoredCases.of(plan.cases),
             redact=plan.study.redact,
+            retry=session.retry,
+            preflight=session.preflight,
         ),
         session.console,
         quiet=session.quiet,
     )
+
+
+def ask_models(
+    session: StudySession,
+    juries: Sequence[Jury],
+    cases: Sequence[Case],
+    study: Study,
+    rubric: Rubric,
+    prices: Mapping[str, Price],
+) -> None:
+    """Ask every model that the study still needs whether it can be reached, before anything else is done for it.
+
+    Raises:
+        ModelUnreachable: One cannot be, and the record holds no calls that the study could go on with.
+    """
+    run = RunSession(
+        cases=cases,
+        rubric=rubric,
+        juries=juries,
+        folder=session.folder,
+        prices=prices,
+        seed=study.seeds.run,
+        scored=ScoredCases.of(cases),
+        redact=study.redact,
+        retry=session.retry,
+        preflight=session.preflight,
+    )
+    check_models(run)
 
 
 def _paid_so_far(folder: Path) -> Cost:

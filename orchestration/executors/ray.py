@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -127,13 +128,14 @@ class RayExecutor:
 
     async def _supervise(self, number: int) -> None:
         """Keep worker `number` running: when it is lost, start another."""
-        failures = 0
+        failures, config = 0, self._config
         while True:
             worker = RemoteWorker(self._ray, self._coordinator, at_once=self._at_once)
             failures += 1
             try:
-                await worker.begin(self._config, number)
-                failures = 0
+                await worker.begin(config, number)
+                # Whoever takes its place later comes into a run whose models were found to be there.
+                failures, config = 0, replace(config, asks_models=False)
                 self._workers.add(worker)
                 self._changed.set()
                 await worker.serve()

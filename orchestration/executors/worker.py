@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from ...agents.budget import BudgetSpent
+from ...agents.preflight import Preflight
 from ...agents.prices import Price
 from ...agents.prompting import PROMPTS
 from ...agents.providers import Providers
@@ -19,7 +20,7 @@ from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from ..bench import Court
-from ..deliberate import hear, ready
+from ..deliberate import hear, models_asked, ready
 from ..record.redacted_errors import print_redacted
 from ..transcript import Transcript
 from ..worked_examples import ScoredCases
@@ -41,6 +42,8 @@ class WorkerConfig:
     folder: str
     """What the paths in a jury are relative to."""
     listening: bool
+    asks_models: bool = True
+    """Whether a worker asks every model, before its first case, if it can be reached from its node."""
 
 
 def build_identity() -> tuple[str, str]:
@@ -94,6 +97,8 @@ class Worker:
             ),
         )
         try:
+            if config.asks_models:
+                await Preflight().check(s for jury in config.juries for s in models_asked(jury))
             for jury in config.juries:
                 ready(jury, self._court, config.rubric)
         except VenireError as error:

@@ -13,6 +13,7 @@ from ..deliberate import recount, rule_of
 from ..record import Arm, Store
 from ..verdict import Outcome, Verdict, tallies
 from .claim_card import outcome_json
+from .unreached import unreached_models
 
 
 def verdicts(
@@ -95,4 +96,6 @@ def write_json(store: Store, out: TextIO, *, case: str | None = None, arm: str |
     out.write(f'{{"run": {json.dumps(store.name)}, "cases": [')
     for number, (_, verdict) in enumerate(verdicts(store, case=case, arm=arm)):
         out.write((", " if number else "") + json.dumps(case_json(verdict)))
-    out.write("]}\n")
+    spent = {name: value for name, value in store.cost().to_json().items() if name != "seconds"}
+    unreached = [model.json() for model in unreached_models(store)]
+    out.write(f'], "spent": {json.dumps(spent)}, "unreached": {json.dumps(unreached)}}}\n')

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ...agents.cost import Cost
 from ..record import ArmProgress, Location, Store
+from .unreached import UnreachedModel, unreached_lines, unreached_models
 
 WINDOW = 60.0
 """Seconds over which the pace is taken."""
@@ -32,6 +33,8 @@ class Status:
     last_call: float | None
     """When the last call was recorded, in seconds since the epoch."""
     now: float
+    unreached: tuple[UnreachedModel, ...] = ()
+    """Models that deliberations lack because they could not be reached."""
 
     @property
     def last_activity(self) -> float | None:
@@ -77,6 +80,7 @@ def status(run: Location) -> Status:
             recent=store.cost(since=since),
             last_call=store.last_call(),
             now=now,
+            unreached=tuple(unreached_models(store)),
         )
     finally:
         store.release()
@@ -107,6 +111,7 @@ def status_json(found: Status) -> dict[str, Any]:
         "calls_per_second": found.calls_per_second,
         "last_activity": None if last is None else datetime.fromtimestamp(last, UTC).isoformat(),
         "seconds_since_activity": None if last is None else max(0.0, found.now - last),
+        "unreached": [model.json() for model in found.unreached],
     }
 
 
@@ -129,18 +134,11 @@ def show_status(found: Status, console: Console) -> None:
         )
     console.print(table)
     spent = found.spent
-    console.print(
-        f"{spent.calls} calls, {spent.tokens} tokens ({spent.usage.cached} cached), {_price(spent)}"
-    )
+    console.print(f"{spent.calls} calls, {spent.tokens} tokens ({spent.usage.cached} cached), {spent.price}")
+    for line in unreached_lines(found.unreached):
+        console.print(line, soft_wrap=True)
     if found.redacted:
         console.print("redacted: words are not kept")
-
-
-def _price(spent: Cost) -> str:
-    if spent.usd is not None:
-        return f"${spent.usd:.4f}"
-    known = f", ${spent.known_usd:.4f} of it known" if spent.priced else ""
-    return f"cost unknown{known}"
 
 
 def _span(seconds: float) -> str:

@@ -29,6 +29,7 @@ from .safe_console import SafeStream
 from .show import show
 from .show_claims import show_card
 from .summary import summarise
+from .unreached import unreached_lines, unreached_models
 
 
 def show_case(
@@ -122,8 +123,11 @@ class _ArmTotals:
         self.cost += transcript.cost
 
 
-def report(folder: Location, console: Console | None, out: TextIO) -> None:
-    """What became of a run, arm by arm; as JSON, case by case, where there is no console."""
+def report(folder: Location, console: Console | None, out: TextIO, *, unreached: bool = True) -> None:
+    """What became of a run, arm by arm; as JSON, case by case, where there is no console.
+
+    `unreached`: whether the models that could not be reached are named.
+    """
     store = Store.read(folder)
     try:
         if console is None:
@@ -133,6 +137,12 @@ def report(folder: Location, console: Console | None, out: TextIO) -> None:
         for arm, verdict in verdicts(store):
             totals.setdefault(arm.name, _ArmTotals()).add(verdict)
         console.print(_summary(totals))
+        spent = store.cost()
+        console.print(
+            Text(f"in the record: {spent.calls} calls, {spent.tokens} tokens, {spent.price}", "dim")
+        )
+        for line in unreached_lines(unreached_models(store) if unreached else []):
+            console.print(line, soft_wrap=True)
         case = next((verdict.case for _, verdict in verdicts(store)), None)
         if case is not None:
             console.print(Text(f"read one: venire show {store.name} {safe(case)}", "dim"))

@@ -5,6 +5,10 @@ from __future__ import annotations
 from ...rubrics.errors import VenireError
 
 
-def no_run(place: object) -> VenireError:
+class NoRun(VenireError):
+    """There is no run at a place that was named."""
+
+
+def no_run(place: object, *, remedy: str = "name the directory given to venire run -o") -> NoRun:
     """The error that names the place."""
-    return VenireError(f"{place}: no run there", remedy="name the directory given to venire run -o")
+    return NoRun(f"{place}: no run there", remedy=remedy)

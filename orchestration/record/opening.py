@@ -7,6 +7,7 @@ from pathlib import Path
 from ...rubrics.errors import VenireError
 from .database import Database
 from .location import Location, is_address
+from .no_run import NoRun
 from .sqlite import SqliteDatabase
 
 IS_REDACTED = "SELECT 1 FROM facts WHERE name = 'redacted'"
@@ -20,6 +21,18 @@ def open_database(run: Location, *, write: bool) -> Database:
     from .postgres import PostgresDatabase
 
     return PostgresDatabase(str(run), write=write)
+
+
+def run_exists(run: Location) -> bool:
+    """Whether a record has been begun at `run`. Nothing is made there."""
+    try:
+        database = open_database(run, write=False)
+    except NoRun:
+        return False
+    try:
+        return database.version() > 0
+    finally:
+        database.close()
 
 
 def begin_redacted(database: Database) -> None:

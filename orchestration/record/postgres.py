@@ -10,6 +10,7 @@ from ...rubrics.errors import VenireError
 from .address import Address, address
 from .connection import PostgresSession, ReconnectingSession
 from .database import Row, Values, Write
+from .no_run import no_run
 from .statements import chunks, merge_statements
 
 _PATIENCE = 0.5
@@ -37,9 +38,7 @@ class PostgresDatabase:
                 self._reading.do(self._prepare)
                 self.lock()
             elif not self._is_run():
-                raise VenireError(
-                    f"{self.name}: no run there", remedy="name the address given to venire run -o"
-                )
+                raise no_run(self.name, remedy="name the address given to venire run -o")
         except BaseException:
             self.close()
             raise

@@ -14,7 +14,7 @@ from ...personas.options import CHECKED
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
-from ..transcript import Transcript
+from ..transcript import UNREACHED, Transcript
 from .database import Database
 from .rows import Arm, ArmProgress, FinishedDeliberation
 from .totals import cost_since, last_call, progress_of
@@ -53,9 +53,26 @@ class Reader:
             latest[name] = Arm(number, name, rubric, jury, found)
         return list(latest.values())
 
+    def arm_number(self, name: str, fingerprint: str) -> int | None:
+        """The number of the arm with this name and manifest; None where it has not sat yet."""
+        rows = self._database.rows(
+            "SELECT id FROM arms WHERE name = ? AND fingerprint = ?", (name, fingerprint)
+        )
+        return rows[0][0] if rows else None
+
     def transcripts(self, arm: Arm, case: str | None = None) -> Iterator[Transcript]:
         """The arm's transcripts in the order of the case file; the latest where a case was changed and heard again."""
         only, values = ("AND case_id = ?", (case,)) if case is not None else ("", ())
+        yield from self._latest(arm, only, values)
+
+    def transcripts_without_a_model(self, arm: Arm) -> Iterator[Transcript]:
+        """Those of the arm's transcripts in which a model, a juror's or the orchestrator's, could not be reached."""
+        # The database leaves out those that do not even have the word, which are nearly all.
+        words = " OR ".join("content LIKE ?" for _ in UNREACHED)
+        likely = self._latest(arm, f"AND ({words})", tuple(f'%"{reason}"%' for reason in UNREACHED))
+        yield from (transcript for transcript in likely if transcript.unreached)
+
+    def _latest(self, arm: Arm, only: str, values: tuple[str, ...]) -> Iterator[Transcript]:
         position, number = -1, 0
         while True:
             rows = self._database.rows(

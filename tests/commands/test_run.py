@@ -74,8 +74,14 @@ def test_what_a_dead_model_left_out_is_heard_again_when_asked_and_nothing_else_i
         settled = venire(*command, "--retry", "--json", cwd=tmp_path)
         assert len(server.calls) == asked + len(sent)
 
-    assert "1 deliberation(s) lack a model that could not be reached" in " ".join(first.stderr.split())
-    assert "--retry" not in without.stderr + again.stderr
+    seat = "orchestrator" if dead == "boss" else dead
+    for ended in (first, without):
+        assert ended.returncode == 4
+        assert f"server/{dead} ({seat} of bench) was not reached in 1 case: " in ended.stderr
+        assert "HTTP 401" in ended.stderr
+        assert "the same command with --retry asks again" in ended.stderr
+    assert (again.returncode, settled.returncode) == (0, 0)
+    assert "--retry" not in again.stderr
     assert dead in {call.model for call in sent} <= {dead, "boss"}
     assert all("Note 2" in call.prompt for call in sent)
     document = json.loads(again.stdout)

@@ -18,6 +18,7 @@ import pytest
 from checkout import ROOT
 from openai_server import Fault, ProviderServer
 from rich.console import Console
+from server_juries import AskNobody
 
 from venire import Jury, load_rubric
 from venire.agents import rate_limiter as pacing
@@ -134,7 +135,9 @@ def test_a_provider_that_comes_back_is_used_again_in_the_same_run(
     back.start()
     told = io.StringIO()
     try:
-        wanted = replace(session(tmp_path, f"http://127.0.0.1:{port}/v1", "panel", 200), at_once=4)
+        wanted = replace(
+            session(tmp_path, f"http://127.0.0.1:{port}/v1", "panel", 200), at_once=4, preflight=AskNobody()
+        )
         run_session(wanted, Console(file=told, width=300), quiet=True)
     finally:
         back.join()
@@ -183,7 +186,7 @@ def test_there_are_never_more_connections_than_calls_in_flight(tmp_path: Path) -
         serving = threading.Thread(target=server.serve_forever)
         serving.start()
         url = f"http://127.0.0.1:{server.server_port}/v1"
-        held(replace(session(tmp_path, url, "panel"), in_flight=5, at_once=40))
+        held(replace(session(tmp_path, url, "panel"), in_flight=5, at_once=40, preflight=AskNobody()))
         server.shutdown()
         serving.join()
 
@@ -208,7 +211,9 @@ def test_a_key_that_the_provider_repeats_is_in_no_abstention_and_on_no_screen(
         (jury,) = wanted.juries
         keyed = tuple(seat.model_copy(update={"api_key_env": "CANARY_KEY"}) for seat in jury.seats)
         run_session(
-            replace(wanted, juries=[jury.model_copy(update={"seats": keyed})]), Console(file=told), quiet=True
+            replace(wanted, juries=[jury.model_copy(update={"seats": keyed})], preflight=AskNobody()),
+            Console(file=told),
+            quiet=True,
         )
 
     assert "canary" not in told.getvalue() + json.dumps(document(tmp_path))

@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,9 +57,23 @@ Answer = Callable[[Call], "str | dict[str, Any] | Fault | Refusal"]
 class ProviderServer:
     """Serves on loopback from a thread of its own while the `with` block runs.
 
-    From the call numbered `hold_from` on, it answers nothing until `release()`."""
+    From the call numbered `hold_from` on, it answers nothing until `release()`. `models` are listed at /models, which is
+    not there without them, and if `strict`, no other is answered for. With a `key`, every other is refused.
+    """
 
-    def __init__(self, answer: Answer, *, latency: float = 0.0, hold_from: int | None = None) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        *,
+        latency: float = 0.0,
+        hold_from: int | None = None,
+        models: Sequence[str] | None = None,
+        key: str | None = None,
+        strict: bool = True,
+    ) -> None:
+        self._strict = strict
+        self._models = models
+        self._key = key
         self._answer = answer
         self._latency = latency
         self._hold_from = hold_from
@@ -94,6 +108,8 @@ class ProviderServer:
         self._released = asyncio.Event()
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._complete)
+        if self._models is not None:
+            app.router.add_get("/v1/models", self._list_models)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -104,9 +120,23 @@ class ProviderServer:
         await self._stop.wait()
         await runner.cleanup()
 
+    def _refuses(self, request: web.Request) -> bool:
+        return self._key is not None and request.headers.get("Authorization") != f"Bearer {self._key}"
+
+    async def _list_models(self, request: web.Request) -> web.Response:
+        if self._refuses(request):
+            return web.json_response({"error": {"message": "Incorrect API key"}}, status=401)
+        return web.json_response({"object": "list", "data": [{"id": name} for name in self._models or ()]})
+
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         model = body["model"]
+        if self._refuses(request):
+            return web.json_response({"error": {"message": "Incorrect API key"}}, status=401)
+        if self._models is not None and self._strict and model not in self._models:
+            return web.json_response(
+                {"error": {"message": f"The model `{model}` does not exist"}}, status=404
+            )
         call = Call(model, body, dict(request.headers), self._seen[model])
         self._seen[model] += 1
         self.calls.append(call)

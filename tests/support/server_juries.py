@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from venire import Jury, Limits
+from venire.agents.preflight import Preflight
+from venire.personas.jury import ModelSettings
 
 
 def jury_at(url: str, *names: str, limits: Limits | None = None, **fields: object) -> Jury:
@@ -18,3 +22,13 @@ def jury_at(url: str, *names: str, limits: Limits | None = None, **fields: objec
             **fields,
         }
     )
+
+
+class AskNobody(Preflight):
+    """A pre-flight that takes every model for reachable: for tests of what happens when one is not."""
+
+    async def check(self, models: Iterable[ModelSettings]) -> None:
+        return None
+
+    def is_sure_of(self, models: Iterable[ModelSettings]) -> bool:
+        return True

@@ -12,7 +12,7 @@ import yaml
 from doc_blocks import blocks
 from openai_server import Fault, ProviderServer, jury_of
 
-from venire import Case, Jury, Rubric, VenireError, deliberate_sync, load_jury
+from venire import Case, Jury, ModelUnreachable, Rubric, VenireError, deliberate_sync, load_jury
 from venire.agents import retry
 from venire.agents.budget import Budget
 from venire.agents.prices import Price
@@ -91,29 +91,39 @@ def test_the_gateway_retries_and_the_client_does_not(
         verdict = deliberate_sync(case, rubric, seated(component(server.url)))
     assert (verdict["accurate"].value, len(server.calls)) == (4, 2)
 
-    with ProviderServer(jury_of({"a": [Fault(500)] * 9})) as server:
-        (abstained,) = deliberate_sync(case, rubric, seated(component(server.url))).transcript.abstentions
-    assert abstained.abstention.reason == "unavailable"
+    with (
+        ProviderServer(jury_of({"a": [Fault(500)] * 9})) as server,
+        pytest.raises(ModelUnreachable, match="code: 500"),
+    ):
+        deliberate_sync(case, rubric, seated(component(server.url)))
     assert len(server.calls) == retry.FAILURES
 
 
-@pytest.mark.parametrize(
-    ("fault", "reason", "calls"),
-    [
-        (Fault(401, body=json.dumps({"error": {"message": f"wrong key {KEY}"}})), "unavailable", 1),
-        (Fault(400, body='{"error": {"message": "content_filter"}}'), "refused", 1),
-        (Fault(hang=True), "timeout", retry.TIMEOUTS),
-    ],
-)
-def test_a_failure_is_an_abstention_that_says_why(
-    rubric: Rubric, case: Case, component: Any, fault: Fault, reason: str, calls: int
-) -> None:
-    with ProviderServer(jury_of({"a": [fault] * 9})) as server:
-        verdict = deliberate_sync(case, rubric, seated(component(server.url), timeout=0.5))
+def test_a_refusal_is_an_abstention(rubric: Rubric, case: Case, component: Any) -> None:
+    refused = Fault(400, body='{"error": {"message": "content_filter"}}')
+    with ProviderServer(jury_of({"a": [refused] * 9})) as server:
+        verdict = deliberate_sync(case, rubric, seated(component(server.url)))
 
     (abstained,) = verdict.transcript.abstentions
-    assert (abstained.abstention.reason, len(server.calls)) == (reason, calls)
-    assert KEY not in abstained.abstention.detail
+    assert (abstained.abstention.reason, len(server.calls)) == ("refused", 1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "why", "calls"),
+    [
+        (Fault(401, body=json.dumps({"error": {"message": f"wrong key {KEY}"}})), "401", 1),
+        (Fault(hang=True), "no answer within", retry.TIMEOUTS),
+    ],
+)
+def test_a_model_that_cannot_be_reached_says_why_and_never_the_key(
+    rubric: Rubric, case: Case, component: Any, fault: Fault, why: str, calls: int
+) -> None:
+    with ProviderServer(jury_of({"a": [fault] * 9})) as server:
+        with pytest.raises(ModelUnreachable, match=why) as caught:
+            deliberate_sync(case, rubric, seated(component(server.url), timeout=0.5))
+        assert len(server.calls) == calls
+
+    assert KEY not in str(caught.value)
 
 
 def test_an_answer_that_does_not_fit_is_sent_back_once(rubric: Rubric, case: Case, component: Any) -> None:

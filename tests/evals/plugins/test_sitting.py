@@ -135,10 +135,11 @@ def test_a_record_is_taken_up_where_it_was_left(tmp_path: Path) -> None:
 
 
 def test_the_same_question_is_the_same_sitting_and_another_is_not() -> None:
-    jury = jury_at("http://127.0.0.1:1/v1", "a", protocol="panel")
+    with ProviderServer(jury_of({"a": 3})) as server:
+        jury = jury_at(server.url, "a", protocol="panel")
 
-    assert convene(RUBRIC, jury) is convene(RUBRIC, jury)
-    assert convene(RUBRIC, jury) is not convene(RUBRIC, jury, max_tokens=5)
+        assert convene(RUBRIC, jury) is convene(RUBRIC, jury)
+        assert convene(RUBRIC, jury) is not convene(RUBRIC, jury, max_tokens=5)
 
 
 def test_a_source_that_a_sample_does_not_have_is_an_error_that_names_the_nearest() -> None:

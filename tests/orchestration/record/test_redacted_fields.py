@@ -11,6 +11,7 @@ import pytest
 from canary_run import KEY, OUTPUT, SOURCE, canary_answer, leaks, write_canary_run
 from openai_server import Call, Fault, ProviderServer, Refusal
 from rich.console import Console
+from server_juries import AskNobody
 
 from venire import Case, load_jury, load_rubric
 from venire.agents import retry
@@ -121,6 +122,7 @@ def test_no_word_is_kept_whatever_a_juror_or_the_orchestrator_fails_with(
             juries=[jury.model_copy(update={"seats": tuple(quick), "orchestrator": boss})],
             folder=tmp_path / "out",
             redact=True,
+            preflight=AskNobody(),
         )
         run_session(session, console, quiet=True)
 
