@@ -84,11 +84,11 @@ def read_rows(path: Path, *, required: tuple[str, ...] = ()) -> Iterator[tuple[i
 
 
 def _table_rows(path: Path, table: Table, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
-    require_columns(f"{path}:{table.line}" if table.line else str(path), table.columns, required)
+    _check_header(f"{path}:{table.line}" if table.line else str(path), table.columns, required)
     return table.rows
 
 
-def require_columns(where: str, header: Sequence[str], required: tuple[str, ...]) -> None:
+def _check_header(where: str, header: Sequence[str], required: tuple[str, ...]) -> None:
     """An error that names the first column in `required` that a table does not have, and the nearest one that it has."""
     for column in required:
         if column not in header:
@@ -197,7 +197,7 @@ def _csv_rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict
                 remedy="write one row a line",
             )
         if header:
-            require_columns(f"{path}:1", header, required)
+            _check_header(f"{path}:1", header, required)
         for row in reader:
             taken = 0
             cells = len(header) + len(row.pop(None, [])) - sum(cell is None for cell in row.values())

@@ -50,7 +50,7 @@ def sheet_rows(path: Path) -> Iterator[tuple[int, list[Cell]]]:
 def _rows(path: Path, book: ZipFile) -> Iterator[tuple[int, list[Cell]]]:
     name = _first_sheet(path, book)
     words, dates = _shared_words(path, book), _date_styles(path, book)
-    with book.open(_checked(path, book, name)) as part:
+    with book.open(_safe_part_name(path, book, name)) as part:
         number = 0
         for _, row in ElementTree.iterparse(part):  # noqa: S314 - without a DTD there is nothing to expand
             if _local(row.tag) != "row":
@@ -73,7 +73,7 @@ def _rows(path: Path, book: ZipFile) -> Iterator[tuple[int, list[Cell]]]:
             row.clear()
 
 
-def _checked(path: Path, book: ZipFile, name: str) -> str:
+def _safe_part_name(path: Path, book: ZipFile, name: str) -> str:
     if book.getinfo(name).file_size > LARGEST_PART:
         raise InvalidFile(
             f"{path}: {name} unpacks to more than {LARGEST_PART // 2**20} MB", remedy="save the sheet as .csv"
@@ -88,7 +88,7 @@ def _checked(path: Path, book: ZipFile, name: str) -> str:
 
 
 def _part(path: Path, book: ZipFile, name: str) -> ElementTree.Element:
-    return ElementTree.fromstring(book.read(_checked(path, book, name)))  # noqa: S314 - without a DTD there is nothing to expand
+    return ElementTree.fromstring(book.read(_safe_part_name(path, book, name)))  # noqa: S314 - without a DTD there is nothing to expand
 
 
 def _first_sheet(path: Path, book: ZipFile) -> str:
