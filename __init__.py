@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .evals import Comparison, compare
     from .evals.agreement.rater_agreement import agreement
+    from .evals.plugins.sitting import Sitting
+    from .evals.ratings.verdict_frame import to_frame
     from .orchestration import Court, Stop, Store, Transcript, Verdict, deliberate, deliberate_sync, recount
     from .personas import Jury, Limits, Persona, Seat, load_jury, load_persona
     from .rubrics import (
@@ -28,6 +30,8 @@ _HOMES = {
     "personas": "Jury Limits Persona Seat load_jury load_persona",
     "evals": "Comparison compare",
     "evals.agreement.rater_agreement": "agreement",
+    "evals.plugins.sitting": "Sitting",
+    "evals.ratings.verdict_frame": "to_frame",
     "orchestration": "Court Stop Store Transcript Verdict deliberate deliberate_sync recount",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -46,6 +50,7 @@ __all__ = [
     "Rubric",
     "Scale",
     "Seat",
+    "Sitting",
     "Stop",
     "Store",
     "Transcript",
@@ -60,6 +65,7 @@ __all__ = [
     "load_persona",
     "load_rubric",
     "recount",
+    "to_frame",
 ]
 
 

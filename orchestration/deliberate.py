@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from pathlib import Path
 
 from ..agents.brief import brief
 from ..agents.preflight import Preflight
-from ..personas.jury import CountingRule, Jury, ModelSettings
+from ..personas.jury import CountingRule, Jury, ModelSettings, load_jury
 from ..personas.options import unused_option
 from ..rubrics.case import Case
 from ..rubrics.errors import ModelUnreachable, VenireError
-from ..rubrics.rubric import Rubric
+from ..rubrics.rubric import Rubric, load_rubric
 from .bench import Court
 from .counting import Count
 from .protocols import protocol
@@ -101,14 +104,23 @@ def rule_of(jury: Jury, count: CountingRule | None = None) -> CountingRule:
 
 
 async def deliberate(
-    case: Case, rubric: Rubric, jury: Jury, *, model: str | None = None, base_url: str | None = None
+    case: Case,
+    rubric: Rubric | str | Path,
+    jury: Jury | str | Path,
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
 ) -> Verdict:
     """The verdict of `jury` on `case`; `model` fills seats that name none, else the embedded model does.
+
+    `rubric` and `jury` are each the thing itself, a file, or a name from the library.
 
     Raises:
         ModelUnreachable: A model cannot be reached, which is asked first; or not one seat could be when the case was heard.
     """
-    jury = jury.fill(model=model, base_url=base_url)
+    refuse_text(case)
+    rubric = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
+    jury = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
     check_protocol(jury, rubric)
     await Preflight().check(models_asked(jury))
     court = Court(scored=ScoredCases.of([case]))
@@ -139,7 +151,27 @@ def refuse_unreached(transcript: Transcript, *, quoted: bool = True) -> None:
 
 
 def deliberate_sync(
-    case: Case, rubric: Rubric, jury: Jury, *, model: str | None = None, base_url: str | None = None
+    case: Case,
+    rubric: Rubric | str | Path,
+    jury: Jury | str | Path,
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
 ) -> Verdict:
-    """`deliberate`, for code that is not async."""
-    return asyncio.run(deliberate(case, rubric, jury, model=model, base_url=base_url))
+    """`deliberate`, for code that is not async; in a notebook too, where an event loop is running already."""
+    hearing = deliberate(case, rubric, jury, model=model, base_url=base_url)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(hearing)
+    with ThreadPoolExecutor(1, "venire-deliberate") as thread:
+        return thread.submit(copy_context().run, asyncio.run, hearing).result()
+
+
+def refuse_text(case: object) -> None:
+    """An error for a text or a row in place of a case."""
+    if not isinstance(case, Case):
+        raise VenireError(
+            f"a {type(case).__name__} is no case",
+            remedy="make one: Case(id=..., output=...), or load_cases(file, frame or rows)",
+        )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,6 +15,12 @@ from .claim_counts import ClaimOutcome, claim_outcomes, count_claims
 from .counting import Count, Tally, counting_rule
 from .stopping import spread, values_of
 from .transcript import Decided, Standing, Stop, Transcript
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCREEN = (78, 20)
+"""Columns and rows that a printed verdict keeps to."""
 
 Status = Literal["reached", "hung", "not_applicable"]
 _DETAIL = 120
@@ -66,6 +73,77 @@ class Verdict(BaseModel):
 
     def __getitem__(self, attribute: str) -> Outcome:
         return self.outcomes[attribute]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row an attribute and one a derived score, as plain values."""
+        shared = {"case": self.case, "arm": self.arm}
+        found = [
+            {**shared, "attribute": name, **o.model_dump(include=set(_ROW)), "stop": self.stop.reason}
+            for name, o in self.outcomes.items()
+        ]
+        for name, value in self.derived.items():
+            derived = {"status": "derived", "value": value, "method": "derived"}
+            blank: dict[str, Any] = dict.fromkeys(_ROW)
+            found.append({**shared, "attribute": name, **blank, **derived, "stop": self.stop.reason})
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a pandas frame; a value that was not reached is missing, never a number."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def __str__(self) -> str:
+        """The verdict on one screen: a line an attribute, who dissents, and why it ended."""
+        wide, tall = SCREEN
+        lines = [f"{self.case} by {self.arm}: {self.stop}"]
+        lines += [_line(name, outcome) for name, outcome in self.outcomes.items()]
+        lines += [f"  {name}: {value:g}, derived" for name, value in self.derived.items()]
+        if len(lines) > tall:
+            lines = [*lines[: tall - 1], f"  and {len(lines) - tall + 1} more: see to_frame()"]
+        return "\n".join(line if len(line) <= wide else f"{line[: wide - 3]}..." for line in lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The verdict as a notebook shows it."""
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _html_cells(name, outcome)) + "</tr>"
+            for name, outcome in self.outcomes.items()
+        )
+        rows += "".join(
+            f"<tr><td>{escape(name)}</td><td>{value:g}</td><td>derived</td><td></td><td></td></tr>"
+            for name, value in self.derived.items()
+        )
+        head = "".join(f"<th>{name}</th>" for name in ("attribute", "value", "method", "support", "dissent"))
+        caption = escape(f"{self.case} by {self.arm}: {self.stop}")
+        return (
+            f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+
+_ROW = ("status", "value", "support", "spread", "votes", "method", "why")
+
+
+def _line(name: str, outcome: Outcome) -> str:
+    if outcome.status != "reached":
+        return f"  {name}: {outcome.status}" + (f" ({_one_line(outcome.why)})" if outcome.why else "")
+    support = "" if outcome.support is None else f", support {outcome.support:.0%}"
+    dissent = ", ".join(f"{each.juror} {each.value}" for each in outcome.dissent)
+    return f"  {name}: {outcome.value} by {outcome.method}{support}" + (
+        f"; dissent: {dissent}" if dissent else ""
+    )
+
+
+def _html_cells(name: str, outcome: Outcome) -> list[str]:
+    value = str(outcome.value) if outcome.status == "reached" else outcome.status
+    support = "" if outcome.support is None else f"{outcome.support:.0%}"
+    dissent = "; ".join(f"{each.juror} {each.value}: {each.reason}" for each in outcome.dissent)
+    return [name, value, outcome.method, support, dissent or outcome.why]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def verdict(

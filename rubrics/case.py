@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -64,20 +65,55 @@ class Case(BaseModel):
         return cls(**known, metadata={**metadata, **extra})
 
 
-def load_cases(path: Path) -> Iterator[Case]:
-    """Each case of a .jsonl or .csv file in turn, so that memory does not grow with their number."""
-    lines: dict[str, int] = {}
-    for line, row in read_rows(path, required=("id", "output")):
-        case = _case(path, line, row)
-        if case.id in lines:
+@runtime_checkable
+class Frame(Protocol):
+    """A table in memory, as pandas has it."""
+
+    def to_dict(self, orient: Literal["records"], /) -> list[dict[Any, Any]]: ...
+
+
+def load_cases(cases: str | Path | Frame | Iterable[Mapping[str, Any]]) -> Iterator[Case]:
+    """Each case of a .jsonl or .csv file, of a frame or of rows, in turn, so that memory does not grow with their number.
+
+    Raises:
+        InvalidFile: Whatever is wrong with a case, with its line or row.
+    """
+    seen: dict[str, str] = {}
+    name = f"{cases}:" if isinstance(cases, str | Path) else "row "
+    for number, row in _numbered_rows(cases):
+        case = _case(f"{name}{number}", row)
+        if case.id in seen:
+            place = f"on line {seen[case.id]}" if isinstance(cases, str | Path) else f"in row {seen[case.id]}"
             raise InvalidFile(
-                f"{path}:{line}: the id {case.id!r} was used on line {lines[case.id]}",
+                f"{name}{number}: the id {case.id!r} was used {place}",
                 remedy="give every case an id of its own",
             )
-        lines[case.id] = line
+        seen[case.id] = str(number)
         yield case
-    if not lines:
-        raise InvalidFile(f"{path}: no cases in it", remedy="write one case a line, with id and output")
+    if not seen:
+        where = cases if isinstance(cases, str | Path) else "the rows"
+        raise InvalidFile(f"{where}: no cases in it", remedy="write one case a line, with id and output")
+
+
+def _numbered_rows(
+    cases: str | Path | Frame | Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    if isinstance(cases, str | Path):
+        yield from read_rows(Path(cases), required=("id", "output"))
+        return
+    rows = cases.to_dict("records") if isinstance(cases, Frame) else cases
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise InvalidFile(
+                f"row {number}: a {type(row).__name__}", remedy="give mappings with the keys id and output"
+            )
+        yield number, {str(key): value for key, value in row.items() if not _is_missing(value)}
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a frame's cell is empty: None, NaN, or one of pandas' own signs for it."""
+    nan = isinstance(value, float) and math.isnan(value)
+    return value is None or nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def count_cases(path: Path) -> int:
@@ -85,21 +121,21 @@ def count_cases(path: Path) -> int:
     return sum(1 for _ in load_cases(path))
 
 
-def _case(path: Path, line: int, row: Mapping[str, Any]) -> Case:
+def _case(where: str, row: Mapping[str, Any]) -> Case:
     for required in ("id", "output"):
         if row.get(required) in (None, ""):
             raise InvalidFile(
-                f"{path}:{line}: {required!r} is missing",
+                f"{where}: {required!r} is missing",
                 remedy=f"{near_column(required, row)}every case needs id and output (the text under judgement)",
             )
     try:
         return Case.from_row(row)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        field = ".".join(str(part) for part in first["loc"])
         message = (
             first["msg"].removeprefix("Value error, ").replace("a valid tuple", "a text or a list of texts")
         )
         raise InvalidFile(
-            f"{path}:{line}: {where}: {message}", remedy=f"correct {where} of case {row.get('id')!r}"
+            f"{where}: {field}: {message}", remedy=f"correct {field} of case {row.get('id')!r}"
         ) from None

@@ -49,7 +49,8 @@ HOMES = {
     "httpx": ["agents/clients/autogen_model.py", "agents/clients/httpx_replies.py"],
     "networkx": ["orchestration/reading/graph"],
     "ray": ["orchestration/executors/ray"],
-    "pandas": ["evals/"],
+    # A verdict gives itself as a frame, where one is asked for.
+    "pandas": ["evals/", "orchestration/verdict.py"],
     "scipy": ["evals/"],
     "sklearn": ["evals/calibration/estimator.py"],
     "threadpoolctl": ["evals/"],

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypedDict, Unpack
+from uuid import uuid4
 
 from pydantic import ValidationError
 
@@ -21,10 +22,11 @@ from ...agents.prices import Price, load_prices
 from ...agents.providers import Providers
 from ...orchestration.arm_manifest import arm_manifest
 from ...orchestration.bench import Court
-from ...orchestration.deliberate import hear, models_asked, ready, recount, refuse_unreached
+from ...orchestration.deliberate import hear, models_asked, ready, recount, refuse_text, refuse_unreached
 from ...orchestration.record import Arm, Location, Store
 from ...orchestration.record.manifest import arm_fingerprint, case_fingerprint, fingerprint
 from ...orchestration.record.opening import run_exists
+from ...orchestration.verdict import Verdict
 from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import Jury, load_jury
 from ...rubrics.case import Case
@@ -32,6 +34,7 @@ from ...rubrics.errors import ModelUnreachable, VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric, load_rubric
 from .judgement import Judgement
+from .shared_records import release_record, share_record
 
 KEPT = 64
 """Judgements cached in memory: a host with a metric for each attribute asks for the same one several times."""
@@ -57,53 +60,86 @@ def field_of(fields: Mapping[str, Any], name: str | None) -> Any:
     return None if name is None else fields[name]
 
 
+class SittingOptions(TypedDict, total=False):
+    """What a sitting may be told beside its rubric and its jury; see `Sitting`."""
+
+    model: str | None
+    base_url: str | None
+    record: Location | None
+    prices: str | Path | Mapping[str, Price] | None
+    max_usd: float | None
+    max_tokens: int | None
+    in_flight: int
+    seed: int
+    redact: bool
+    must_reach: bool
+
+
 def convene(
+    rubric: str | Path | Rubric, jury: str | Path | Jury, **options: Unpack[SittingOptions]
+) -> Sitting:
+    """The sitting of `jury` under `rubric` with these options: the open one, if it is the same, so that hosts share it."""
+    setup = _setup(rubric, jury, **options)
+    with _LOCK:
+        if setup.name not in _OPEN:
+            Sitting.__new__(Sitting)._open(setup)
+        return _OPEN[setup.name]
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """A sitting's parts, loaded and checked, before anything is opened."""
+
+    name: str
+    rubric: Rubric
+    jury: Jury
+    court: Court
+    manifest: dict[str, Any]
+    record: Location | None
+    redact: bool
+    must_reach: bool
+
+
+def _setup(
     rubric: str | Path | Rubric,
     jury: str | Path | Jury,
     *,
     model: str | None = None,
     base_url: str | None = None,
     record: Location | None = None,
-    prices: Path | Mapping[str, Price] | None = None,
+    prices: str | Path | Mapping[str, Price] | None = None,
     max_usd: float | None = None,
     max_tokens: int | None = None,
     in_flight: int = 32,
     seed: int = 0,
     redact: bool = False,
     must_reach: bool = False,
-) -> Sitting:
-    """The sitting of `jury` under `rubric`, each a name or a file or the thing itself: the open one, if it is the same.
-
-    `model` and `base_url` fill seats that name none. `record` is a run: calls and deliberations are kept in it, and
-    what it holds is not paid for again. `prices` are for models that have none; `max_usd` and `max_tokens` are what
-    may be spent before everything stops. `redact` keeps the words of cases and jurors out of the record.
-
-    Every model is asked first whether it can be reached. Where the record holds calls, one that cannot be is an error
-    only once a call is needed that the record does not hold; with `must_reach`, at once.
-    """
+) -> _Setup:
     asked = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
     filled = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
     known = load_prices(Path(prices)) if isinstance(prices, str | Path) else prices or {}
-    budget = Budget(max_tokens, max_usd)
-    parts = arm_manifest(asked, filled, seed=seed, scored=ScoredCases(), prices=known)
+    manifest = arm_manifest(asked, filled, seed=seed, scored=ScoredCases(), prices=known)
     limits = {"usd": max_usd, "tokens": max_tokens, "in_flight": in_flight}
-    name = fingerprint({**parts, **limits, "record": str(record), "redact": redact})
-    with _LOCK:
-        if name not in _OPEN:
-            court = Court(budget=budget, seed=seed, providers=Providers(in_flight, prices=known))
-            begun = record is not None and run_exists(record)
-            store = Store.create(record, redact=redact) if record is not None and begun else None
-            try:
-                _check_models(filled, court, None if must_reach else store)
-                ready(filled, court, asked)
-            except BaseException:
-                if store is not None:
-                    store.close_sync()
-                raise
-            if record is not None and store is None:
-                store = Store.create(record, redact=redact)
-            _OPEN[name] = Sitting(name, asked, filled, court, parts, store)
-        return _OPEN[name]
+    name = fingerprint({**manifest, **limits, "record": str(record), "redact": redact})
+    court = Court(budget=Budget(max_tokens, max_usd), seed=seed, providers=Providers(in_flight, prices=known))
+    return _Setup(name, asked, filled, court, manifest, record, redact, must_reach)
+
+
+def _checked_record(setup: _Setup) -> Store | None:
+    """The record, where there is one, after asking every model; a run that does not exist is begun only then."""
+    record = setup.record
+    begun = record is not None and run_exists(record)
+    store = share_record(record, redact=setup.redact) if record is not None and begun else None
+    try:
+        _check_models(setup.jury, setup.court, None if setup.must_reach else store)
+        ready(setup.jury, setup.court, setup.rubric)
+    except BaseException:
+        if store is not None:
+            release_record(store)
+        raise
+    if record is not None and store is None:
+        store = share_record(record, redact=setup.redact)
+    return store
 
 
 def _check_models(jury: Jury, court: Court, store: Store | None) -> None:
@@ -118,25 +154,79 @@ def _check_models(jury: Jury, court: Court, store: Store | None) -> None:
 
 
 class Sitting:
-    """A jury that stays open: hears any number of cases concurrently, on shared connections, limits and budget."""
+    """A jury that stays open: hears any number of cases concurrently, on shared connections, limits and budget.
+
+    `rubric` and `jury` are each a name, a file or the thing itself. `model` and `base_url` fill seats that name none.
+    `record` is a run: calls and deliberations are kept in it, and what it holds is not paid for again; several juries may
+    sit on one record. `prices` are for models that have none; `max_usd` and `max_tokens` are what may be spent before
+    everything stops. `redact` keeps the words of cases and jurors out of the record.
+
+    Every model is asked first whether it can be reached. Where the record holds calls, one that cannot be is an error
+    only once a call is needed that the record does not hold; with `must_reach`, at once.
+
+    Every method may be called in any thread, and where an event loop is running. Close it, or use it in a `with` block.
+    """
 
     def __init__(
-        self, name: str, rubric: Rubric, jury: Jury, court: Court, parts: dict[str, Any], store: Store | None
+        self, rubric: str | Path | Rubric, jury: str | Path | Jury, **options: Unpack[SittingOptions]
     ) -> None:
-        self.rubric = rubric
-        self.jury = jury
-        self._name = name
-        self._court = court
-        self._loop = _loop()
-        self._store = store
+        setup = _setup(rubric, jury, **options)
+        with _LOCK:
+            self._open(replace(setup, name=f"{setup.name}/{uuid4().hex}"))
+
+    def _open(self, setup: _Setup) -> None:
+        """Check the models, open the record and begin; called with the lock held."""
+        self.rubric = setup.rubric
+        self.jury = setup.jury
+        self._name = setup.name
+        self._court = setup.court
         self._hearings: dict[tuple[str, str, int], asyncio.Task[Judgement]] = {}
         self._positions = count()
+        self._loop = _loop()
+        self._store = _checked_record(setup)
         if self._store is not None:
-            court.calls = self._store
-            court.trace_salt = self._store.trace_salt()
+            self._court.calls = self._store
+            self._court.trace_salt = self._store.trace_salt()
             self._arm = asyncio.run_coroutine_threadsafe(
-                _add_arm(self._store, jury, parts), self._loop
+                _add_arm(self._store, self.jury, setup.manifest), self._loop
             ).result()
+        _OPEN[self._name] = self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.close)
+
+    async def deliberate(self, case: Case) -> Verdict:
+        """The jury's verdict on `case`."""
+        refuse_text(case)
+        return (await self.hear(case)).verdict
+
+    def deliberate_sync(self, case: Case) -> Verdict:
+        """`deliberate`, for code that is not async."""
+        refuse_text(case)
+        return self.hear_sync(case).verdict
+
+    async def deliberate_all(self, cases: Iterable[Case]) -> list[Verdict]:
+        """The verdicts on `cases`, in their order; many are heard at a time."""
+        places = asyncio.Semaphore(KEPT)
+
+        async def one(case: Case) -> Verdict:
+            async with places:
+                return await self.deliberate(case)
+
+        return await asyncio.gather(*(one(case) for case in cases))
+
+    def deliberate_all_sync(self, cases: Iterable[Case]) -> list[Verdict]:
+        """`deliberate_all`, for code that is not async."""
+        return asyncio.run_coroutine_threadsafe(self.deliberate_all(cases), self._loop).result()
 
     async def hear(self, case: Case, *, again: int = 0) -> Judgement:
         """The jury's judgement of `case`. `again` counts earlier hearings: the next one draws new answers."""
@@ -147,12 +237,14 @@ class Sitting:
         return self._submit(case, again).result()
 
     def close(self) -> None:
-        """Close connections and the record. A hearing that is not over is cancelled; its calls are kept."""
+        """Close connections and, unless another sitting writes to it, the record. A hearing that is not over is cancelled; its calls are kept."""
         with _LOCK:
-            _OPEN.pop(self._name, None)
+            if _OPEN.pop(self._name, None) is None:
+                return
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
         if self._store is not None:
-            self._store.close_sync()
+            release_record(self._store)
+            self._store = None
 
     def _submit(self, case: Case, again: int) -> Future[Judgement]:
         # The asker's context goes along, so that a host knows its own calls when a juror is one of its models.

@@ -9,6 +9,8 @@ from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
 from .win_rates import TieRule, scenario_win_rates
 
+FEWEST = 5
+"""Scenarios below which every rank stays possible: no simulation shows narrower intervals to hold."""
 BORROWED = 8
 """Degrees of freedom that each pair's error borrows from all pairs'."""
 
@@ -36,7 +38,7 @@ def rank_intervals(
         Mogstad, Romano, Shaikh and Wilhelm (2024), "Inference for Ranks", Review of Economic Studies 91.
     """
     systems, scenarios = scores.shape
-    if scenarios < 2:
+    if scenarios < FEWEST:
         return [(1, systems)] * systems
     rates = scenario_win_rates(scores, ties)
     resampled = _resampled_rates(scores, cases, ties, draws)

@@ -1,0 +1,124 @@
+"""venire from Python: sittings, notebooks, frames, and strings where a file is meant."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from checkout import ROOT
+from mixed_rubric import RUBRIC, agreeing_server
+from notebooks import run_notebook
+from server_juries import jury_at
+
+from venire import Case, Sitting, Store, VenireError, deliberate_sync, load_cases, to_frame
+from venire.orchestration.verdict import SCREEN
+
+CASE = Case(id="one", output="Fever gone.", source="Fever 38.4.")
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        found = run_notebook(ROOT / "examples/notebook/two-juries.ipynb")
+
+    assert found["again"].outcomes == found["verdict"].outcomes
+    assert len(printed.getvalue().splitlines()) <= SCREEN[1]
+    assert {arm for _, arm in found["_"].columns} == {"lens-jury", "lens-single"}
+    store = Store.read("runs/notebook")
+    assert sorted(arm.name for arm in store.arms()) == ["lens-jury", "lens-single"]
+    store.release()
+
+
+def test_two_juries_write_one_record_and_nothing_is_paid_twice(tmp_path: Path) -> None:
+    cases = [Case(id=str(n), output=f"Text {n}.") for n in range(5)]
+    with agreeing_server("a", "b") as server:
+        juries = [jury_at(server.url, name, protocol="panel") for name in ("a", "b")]
+        juries[1] = juries[1].model_copy(update={"name": "other"})
+        for _ in range(2):
+            with Sitting(RUBRIC, juries[0], record=tmp_path / "run") as first:
+                with Sitting(RUBRIC, juries[1], record=str(tmp_path / "run")) as second:
+                    verdicts = [*first.deliberate_all_sync(cases), *second.deliberate_all_sync(cases)]
+                first.deliberate_sync(cases[0])
+        assert len(server.calls) == 10
+
+    assert [verdict.case for verdict in verdicts] == [case.id for case in cases] * 2
+    store = Store.read(tmp_path / "run")
+    assert [len(list(store.transcripts(arm))) for arm in store.arms()] == [5, 5]
+    store.release()
+
+
+def test_a_sitting_serves_async_code_and_ends_with_its_block(tmp_path: Path) -> None:
+    async def heard() -> list[str]:
+        async with Sitting("clinical-note", "lens-jury", record=tmp_path / "run") as sitting:
+            verdicts = await sitting.deliberate_all([CASE])
+            # The synchronous form, where an event loop is running.
+            assert sitting.deliberate_sync(CASE).outcomes == verdicts[0].outcomes
+            assert deliberate_sync(CASE, "clinical-note", "lens-jury").outcomes == verdicts[0].outcomes
+        return [verdict.case for verdict in verdicts]
+
+    assert asyncio.run(heard()) == ["one"]
+    Store.create(tmp_path / "run").close_sync()
+
+
+def test_a_record_cannot_be_redacted_for_one_jury_alone(tmp_path: Path) -> None:
+    with Sitting("clinical-note", "lens-jury", record=tmp_path / "run"):  # noqa: SIM117
+        with pytest.raises(VenireError, match="keeps words in this record"):
+            Sitting("clinical-note", "lens-single", record=tmp_path / "run", redact=True)
+
+
+def test_a_sitting_that_is_closed_twice_is_closed(tmp_path: Path) -> None:
+    sitting = Sitting("clinical-note", "lens-jury", record=tmp_path / "run")
+    sitting.close()
+    sitting.close()
+
+
+def test_a_verdict_is_a_frame_a_page_and_a_screenful() -> None:
+    verdict = deliberate_sync(CASE, "clinical-note", "lens-jury")
+    frame = verdict.to_frame()
+
+    assert list(frame["attribute"]) == [*verdict.outcomes, *verdict.derived]
+    assert frame.equals(to_frame([verdict]))
+    lines = str(verdict).splitlines()
+    assert len(lines) <= SCREEN[1] and max(map(len, lines)) <= SCREEN[0]
+    assert "one by lens-jury" in lines[0]
+    hostile = verdict.model_copy(update={"case": "<script>alert(1)</script>"})
+    assert "<script>" not in hostile._repr_html_()
+
+
+def test_cases_from_a_frame_and_from_rows() -> None:
+    rows = [
+        {"id": 1, "output": "Text.", "source": "Note.", "group": None, "site": "A"},
+        {"id": 2, "output": "Text.", "source": float("nan"), "group": "g", "site": "B"},
+    ]
+    from_rows = list(load_cases(rows))
+    from_frame = list(load_cases(pd.DataFrame(rows)))
+
+    assert from_rows == from_frame
+    assert (from_rows[0].id, from_rows[0].metadata, from_rows[1].source) == ("1", {"site": "A"}, ())
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ([], "no cases"),
+        ([{"id": 1}], "row 1: 'output' is missing"),
+        ([{"id": 1, "output": "a"}, {"id": 1, "output": "b"}], "row 2: the id '1' was used in row 1"),
+        (["text"], "row 1: a str"),
+        ("nowhere.jsonl", "nowhere.jsonl: no such file"),
+    ],
+)
+def test_rows_that_are_no_cases_are_refused(rows: object, problem: str) -> None:
+    with pytest.raises(VenireError, match=problem):
+        list(load_cases(rows))  # type: ignore[arg-type]
+
+
+def test_a_text_in_place_of_a_case_is_refused_with_the_remedy() -> None:
+    with pytest.raises(VenireError, match=r"a str is no case\n.*Case\(id="):
+        deliberate_sync("Fever gone.", "clinical-note", "lens-jury")  # type: ignore[arg-type]
+    with pytest.raises(VenireError, match="no rubric named 'clinical-nota'"):
+        deliberate_sync(CASE, "clinical-nota", "lens-jury")
