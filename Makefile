@@ -1,4 +1,5 @@
-# Each target sets up what it needs: Python 3.11 or newer and make are enough. uv is used if it is there.
+# Each target sets up what it needs: Python 3.11 or newer and make are enough. uv installs packages many times faster than
+# pip: where it is not there, pip puts it into the environment first.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -9,12 +10,13 @@ PACKAGES := rubrics personas agents orchestration evals web commands
 UV := $(shell command -v uv)
 # An environment, and what to install into one: $(call install,ENVIRONMENT) PACKAGES
 make_venv = $(PYTHON) -m venv $(1) || uv venv --seed --quiet --python $(PYTHON) $(1)
-install = $(if $(UV),uv pip install --quiet --compile-bytecode --python $(1)/bin/python,$(1)/bin/python -m pip install --quiet --disable-pip-version-check)
+get_uv = $(if $(UV),true,$(1)/bin/python -m uv --version >/dev/null 2>&1 || $(1)/bin/python -m pip install --quiet --disable-pip-version-check uv)
+install = { $(call get_uv,$(1)); } && $(if $(UV),uv,$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python
 
 .PHONY: demo test lint types unit hosts helm promptfoo clean
 
 demo: $(VENV)/.demo
-	$(BIN)/venire demo
+	@$(BIN)/venire demo
 
 test: lint types unit
 
@@ -38,9 +40,8 @@ $(BIN)/python:
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@echo "setting up $(VENV): a minute or two, once"
-	$(call install,$(VENV)) -e .
-	$(BIN)/venire model install
-	touch $@
+	@$(call install,$(VENV)) -e .
+	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "setting up $(VENV): some minutes, once"

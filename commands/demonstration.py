@@ -1,49 +1,79 @@
-"""`venire demo`: one live deliberation by the embedded model, then a study whose labels are known."""
+"""`venire demo`: a deliberation replayed from its record, a study whose labels are known, and where to go on."""
 
 from __future__ import annotations
 
+import json
+import math
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
-from ..evals.comparison.comparison import Comparison, compare
-from ..evals.comparison.text_baselines import ROUGE_L
-from ..evals.pages.terminal_tables import comparison_table, estimate_words
-from ..evals.ratings.sheet import OVERALL
+from ..evals.comparison.comparison import Comparison, compare_evidence
+from ..evals.ratings.evidence import gather
+from ..evals.ratings.people import load_ratings
+from ..evals.ratings.sheet import CONSTANT, OVERALL
+from ..evals.statistics.estimate import Estimate
+from ..orchestration.deliberate import recount
 from ..orchestration.reading.export import verdicts
-from ..orchestration.reading.show import EntryRenderer, outcome_table, show
+from ..orchestration.reading.show import EntryRenderer, outcome_table
 from ..orchestration.record import Store
 from ..orchestration.run_session import RunSession, run_session
-from ..orchestration.transcript import Entry
-from ..personas.jury import load_jury
-from ..rubrics.case import load_cases
+from ..orchestration.transcript import Entry, Transcript
+from ..orchestration.verdict import Verdict
+from ..personas.jury import Jury, load_jury
+from ..personas.options import CHECKED
+from ..rubrics.case import Case, load_cases
 from ..rubrics.errors import VenireError
-from ..rubrics.rubric import load_rubric
+from ..rubrics.rubric import Rubric, load_rubric
 
 FOLDER = Path(__file__).parents[1] / "evals" / "demo"
 STAMP = "135M model: the mechanics are real, its judgement is not"
-EXCERPT = "demo-07"
+BETWEEN_ENTRIES = 0.7
+"""Seconds between two utterances of the replayed deliberation, on a terminal."""
+RESAMPLES = 300
+"""Of the bootstrap: enough to look at, and quick."""
 
 
-def demonstrate(console: Console, *, quick: bool, folder: Path | None, gguf: Path | None) -> None:
-    """The whole first minute: a deliberation to read, a study to look at, and where to go on."""
+def demonstrate(console: Console, *, quick: bool, live: bool, folder: Path | None, gguf: Path | None) -> Path:
+    """The whole first minute; the run of the study comes back, for the inspector."""
     folder = folder or Path(tempfile.mkdtemp(prefix="venire-demo-"))
-    console.print("Every case here is invented; no patient exists.\n", style="dim")
-    if not quick:
+    _replay(console, pause=BETWEEN_ENTRIES if console.is_terminal and not quick else 0.0)
+    if live or gguf is not None:
         _live(console, folder / "live", gguf)
     _study(console, folder / "study")
+    return folder / "study"
+
+
+def _replay(console: Console, *, pause: float) -> None:
+    """What venire is for: three readers, one of whom finds the wrong dose. As it stands in a record that comes along."""
+    record = json.loads((FOLDER / "wrong-dose.json").read_text(encoding="utf-8"))
+    rubric = Rubric.model_validate(record["rubric"])
+    jury = Jury.model_validate(record["jury"], context=CHECKED)
+    transcript = Transcript.model_validate(record["transcript"])
+    console.rule("A deliberation")
+    console.print(
+        "Replayed from its record. The case is invented, and so are the jurors' words.\n", style="dim"
+    )
+    _case(console, Case.model_validate(record["case"]))
+    renderer = EntryRenderer()
+    for entry in transcript.entries:
+        time.sleep(pause)
+        console.print(renderer.render(entry))
+    time.sleep(pause)
+    _end(console, recount(transcript, rubric, jury))
 
 
 def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     """One deliberation by a language model in this process, told as it happens."""
     console.rule("A live deliberation")
     console.print(Text(STAMP if gguf is None else f"the model in {gguf.name}", "bold yellow"))
-    case = next(load_cases(FOLDER / "live.jsonl"))
-    console.print(Text.assemble(("source  ", "dim"), " ".join(case.source)))
-    console.print(Text.assemble(("output  ", "dim"), case.output, "\n"))
+    _case(console, next(load_cases(FOLDER / "live.jsonl")))
     jury = load_jury("local-stances").fill(model=f"local/{gguf}" if gguf else None)
     renderer = EntryRenderer()
 
@@ -66,50 +96,78 @@ def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     store = Store.read(folder)
     ((_, verdict),) = verdicts(store)
     store.release()
+    _end(console, verdict)
+
+
+def _case(console: Console, case: Case) -> None:
+    for name, text in (("source", "\n".join(case.source)), ("output", case.output)):
+        console.print(Text(name, "dim"))
+        console.print(Padding(Text(text), (0, 0, 0, 2)))
+
+
+def _end(console: Console, verdict: Verdict) -> None:
     console.print(Text.assemble(("\nstopped: ", "dim"), (str(verdict.stop), "bold")))
     console.print(outcome_table(verdict))
-    console.print(Text(f"{STAMP if gguf is None else ''}\n", "bold yellow"))
+    console.print()
 
 
 def _study(console: Console, folder: Path) -> None:
     """Two arms that need no model, against labels known by construction."""
-    console.rule("A study: 24 invented summaries with planted faults")
+    console.rule("A study")
+    console.print(
+        "24 invented summaries with planted faults, so what a reader should find is known. A jury of ten lenses, "
+        "which count words and are no language models, against one of them alone.\n",
+        style="dim",
+    )
     rubric = load_rubric("clinical-note")
     juries = [load_jury(name).fill(model=None) for name in ("lens-jury", "lens-single")]
     session = RunSession(cases=FOLDER / "cases.jsonl", rubric=rubric, juries=juries, folder=folder)
-    run_session(session, console, quiet=False)
+    run_session(session, console, quiet=True)
     store = Store.read(folder)
     try:
-        (excerpt,) = [v for _, v in verdicts(store, arm="lens-jury", case=EXCERPT)]
-        show(excerpt, console)
-        comparison = compare(store, FOLDER / "labels.csv")
+        comparison = compare_evidence(
+            gather(store, load_ratings(FOLDER / "labels.csv")), resamples=RESAMPLES
+        )
     finally:
         store.release()
-    console.rule("Against the labels")
-    console.print(comparison_table(comparison))
-    console.print(Text(_overlap_line(comparison), "dim"))
-    for sentence in comparison.sentences():
-        # Nobody rated these cases: their labels follow from what was planted.
-        console.print(f"- {sentence.replace('with people', 'with the labels')}")
+    console.print(results_table(comparison))
+    # Nobody rated these cases: their labels follow from what was planted.
     console.print(
-        "\nLenses count words; they are the floor that a jury of language models must beat. A jury that does not beat\n"
-        "a constant, or a single judge, has added nothing, and the table says so.\n"
+        Text(f"\n{comparison.sentences()[0].replace('with people', 'with the labels')}", "bold green")
+    )
+    console.print(
+        "A jury that does not beat a single judge, or a constant, has added nothing, and the table says so.\n",
+        style="dim",
     )
     command = sys.argv[0] if Path(sys.argv[0]).name == "venire" else "venire"
     for what, rest in (
-        ("read one", f"show {folder} {EXCERPT}"),
-        ("in the browser", f"inspect {folder}"),
-        ("a report", f"compare {folder} --human {FOLDER / 'labels.csv'} -o REPORT"),
-        ("as a table", f"export {folder} --to csv"),
-        ("your own", "run CASES.jsonl --rubric clinical-note --jury stances --model MODEL -o RUN"),
+        ("read it in the browser", f"inspect {folder}"),
+        ("start from a sheet of your own", "new FOLDER --from SHEET.xlsx"),
     ):
-        console.print(f"{what + ':':<16}{command} {rest}", soft_wrap=True)
+        console.print(Text(what, "dim"))
+        console.print(Text(f"  {command} {rest}", "bold"), soft_wrap=True)
 
 
-def _overlap_line(comparison: Comparison) -> str:
-    """How the order of the cases by overlap with a good summary goes with the order by their labels."""
-    found = comparison.agreement[ROUGE_L][OVERALL]["spearman"]
-    return (
-        f"{ROUGE_L} with a good summary gives no scores, only an order: Spearman with the mean label "
-        f"{estimate_words(found)}, n = {found.n}"
-    )
+def results_table(comparison: Comparison) -> Table:
+    """The arms and the constant that they must beat, in less than 80 columns."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("", "ICC(3,k)", "mean abs error", "exact", "calls"):
+        table.add_column(column, no_wrap=True)
+    calls = comparison.costs.set_index("arm")["calls"]
+    for arm in (*calls.index, CONSTANT):
+        overall = comparison.agreement[arm][OVERALL]
+        table.add_row(
+            str(arm),
+            _with_interval(overall["icc3k"]),
+            _with_interval(overall["mae"]),
+            f"{overall['exact'].value:.0%}",
+            f"{calls[arm]:.0f}" if arm in calls.index else "",
+        )
+    return table
+
+
+def _with_interval(estimate: Estimate) -> str:
+    if math.isnan(estimate.value):
+        return "-"
+    value = f"{estimate.value:.2f}"
+    return value if math.isnan(estimate.low) else f"{value} [{estimate.low:.2f}, {estimate.high:.2f}]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,14 +32,20 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--quick", is_flag=True, help="Leave out the live deliberation of the embedded model.")
+@click.option("--open", "opened", is_flag=True, help="Open the study in the browser at the end.")
+@click.option("--quick", is_flag=True, help="Replay the deliberation without pauses.")
+@click.option("--live", is_flag=True, help="Have the embedded model deliberate too, which takes a minute.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to keep the run.")
 @click.option("--gguf", type=click.Path(path_type=Path), help="A model file of your own for the live part.")
-def demo(quick: bool, output: Path | None, gguf: Path | None) -> None:
-    """A whole study on invented cases: no key, no network."""
+def demo(opened: bool, quick: bool, live: bool, output: Path | None, gguf: Path | None) -> None:
+    """A deliberation and a whole study on invented cases: no key, no network."""
     from .demonstration import demonstrate
 
-    demonstrate(console(), quick=quick, folder=output, gguf=gguf)
+    run = demonstrate(console(), quick=quick, live=live, folder=output, gguf=gguf)
+    if opened:
+        from ..web.server import inspect
+
+        inspect(run, port=0, opened=True, say=partial(say, err=True))
 
 
 @click.command()

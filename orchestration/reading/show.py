@@ -110,8 +110,8 @@ class EntryRenderer:
                     yield Text(f"  declares consensus on {', '.join(entry.declared)}", "green")
                 for dispute in entry.disputes:
                     to = ", ".join(dispute.to)
-                    yield Text(f"  {dispute.attribute}: {safe(dispute.dispute)}")
-                    yield Text(f"    to {to}: {safe(dispute.question)}", "italic")
+                    yield Padding(Text(f"{dispute.attribute}: {safe(dispute.dispute)}"), (0, 0, 0, 2))
+                    yield Padding(Text(f"to {to}: {safe(dispute.question)}", "italic"), (0, 0, 0, 4))
             case Decided():
                 yield Text("\norchestrator decides", "bold magenta")
                 for finding in entry.findings:
