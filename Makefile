@@ -35,8 +35,8 @@ unit: $(VENV)/.test $(HOSTS)/.ready
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 $(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "venire needs Python 3.11 or newer: make PYTHON=python3.11"; exit 2; }
-	$(call make_venv,$(VENV))
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "venire needs Python 3.11 or newer: make PYTHON=python3.11"; exit 2; }
+	@$(call make_venv,$(VENV))
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@echo "setting up $(VENV): a minute or two, once"

@@ -125,9 +125,7 @@ def _study(console: Console, folder: Path) -> None:
     run_session(session, console, quiet=True)
     store = Store.read(folder)
     try:
-        comparison = compare_evidence(
-            gather(store, load_ratings(FOLDER / "labels.csv")), resamples=RESAMPLES
-        )
+        comparison = compare_evidence(gather(store, load_ratings(FOLDER / "labels.csv")), resamples=RESAMPLES)
     finally:
         store.release()
     console.print(results_table(comparison))
