@@ -1,0 +1,248 @@
+"""Ballots, revisions, challenges, ledgers and decisions on texts with known faults, to teach the embedded juror from.
+
+    python benchmarks/embedded_juror/make_examples.py MTS-Dialog-TrainingSet.csv OUT.gz --count 60000 --seed 7
+
+The clean texts are the clinician-written notes of MTS-Dialog (Ben Abacha et al., EACL 2023, CC BY 4.0), each with its
+dialogue as the source, and the invented cases of `stories.py`. The file holds each line of text once; `read_examples`
+puts the examples together again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import pickle
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any
+
+from deliberations import PERSONAS, UNTAUGHT, Example, Situation, ballot, challenge, decision, ledger, revision
+from stories import story
+
+from venire import Case, Rubric
+from venire.evals.training.captured_prompts import PromptTooLong
+from venire.evals.training.faults.omission import points_for
+from venire.evals.training.passages import passages
+from venire.evals.training.planting import Fault, PlantedText, plant, truth_of
+from venire.evals.training.right_ballots import aspect_of
+from venire.rubrics.rubric import load_rubric
+
+HELD_OUT = 10
+"""One dialogue in ten of the training file is kept for looking at how training goes."""
+CHANCES = {"accurate": 0.58, "thorough": 0.5, "organized": 0.12, "succinct": 0.14, "stigmatizing": 0.12}
+ACCURACY = ("number", "number", "negation", "negation", "term", "term", "fabrication", "fabrication")
+KIND_OF = {"thorough": "omission", "organized": "order", "succinct": "repetition", "stigmatizing": "stigma"}
+
+WORDINGS = {
+    "accurate": (
+        ("accurate", "Is every statement in the output supported by the source?"), ("accuracy", "How accurate is the text, held against the source?"),
+        ("faithful", "Does the text say only what the source bears out?"), ("factual", "Are the facts, numbers and findings right?"),
+        ("correctness", "Does every statement agree with the source in fact and number?"), ("hallucination_free", "Is the text free of invented statements?"),
+    ),
+    "thorough": (
+        ("thorough", "Does the output have everything from the source that matters?"), ("completeness", "Is anything important missing from the text?"),
+        ("coverage", "How much of what matters in the source is included?"), ("complete", "Does the text include all that the reader needs?"),
+    ),
+    "succinct": (("succinct", "How much could be cut without loss?"), ("concise", "Is the text free of repetition and filler?"), ("brevity", "Is it as brief as it can be?")),
+    "organized": (("organized", "Does the order help the reader?"), ("structure", "Is the text well ordered?"), ("organization", "Is every item in its place?")),
+    "stigmatizing": (("stigmatizing", "Does any wording blame, label or belittle the patient?"), ("stigma", "Is there blaming or labelling language?")),
+}  # fmt: skip
+SCALES: tuple[dict[str, Any], ...] = (
+    {"level": "ordinal", "anchors": {1: "Not at all", 2: "Slightly", 3: "Partly", 4: "Mostly", 5: "Completely"}},
+    {"level": "ordinal", "anchors": {1: "Very poor", 2: "Poor", 3: "Fair", 4: "Good", 5: "Very good"}},
+    {"level": "ordinal", "anchors": {1: "Not at all", 2: "Slightly", 3: "Somewhat", 4: "Mostly", 5: "Completely"}},
+    {"level": "ordinal", "anchors": {1: "Strongly disagree", 2: "Disagree", 3: "Neither", 4: "Agree", 5: "Strongly agree"}},
+    {"level": "ordinal", "anchors": {0: "Bad", 1: "Middling", 2: "Good"}},
+    {"level": "ordinal", "anchors": {1: "Poor", 2: "Fair", 3: "Good", 4: "Excellent"}},
+    {"level": "binary", "anchors": {0: "No", 1: "Yes"}},
+)  # fmt: skip
+PRESENT = {"level": "binary", "anchors": {0: "Absent", 1: "Present"}}
+CLINICAL, PDSQI = load_rubric("clinical-note"), load_rubric("pdsqi-9")
+_CODE = re.compile(r"begins ([0-9a-f]{16})\]\]")
+
+
+def mts_cases(path: Path) -> list[Case]:
+    """The notes of a file of MTS-Dialog, each with its dialogue as the source."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            Case(id=f"mts-{row['ID']}", output=row["section_text"].strip(), source=row["dialogue"].strip(), group=row["section_header"])
+            for row in csv.DictReader(file)
+            if row["section_text"].strip() and row["dialogue"].strip()
+        ]
+
+
+class Maker:
+    """Makes examples from one stream of chance."""
+
+    def __init__(self, cases: list[Case], seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.cases = cases
+        self.truths = {case.id: truth_of(case) for case in cases}
+        self.weights = [min(len(case.output.split()), 80) ** 0.6 for case in cases]
+        self.foreign: dict[str, list[str]] = {}
+        for case in cases:
+            self.foreign.setdefault(case.group or "", []).extend(p.text for p in passages(case.output))
+        self.anything = [text for texts in self.foreign.values() for text in texts]
+        self.told = [p.text for _ in range(400) for p in passages(story(self.rng).summary)]
+
+    def examples(self, count: int) -> Iterator[Example]:
+        while count > 0:
+            try:
+                example = self._of_one_text()
+            except PromptTooLong:
+                continue
+            yield example
+            count -= 1
+
+    def _of_one_text(self) -> Example:
+        rng = self.rng
+        invented = rng.random() < 0.33
+        if invented:
+            made = story(rng)
+            audience = rng.choice((None, "primary care", "ward team"))
+            case = Case(id="story", output=made.summary, source=made.notes, audience=audience)
+            truth, foreign = truth_of(case), self.told
+        else:
+            case = rng.choices(self.cases, self.weights)[0]
+            truth = self.truths[case.id]
+            foreign = self.foreign[case.group or ""] if rng.random() < 0.6 else self.anything
+        planted = self._plant(case, truth, foreign, invented)
+        rubric = self._rubric()
+        at = Situation.of(case, planted, truth, rubric)
+        taught = [name for name in rubric.names if aspect_of(rubric.by_name[name])]
+        draw = rng.random()
+        one = rng.choice([n for n in taught if aspect_of(rubric.by_name[n]) in ("accurate", "thorough")] or taught)
+        few = rng.sample(taught, min(len(taught), rng.choice((1, 1, 2))))
+        few = [name for name in rubric.names if name in few]
+        if draw < 0.06:
+            return revision(at, one, rng)
+        if draw < 0.085:
+            return challenge(at, one, rng)
+        if draw < 0.105:
+            return ledger(at, few, rng)
+        if draw < 0.125:
+            return decision(at, few, rng)
+        return ballot(at, self._asked(rubric, taught), self._persona(), rng)
+
+    def _asked(self, rubric: Rubric, taught: list[str]) -> list[str]:
+        if rubric is PDSQI:
+            count = self.rng.choice((2, 3, 9))
+            chosen = list(rubric.names) if count == 9 else self.rng.sample([*taught, *UNTAUGHT], count)
+        elif self.rng.random() < 0.5:
+            chosen = list(taught)
+        else:
+            chosen = self.rng.sample(taught, self.rng.randint(1, len(taught)))
+        return [name for name in rubric.names if name in chosen]
+
+    def _persona(self) -> str | None:
+        return self.rng.choice((None, "high-scoring", "low-scoring", "middle-scoring", "plain-judge", *PERSONAS))
+
+    def _rubric(self) -> Rubric:
+        rng = self.rng
+        draw = rng.random()
+        if draw < 0.3:
+            return CLINICAL
+        if draw < 0.34:
+            return PDSQI
+        aspects = [a for a in WORDINGS if rng.random() < {"accurate": 0.9, "thorough": 0.8}.get(a, 0.25)] or ["accurate"]
+        attributes = []
+        scales: dict[str, dict[str, Any]] = {"likert": rng.choice(SCALES), "present": PRESENT}
+        for aspect in aspects:
+            name, question = rng.choice(WORDINGS[aspect])
+            turned = {"better": "low"} if aspect == "stigmatizing" else {}
+            attributes.append({"name": name, "question": question, "scale": "present" if turned else "likert", **turned})
+        named = rng.choice(("live", "notes", "summaries", "quality"))
+        words = rng.choice(("Questions about a short summary.", "Judges a summary against its source.", "Quality of a text made from notes."))
+        return Rubric.model_validate({"name": named, "version": 1, "description": words, "scales": scales, "attributes": attributes})
+
+    def _plant(self, case: Case, truth: Any, foreign: list[str], invented: bool) -> PlantedText:
+        rng = self.rng
+        if not invented and rng.random() < 0.02:
+            return self._another_text(case)
+        kinds: list[str] = []
+        if rng.random() > 0.15:
+            for aspect, chance in CHANCES.items():
+                if rng.random() < chance:
+                    kinds += [rng.choice(ACCURACY) if aspect == "accurate" else KIND_OF[aspect]]
+                    if rng.random() < 0.25 and aspect in ("accurate", "thorough"):
+                        kinds += [rng.choice(ACCURACY) if aspect == "accurate" else "omission"]
+        if not invented and "omission" in kinds and rng.random() < 0.25 and len(case.output.split()) > 8:
+            return self._cut_short(case)
+        planted = PlantedText(output=case.output)
+        for kind in kinds:
+            more = plant(case.output, truth, [f.kind for f in planted.faults] + [kind], rng, foreign=foreign)
+            planted = more or planted
+        return planted
+
+    def _cut_short(self, case: Case) -> PlantedText:
+        """Systems stop in mid-sentence; so does this text."""
+        words = list(re.finditer(r"\S+", case.output))
+        place = words[self.rng.randint(4, len(words) - 3)].end()
+        left = case.output[:place]
+        fault = Fault(kind="omission", attribute="thorough", points=points_for(case.output, left), start=place, end=place, before=case.output[place:], after="")
+        return PlantedText(output=left, faults=(fault,))
+
+    def _another_text(self, case: Case) -> PlantedText:
+        """A text about somebody else."""
+        other = self.rng.choice([c for c in self.rng.sample(self.cases, 20) if c.id != case.id and len(c.output) > 20] or [case])
+        if other is case:
+            return PlantedText(output=case.output)
+        text = other.output
+        wrong = Fault(kind="fabrication", attribute="accurate", points=4, start=0, end=len(text), before="", after=text)
+        gone = Fault(kind="omission", attribute="thorough", points=4, start=0, end=0, before=case.output, after="")
+        return PlantedText(output=text, faults=(wrong, gone))
+
+
+def packed(examples: list[dict[str, str]]) -> bytes:
+    """The examples with every line of text kept once, and the code of each in one place."""
+    table: dict[str, int] = {}
+    rows = []
+    for row in examples:
+        found = _CODE.search(row["user"])
+        code = found.group(1) if found else ""
+        user = row["user"].replace(code, "\0") if code else row["user"]
+        lines = [table.setdefault(line, len(table)) for line in user.split("\n")]
+        system = table.setdefault(row["system"], len(table))
+        rows.append((row["kind"], system, lines, code, row["answer"]))
+    return gzip.compress(pickle.dumps((list(table), rows)), 6)
+
+
+def read_examples(path: Path) -> Iterator[dict[str, str]]:
+    """The examples of a file that `packed` wrote. Only for files of one's own: they are unpickled."""
+    table, rows = pickle.loads(gzip.decompress(path.read_bytes()))
+    for kind, system, lines, code, answer in rows:
+        user = "\n".join(table[line] for line in lines).replace("\0", code)
+        yield {"kind": kind, "system": table[system], "user": user, "answer": answer}
+
+
+def _made(job: tuple[list[Case], int, int]) -> list[dict[str, str]]:
+    cases, seed, count = job
+    return [example.row() for example in Maker(cases, seed).examples(count)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("notes", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--count", type=int, default=60_000)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    cases = [case for number, case in enumerate(mts_cases(options.notes)) if number % HELD_OUT]
+    share = 2000
+    jobs = [(cases, options.seed * 1000 + number, min(share, options.count - number * share)) for number in range(-(-options.count // share))]
+    with Pool(options.processes) as pool:
+        rows = [row for part in pool.imap(_made, jobs) for row in part]
+    options.out.write_bytes(packed(rows))
+    counts: Mapping[str, int] = Counter(row["kind"] for row in rows)
+    print(json.dumps({"examples": len(rows), "kinds": counts, "bytes": options.out.stat().st_size}))
+
+
+if __name__ == "__main__":
+    main()

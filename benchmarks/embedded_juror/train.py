@@ -1,0 +1,283 @@
+"""Teach the embedded model to be a juror: low-rank weights beside its own, on the examples of `make_examples.py`.
+
+    python benchmarks/embedded_juror/train.py EXAMPLES.gz HELD_OUT.gz OUT --base SmolLM2-135M-Instruct.Q4_1.gguf \
+        --tokenizer tokenizer.json --seconds 420
+
+Needs one GPU, torch, transformers, tokenizers, safetensors and gguf; about ten minutes on a large one. Writes `adapter.safetensors`
+(in PEFT's names), `answers.jsonl` (the held-out questions with what was answered) and `log.json`. `write_adapter.py` makes the
+GGUF file of it that a seat names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+import pickle
+import random
+import re
+import time
+from bisect import bisect_left, bisect_right
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from gguf import GGUFReader, dequantize
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from torch import nn
+from transformers import LlamaConfig, LlamaForCausalLM
+
+TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+LONGEST = 3072
+_STRESSED = re.compile(r'"score": [^,}]+|"rationale": "[^ ]+')
+"""The words that decide: the score, and the first word of the reason."""
+
+
+class LoraLinear(nn.Module):
+    """A frozen layer and the low-rank change that is learnt beside it."""
+
+    def __init__(self, base: nn.Linear, rank: int, alpha: float) -> None:
+        super().__init__()
+        self.base = base
+        self.scale = alpha / rank
+        self.a = nn.Parameter(torch.empty(rank, base.in_features, device=base.weight.device))
+        self.b = nn.Parameter(torch.zeros(base.out_features, rank, device=base.weight.device))
+        nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        low = F.linear(x, self.a.to(x.dtype))
+        return self.base(x) + F.linear(low, self.b.to(x.dtype)) * self.scale
+
+
+def load_base(path: Path, device: str, dtype: torch.dtype) -> LlamaForCausalLM:
+    """The model in a GGUF file, its weights unpacked, in the layout of transformers."""
+    reader = GGUFReader(path)
+    field = {name: part.contents() for name, part in reader.fields.items() if name.startswith("llama.")}
+    heads, kv = field["llama.attention.head_count"], field["llama.attention.head_count_kv"]
+    tensors = {t.name: torch.from_numpy(np.array(dequantize(t.data, t.tensor_type), dtype=np.float32)) for t in reader.tensors}
+    config = LlamaConfig(
+        vocab_size=tensors["token_embd.weight"].shape[0], hidden_size=field["llama.embedding_length"],
+        intermediate_size=field["llama.feed_forward_length"], num_hidden_layers=field["llama.block_count"],
+        num_attention_heads=heads, num_key_value_heads=kv, rms_norm_eps=field["llama.attention.layer_norm_rms_epsilon"],
+        rope_theta=field["llama.rope.freq_base"], max_position_embeddings=8192, tie_word_embeddings=True,
+        bos_token_id=1, eos_token_id=2, pad_token_id=2,
+    )  # fmt: skip
+    names = {"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
+             "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}  # fmt: skip
+    state = {"model.embed_tokens.weight": tensors["token_embd.weight"], "model.norm.weight": tensors["output_norm.weight"]}
+    for name, tensor in tensors.items():
+        if found := re.fullmatch(r"blk\.(\d+)\.(\w+)\.weight", name):
+            layer, part = found.groups()
+            if part in ("attn_q", "attn_k"):
+                tensor = unpermute(tensor, heads if part == "attn_q" else kv)
+            state[f"model.layers.{layer}.{names[part]}.weight"] = tensor
+    model = LlamaForCausalLM(config)
+    missing, unexpected = model.load_state_dict(state, strict=False)
+    assert not unexpected and set(missing) <= {"lm_head.weight"}, (missing, unexpected)
+    model.tie_weights()
+    return model.to(device=device, dtype=dtype)
+
+
+def unpermute(weight: torch.Tensor, heads: int) -> torch.Tensor:
+    """Rows of q or k from llama.cpp's order back to transformers'."""
+    rows, columns = weight.shape
+    return weight.reshape(heads, rows // heads // 2, 2, columns).swapaxes(1, 2).reshape(rows, columns)
+
+
+def add_adapter(model: nn.Module, rank: int, alpha: float) -> list[nn.Parameter]:
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if name in TARGETS and isinstance(child, nn.Linear):
+                setattr(module, name, LoraLinear(child, rank, alpha))
+    return [p for p in model.parameters() if p.requires_grad]
+
+
+def adapter_state(model: nn.Module) -> dict[str, torch.Tensor]:
+    """The learnt weights under PEFT's names."""
+    state = {}
+    for name, module in model.named_modules():
+        if isinstance(module, LoraLinear):
+            state[f"base_model.model.{name}.lora_A.weight"] = module.a.detach().half().cpu().contiguous()
+            state[f"base_model.model.{name}.lora_B.weight"] = module.b.detach().half().cpu().contiguous()
+    return state
+
+
+def load_adapter(model: nn.Module, state: dict[str, torch.Tensor]) -> None:
+    for name, module in model.named_modules():
+        if isinstance(module, LoraLinear):
+            with torch.no_grad():
+                module.a.copy_(state[f"base_model.model.{name}.lora_A.weight"])
+                module.b.copy_(state[f"base_model.model.{name}.lora_B.weight"])
+
+
+def merged(model: nn.Module) -> nn.Module:
+    """The model with the change added into its weights, for faster answers."""
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, LoraLinear):
+                child.base.weight.data += (child.b @ child.a * child.scale).to(child.base.weight.dtype)
+                setattr(module, name, child.base)
+    return model
+
+
+def dialogue(system: str, user: str) -> str:
+    return f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n"
+
+
+def read_examples(path: Path) -> list[tuple[str, str]]:
+    table, rows = pickle.loads(gzip.decompress(path.read_bytes()))
+    found = []
+    for _, system, lines, code, answer in rows:
+        user = "\n".join(table[line] for line in lines).replace("\0", code)
+        found.append((dialogue(table[system], user), f"{answer}<|im_end|>"))
+    return found
+
+
+def tokenised(tokenizer: Tokenizer, pairs: list[tuple[str, str]]) -> list[tuple[np.ndarray, int, np.ndarray]]:
+    """Each example as tokens, where its answer begins, and how much each token of the answer counts."""
+    prompts = tokenizer.encode_batch([prompt for prompt, _ in pairs], add_special_tokens=False)
+    answers = tokenizer.encode_batch([answer for _, answer in pairs], add_special_tokens=False)
+    found = []
+    for (_, answer), first, second in zip(pairs, prompts, answers, strict=True):
+        weight = np.ones(len(second.ids), dtype=np.float32)
+        ends = [end for _, end in second.offsets]
+        for match in _STRESSED.finditer(answer):
+            weight[bisect_right(ends, match.start()) : bisect_left(ends, match.end()) + 1] = 4.0
+        if len(first.ids) + len(second.ids) <= LONGEST:
+            found.append((np.array([*first.ids, *second.ids], dtype=np.int32), len(first.ids), weight))
+    return found
+
+
+def batches(examples: list[Any], tokens: int, rng: random.Random) -> list[list[Any]]:
+    """Examples of like length together, as many as `tokens` allow, in an order left to chance."""
+    order = sorted(range(len(examples)), key=lambda i: len(examples[i][0]) + rng.random() * 48)
+    found: list[list[Any]] = [[]]
+    for i in order:
+        if found[-1] and (len(found[-1]) + 1) * len(examples[i][0]) > tokens:
+            found.append([])
+        found[-1].append(examples[i])
+    rng.shuffle(found)
+    return found
+
+
+def loss_on(model: LlamaForCausalLM, batch: list[Any], device: str) -> torch.Tensor:
+    width = -(-max(len(tokens) for tokens, _, _ in batch) // 64) * 64
+    ids = torch.full((len(batch), width), 2, dtype=torch.long)
+    weight = torch.zeros((len(batch), width))
+    for row, (tokens, start, weights) in enumerate(batch):
+        ids[row, : len(tokens)] = torch.from_numpy(tokens.astype(np.int64))
+        weight[row, start : len(tokens)] = torch.from_numpy(weights)
+    ids, weight = ids.to(device, non_blocking=True), weight.to(device, non_blocking=True)
+    hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state[:, :-1]
+    wanted = weight[:, 1:] > 0
+    logits = model.lm_head(hidden[wanted]).float()
+    each = F.cross_entropy(logits, ids[:, 1:][wanted], reduction="none")
+    counted = weight[:, 1:][wanted]
+    return (each * counted).sum() / counted.sum()
+
+
+@torch.no_grad()
+def answers(model: Any, tokenizer: Tokenizer, questions: list[dict[str, Any]], device: str, *, tokens: int = 200, seconds: float = 120) -> list[dict[str, Any]]:
+    """What the model answers, taking the likeliest token each time."""
+    started = time.monotonic()
+    encoded = [tokenizer.encode(dialogue(q["system"], q["user"]), add_special_tokens=False).ids for q in questions]
+    order = sorted(range(len(questions)), key=lambda i: len(encoded[i]))
+    found: list[dict[str, Any]] = []
+    for at in range(0, len(order), 400):
+        chosen = order[at : at + 400]
+        if time.monotonic() - started > seconds:
+            break
+        width = max(len(encoded[i]) for i in chosen)
+        ids = torch.full((len(chosen), width), 2, dtype=torch.long)
+        mask = torch.zeros_like(ids)
+        for row, i in enumerate(chosen):
+            ids[row, width - len(encoded[i]) :] = torch.tensor(encoded[i])
+            mask[row, width - len(encoded[i]) :] = 1
+        made = model.generate(input_ids=ids.to(device), attention_mask=mask.to(device), max_new_tokens=tokens, do_sample=False, eos_token_id=2, pad_token_id=2)
+        for i, row in zip(chosen, made[:, width:].tolist(), strict=True):
+            text = tokenizer.decode(row[: row.index(2)] if 2 in row else row, skip_special_tokens=False)
+            found.append({key: questions[i][key] for key in ("id", "group", "persona", "meta", "texts")} | {"answer": text})
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("examples", type=Path)
+    parser.add_argument("held_out", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--base", type=Path, required=True)
+    parser.add_argument("--tokenizer", type=Path, required=True)
+    parser.add_argument("--start", type=Path, nargs="*", help="the files of an adapter to go on from")
+    parser.add_argument("--seconds", type=float, default=420)
+    parser.add_argument("--answer-seconds", type=float, default=90)
+    parser.add_argument("--rank", type=int, default=64)
+    parser.add_argument("--alpha", type=float, default=128)
+    parser.add_argument("--rate", type=float, default=6e-4)
+    parser.add_argument("--tokens", type=int, default=40_000)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--limit", type=int)
+    options = parser.parse_args()
+    began = time.monotonic()
+    torch.manual_seed(options.seed)
+    rng = random.Random(options.seed)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = load_base(options.base, device, torch.bfloat16 if device == "cuda" else torch.float32)
+    learnt = add_adapter(model, options.rank, options.alpha)
+    if options.start:
+        load_adapter(model, {name: tensor for part in options.start for name, tensor in load_file(part).items()})
+    tokenizer = Tokenizer.from_file(str(options.tokenizer))
+    pairs = read_examples(options.examples)[: options.limit]
+    examples = tokenised(tokenizer, pairs)
+    queue = batches(examples, options.tokens, rng)
+    print(f"{time.monotonic() - began:.0f} s: {len(examples)} examples, {sum(len(e[0]) for e in examples) / 1e6:.1f} M tokens, {len(queue)} steps, {sum(p.numel() for p in learnt) / 1e6:.1f} M weights to learn", flush=True)
+    if options.compile:
+        for layer in model.model.layers:
+            layer.compile(dynamic=True)
+    optimiser = torch.optim.AdamW(learnt, lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0)
+    log: list[dict[str, float]] = []
+    step, started, recent = 0, time.monotonic(), []
+    model.train()
+    while (spent := time.monotonic() - started) < options.seconds:
+        if step and step % len(queue) == 0:
+            queue = batches(examples, options.tokens, rng)
+        done = spent / options.seconds
+        rate = options.rate * min(1.0, (step + 1) / 60) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        loss = loss_on(model, queue[step % len(queue)], device)
+        loss.backward()
+        nn.utils.clip_grad_norm_(learnt, 1.0)
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        recent.append(loss.detach())
+        step += 1
+        if step % 100 == 0 or step in (5, 20):
+            mean = torch.stack(recent).mean().item()
+            recent = []
+            log.append({"step": step, "seconds": spent, "loss": mean, "rate": rate})
+            print(f"{spent:.0f} s: step {step}, loss {mean:.4f}, passes {step / len(queue):.2f}", flush=True)
+    options.out.mkdir(parents=True, exist_ok=True)
+    state = adapter_state(model)
+    names = sorted(state)
+    for part, chosen in enumerate((names[0::3], names[1::3], names[2::3])):
+        save_file({name: state[name] for name in chosen}, options.out / f"adapter-{part}.safetensors")
+    (options.out / "log.json").write_text(json.dumps({"steps": step, "rank": options.rank, "alpha": options.alpha, "examples": len(examples), "log": log}))
+    model.eval()
+    model = merged(model)
+    questions = pickle.loads(gzip.decompress(options.held_out.read_bytes()))
+    random.Random(3).shuffle(questions)
+    found = answers(model, tokenizer, questions, device, seconds=options.answer_seconds)
+    with gzip.open(options.out / "answers.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(each) + "\n" for each in found)
+    print(f"{time.monotonic() - began:.0f} s: answered {len(found)} of {len(questions)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
