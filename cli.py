@@ -10,6 +10,7 @@ from .commands.calibrating import calibrate
 from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics
+from .commands.planting import plant
 from .commands.reading import export, inspect, show
 from .commands.running import demo, run, status
 from .commands.serving import serve
@@ -26,6 +27,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Hold against people": (compare, agreement, calibrate, threshold, triage),
     "Choose a jury": (study,),
     "Measure systems": (suite, winrate),
+    "Improve jurors": (plant,),
     "Look things up": (rubrics, personas, juries, protocols, model, doctor),
 }
 """The commands, by what the user wants."""

@@ -10,7 +10,8 @@ from typing import Any
 from rich.table import Table
 
 from ..rubrics.errors import VenireError
-from .clients.weights import check_weights
+from .clients.adapters import SHIPPED, read_adapter
+from .clients.weights import SHA256, check_weights
 
 _PACKAGES = {
     "pydantic": "ballots and files",
@@ -40,7 +41,8 @@ def diagnose() -> dict[str, Any]:
     """What is installed and set, as plain values."""
     try:
         found = check_weights()
-        weights = f"{'whole' if found.intact else 'NOT the file it should be'} ({found.path.name})"
+        state = f"whole, SHA-256 {SHA256[:16]}..." if found.intact else "NOT the file it should be"
+        weights = f"{state} ({found.path.name})"
     except VenireError as error:
         weights = f"{error.problem}; {error.remedy}"
     return {
@@ -48,6 +50,7 @@ def diagnose() -> dict[str, Any]:
         "machine": platform.machine(),
         "packages": {name: _version(name) for name in ("venire", *_PACKAGES)},
         "weights": weights,
+        "adapter": _shipped_adapter(),
         "keys": {name: bool(os.environ.get(name)) for name in _KEYS},
     }
 
@@ -59,9 +62,19 @@ def diagnosis_table(found: dict[str, Any]) -> Table:
     for name, number in found["packages"].items():
         table.add_row(name, number or f"not installed: needed for {_PACKAGES[name]}")
     table.add_row("embedded model", found["weights"])
+    table.add_row("its adapter", found["adapter"])
     for name, is_set in found["keys"].items():
         table.add_row(name, "set" if is_set else "not set")
     return table
+
+
+def _shipped_adapter() -> str:
+    try:
+        adapter = read_adapter(SHIPPED)
+    except VenireError as error:
+        return f"{error.problem}; {error.remedy}"
+    fits = "for these weights" if adapter.base_sha256 == SHA256 else "NOT for these weights"
+    return f"{fits}, SHA-256 {adapter.sha256[:16]}... ({adapter.path.name})"
 
 
 def _version(package: str) -> str | None:

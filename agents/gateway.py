@@ -17,6 +17,7 @@ from ..rubrics.errors import ModelUnreachable
 from ..rubrics.shapes import Schema, inline, unchecked_shape
 from .answers import UnusableAnswer, read_answer
 from .budget import Meter
+from .clients.adapters import adapter_of
 from .context import window
 from .cost import Receipt
 from .model import (
@@ -307,5 +308,6 @@ def sampling(settings: ModelSettings) -> Sampling:
         "max_tokens": settings.max_tokens,
         "seed": settings.seed,
         "base_url": settings.base_url,
+        "adapter": adapter.sha256 if (adapter := adapter_of(settings)) else None,
     }
     return Sampling((name, value) for name, value in found.items() if value is not None)

@@ -133,7 +133,7 @@ class RateLimitedClient:
 
 
 ProviderKey = tuple[str | None, ...]
-"""What has limits of its own: the model string's prefix, an address, the name of a key's variable and, for some, the model."""
+"""What has limits of its own: the model string's prefix, an address, the name of a key's variable, for some the model, and an adapter."""
 
 
 class Providers:
@@ -185,6 +185,7 @@ class Providers:
             settings.base_url,
             settings.api_key_env,
             model if factory.per_model else None,
+            settings.adapter,
         )
         if key not in self._open:
             client = factory.connect(settings)

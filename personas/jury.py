@@ -48,7 +48,7 @@ CountingRule = str
 COUNTING = "venire.counting"
 
 
-LATER_FIELDS = ("max_reply", "extracts")
+LATER_FIELDS = ("max_reply", "extracts", "adapter")
 """Fields of a seat that came after the first records."""
 
 
@@ -66,6 +66,8 @@ class ModelSettings(BaseModel):
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, gt=0)
     seed: int | None = None
+    adapter: str | None = None
+    """A GGUF adapter for a `local` model; in a jury file, a path relative to it."""
     timeout: float = Field(default=120, gt=0)
     """Seconds to wait for one answer."""
     context: int | None = Field(default=None, gt=0)
@@ -92,6 +94,12 @@ class ModelSettings(BaseModel):
         if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
             raise ValueError("is not the name of a variable\nwrite the variable's name, never the key")
         return value
+
+    @field_validator("adapter")
+    @classmethod
+    def _beside_the_file(cls, value: str | None, info: ValidationInfo) -> str | None:
+        beside: Path | None = (info.context or {}).get("beside")
+        return value if value is None or beside is None else str(beside / Path(value).expanduser())
 
     @field_validator("base_url")
     @classmethod

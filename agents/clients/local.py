@@ -1,4 +1,7 @@
-"""`local` and `local/PATH.gguf`: a model in this very process, run by llama.cpp, with no key and no network.
+"""`local`, `local/base` and `local/PATH.gguf`: a model in this very process, run by llama.cpp, with no key and no network.
+
+`local` is the embedded base with the adapter that is shipped, which taught it to fill in ballots; `local/base` the bare one. A seat's
+`adapter` goes on any of them.
 
 The same request gets the same text, whatever was asked before it. Part of a prompt is reused from an earlier
 request only in whole chunks, and every chunk is computed in the same shape on every occasion: rounding differs
@@ -26,6 +29,7 @@ from ...rubrics.errors import MissingExtra, VenireError
 from ..model import Message, ModelFailure, Reply, Request, Usage
 from ..model_client import ModelClient
 from ..prices import FREE, Price
+from .adapters import BARE, Adapter, adapter_of, check_base
 from .client_factory import ClientFactory
 from .weights import INSTALL, SIZE, weights_path
 
@@ -45,22 +49,25 @@ _COMPACT = {"x-guidance": {"whitespace_flexible": False, "key_separator": ": ", 
 
 
 def connect(settings: ModelSettings) -> LocalClient:
-    own = (settings.model or "local").partition("/")[2]
-    path = _own_file(own) if own else _embedded_file()
+    model = settings.model or "local"
+    path = _embedded_file() if model in ("local", BARE) else _own_file(model.partition("/")[2])
+    adapter = adapter_of(settings)
+    if adapter is not None:
+        check_base(adapter, path)
     if find_spec("xllamacpp") is None:
         raise MissingExtra("the local model needs the package xllamacpp", remedy="pip install xllamacpp")
-    return LocalClient(path, context=settings.context or CONTEXT)
+    return LocalClient(path, adapter, context=settings.context or CONTEXT)
 
 
 class LocalClient(ModelClient):
-    """One weights file. It is loaded at the first request, once in a process, and serves one request at a time."""
+    """One weights file, and an adapter on it or none. It is loaded at the first request, once in a process, and serves one request at a time."""
 
     context_window = CONTEXT
     max_concurrency = 1
     in_process = True
 
-    def __init__(self, path: Path, *, context: int = CONTEXT) -> None:
-        self._engine: Engine | None = _borrow(path, context)
+    def __init__(self, path: Path, adapter: Adapter | None = None, *, context: int = CONTEXT) -> None:
+        self._engine: Engine | None = _borrow(path, adapter, context)
 
     async def complete(self, request: Request) -> Reply:
         if self._engine is None:
@@ -85,8 +92,9 @@ class LocalClient(ModelClient):
 class Engine:
     """A loaded model and the one thread that works it, so that no two requests ever share a computation."""
 
-    def __init__(self, path: Path, context: int) -> None:
+    def __init__(self, path: Path, adapter: Adapter | None, context: int) -> None:
         self.path = path
+        self.adapter = adapter
         self.borrowers = 0
         self._context = context
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="venire-local")
@@ -116,7 +124,7 @@ class Engine:
             raise ModelFailure("unavailable", "nobody waits for this answer any more")
         try:
             if self._server is None:
-                self._server = _load(self.path, self._context, self._key)
+                self._server = _load(self.path, self.adapter, self._context, self._key)
                 self._limit = min(
                     self._context, self._ask_server("GET", "/v1/models")["data"][0]["meta"]["n_ctx"]
                 )
@@ -127,7 +135,9 @@ class Engine:
                 raise ModelFailure(
                     "unavailable", f"prompt of {len(tokens)} tokens does not fit the context of {self._limit}"
                 )
-            body = _sampling(request) | ({} if schema is None else {"grammar": _grammar(schema)})
+            body = _sampling(request, taught=self.adapter is not None) | (
+                {} if schema is None else {"grammar": _grammar(schema)}
+            )
             # A token can be a single byte, and a character up to four of them.
             body.setdefault("max_tokens", _SPEECH if schema is None else 4 * wanted)
             body["max_tokens"] = min(body["max_tokens"], self._limit - len(tokens))
@@ -219,14 +229,15 @@ class Engine:
         return answer
 
 
-_engines: dict[Path, Engine] = {}
+_engines: dict[tuple[Path, Adapter | None], Engine] = {}
 _engines_lock = threading.Lock()
 
 
-def _borrow(path: Path, context: int) -> Engine:
-    """The engine for a file: the one in use if there is one, whose context then holds for all."""
+def _borrow(path: Path, adapter: Adapter | None, context: int) -> Engine:
+    """The engine for a file and an adapter: the one in use if there is one, whose context then holds for all."""
     with _engines_lock:
-        engine = _engines.setdefault(path.resolve(), Engine(path.resolve(), context))
+        kind = path.resolve(), adapter
+        engine = _engines.setdefault(kind, Engine(*kind, context))
         engine.borrowers += 1
         return engine
 
@@ -235,7 +246,7 @@ def _give_back(engine: Engine) -> Future[None]:
     with _engines_lock:
         engine.borrowers -= 1
         if engine.borrowers == 0:
-            del _engines[engine.path]
+            del _engines[engine.path, engine.adapter]
             return engine.free()
     kept: Future[None] = Future()
     kept.set_result(None)
@@ -307,24 +318,29 @@ def _whole_chunks_in_common(held: Sequence[int], tokens: Sequence[int]) -> int:
     return common // _CHUNK * _CHUNK
 
 
-def _sampling(request: Request) -> dict[str, Any]:
-    """The seat's own settings over defaults that give the same text every time and do not go round in circles."""
+def _sampling(request: Request, *, taught: bool) -> dict[str, Any]:
+    """The seat's own settings over defaults that give the same text every time.
+
+    A bare small model goes round in circles unless repeats are penalised; one that was taught has to repeat what it quotes.
+    """
     asked = {
         key: value for key, value in request.settings.items() if key in ("temperature", "top_p", "max_tokens")
     }
     seed = int(request.settings.get("seed", 0)) + request.repeat
-    return {"temperature": 0, "repeat_penalty": 1.1, **asked, "seed": seed}
+    return {"temperature": 0, "repeat_penalty": 1.0 if taught else 1.1, **asked, "seed": seed}
 
 
 def _grammar(schema: Mapping[str, Any]) -> str:
     return _llama().json_schema_to_grammar({**schema, **_COMPACT})
 
 
-def _load(path: Path, context: int, key: str) -> Any:
+def _load(path: Path, adapter: Adapter | None, context: int, key: str) -> Any:
     """A llama.cpp server, silent, that answers on loopback to nobody without the key."""
     xllamacpp = _llama()
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
+    if adapter is not None:
+        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(adapter.path), 1.0)]
     params.verbosity = -1
     params.warmup = False
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -11,9 +11,9 @@ from typing import Any
 from venire import Case, Rubric
 from venire.agents.brief import Brief, brief
 from venire.agents.juror import OrchestratorQuestion
+from venire.agents.lenses.words import stems
 from venire.agents.statements import Statement
 from venire.evals.training.captured_prompts import CapturedPrompt, juror_prompt, orchestrator_prompt
-from venire.agents.lenses.words import stems
 from venire.evals.training.passages import Truth, passages
 from venire.evals.training.planting import PlantedText
 from venire.evals.training.right_ballots import RightVotes, aspect_of, excerpt, score_for
@@ -55,7 +55,12 @@ class Example:
     def row(self) -> dict[str, str]:
         system, user = (message.content for message in self.prompt.messages)
         self.prompt.shape.model_validate(self.answer)
-        return {"kind": self.kind, "system": system, "user": user, "answer": json.dumps(self.answer, ensure_ascii=False)}
+        return {
+            "kind": self.kind,
+            "system": system,
+            "user": user,
+            "answer": json.dumps(self.answer, ensure_ascii=False),
+        }
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,9 @@ def ballot(at: Situation, asked: Sequence[str], persona: str | None, rng: random
     votes = [at.vote(name, rng, persona) for name in asked]
     confidence = rng.random() < 0.03
     prompt = juror_prompt(
-        "seat", PERSONAS[persona] if persona else None, lambda juror: juror.cast(at.brief, asked, confidence=confidence)
+        "seat",
+        PERSONAS[persona] if persona else None,
+        lambda juror: juror.cast(at.brief, asked, confidence=confidence),
     )
     answer = {v.attribute: _filled(v, confidence="high" if confidence else None) for v in votes}
     return Example("ballot", prompt, answer)
@@ -103,7 +110,11 @@ def revision(at: Situation, attribute: str, rng: random.Random) -> Example:
     name = rng.choice(NAMES)
     saw_it = rng.random() < 0.5
     own = at.vote(attribute, rng, SEATS[name], sees=saw_it)
-    others = {other: at.vote(attribute, rng, SEATS[other], sees=not saw_it or rng.random() < 0.5) for other in NAMES if other != name}
+    others = {
+        other: at.vote(attribute, rng, SEATS[other], sees=not saw_it or rng.random() < 0.5)
+        for other in NAMES
+        if other != name
+    }
     faulty = attribute in at.faulty
     if not faulty and rng.random() < 0.5:
         # Somebody raises an alarm over a statement that the source bears out.
@@ -131,7 +142,15 @@ def revision(at: Situation, attribute: str, rng: random.Random) -> Example:
             questions=[OrchestratorQuestion(attribute, question)],
         ),
     )  # fmt: skip
-    return Example("revision", prompt, {attribute: _filled(target if moved else target.model_copy(update={"value": own.value}), moved_by=moved_by)})
+    return Example(
+        "revision",
+        prompt,
+        {
+            attribute: _filled(
+                target if moved else target.model_copy(update={"value": own.value}), moved_by=moved_by
+            )
+        },
+    )
 
 
 def challenge(at: Situation, attribute: str, rng: random.Random) -> Example:
@@ -145,7 +164,9 @@ def challenge(at: Situation, attribute: str, rng: random.Random) -> Example:
         PERSONAS[SEATS[name]],
         lambda juror: juror.challenge(at.brief, [attribute], round=2, own={attribute: agreed}, saw=()),
     )
-    return Example("challenge", prompt, {attribute: _filled(target, moved_by=target.rationale[:158] if moved else "")})
+    return Example(
+        "challenge", prompt, {attribute: _filled(target, moved_by=target.rationale[:158] if moved else "")}
+    )
 
 
 def ledger(at: Situation, attributes: Sequence[str], rng: random.Random) -> Example:
@@ -156,10 +177,15 @@ def ledger(at: Situation, attributes: Sequence[str], rng: random.Random) -> Exam
         right = at.vote(a, rng, None)
         wrong = [name for name, vote in votes[a].items() if vote.value != right.value] or list(NAMES)
         over = f" They differ over '{right.evidence[0].text}'." if right.evidence else ""
-        answer[a] = {"dispute": _difference(votes[a]) + over, "question": _question(at, a, right, a in at.faulty), "to": wrong}
+        answer[a] = {
+            "dispute": _difference(votes[a]) + over,
+            "question": _question(at, a, right, a in at.faulty),
+            "to": wrong,
+        }
     heard = [Statement("e", name, vote) for a in attributes for name, vote in votes[a].items()]
     prompt = orchestrator_prompt(
-        _seats(), lambda mind: mind.name_disputes(at.brief, attributes, heard, round=1, replan=rng.random() < 0.15)
+        _seats(),
+        lambda mind: mind.name_disputes(at.brief, attributes, heard, round=1, replan=rng.random() < 0.15),
     )
     return Example("ledger", prompt, answer)
 
@@ -171,9 +197,15 @@ def decision(at: Situation, attributes: Sequence[str], rng: random.Random) -> Ex
     for a in attributes:
         right = at.vote(a, rng, None)
         near = sorted(votes[a], key=lambda name: abs(float(votes[a][name].value) - float(right.value)))
-        answer[a] = {"weighed": list(votes[a]), "rationale": f"{near[0]} is right. {right.rationale}"[:158], "score": right.value}
+        answer[a] = {
+            "weighed": list(votes[a]),
+            "rationale": f"{near[0]} is right. {right.rationale}"[:158],
+            "score": right.value,
+        }
     heard = [Statement("e", name, vote) for a in attributes for name, vote in votes[a].items()]
-    prompt = orchestrator_prompt(_seats(), lambda mind: mind.decide(at.brief, attributes, heard, round=2, why=rng.choice(WHYS)))
+    prompt = orchestrator_prompt(
+        _seats(), lambda mind: mind.decide(at.brief, attributes, heard, round=2, why=rng.choice(WHYS))
+    )
     return Example("decision", prompt, answer)
 
 
@@ -191,7 +223,10 @@ def _false_alarm(at: Situation, attribute: str, rng: random.Random) -> Vote:
     doubted = rng.choice([p.text for p in passages(at.right.planted.output)] or [at.right.planted.output])
     quote = excerpt(doubted, stems(doubted))
     aspect = aspect_of(at.right.rubric.by_name[attribute])
-    doubt = {"accurate": f"Wrong: '{quote}' is not what the source says.", "thorough": "Missing: more should be said."}
+    doubt = {
+        "accurate": f"Wrong: '{quote}' is not what the source says.",
+        "thorough": "Missing: more should be said.",
+    }
     return Vote(
         attribute=attribute,
         value=score_for(at.right.rubric, attribute, rng.choice((1, 2, 3))),
@@ -212,7 +247,10 @@ def _question(at: Situation, attribute: str, right: Vote, faulty: bool) -> str:
 
 
 def _filled(vote: Vote, *, moved_by: str | None = None, confidence: str | None = None) -> dict[str, Any]:
-    answer: dict[str, Any] = {"rationale": vote.rationale[:160], "evidence": [quote.text for quote in vote.evidence]}
+    answer: dict[str, Any] = {
+        "rationale": vote.rationale[:160],
+        "evidence": [quote.text for quote in vote.evidence],
+    }
     if moved_by is not None:
         answer["moved_by"] = moved_by
     if confidence is not None:

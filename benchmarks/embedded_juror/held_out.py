@@ -44,7 +44,12 @@ def planted_cases(path: Path, seed: int = 11) -> Iterator[Case]:
         truth = truth_of(case)
         for kind in KINDS:
             if planted := plant(case.output, truth, [kind], rng, foreign=foreign):
-                update: dict[str, Any] = {"id": f"{case.id}~{kind}", "group": case.id, "output": planted.output, "metadata": {"fault": kind}}
+                update: dict[str, Any] = {
+                    "id": f"{case.id}~{kind}",
+                    "group": case.id,
+                    "output": planted.output,
+                    "metadata": {"fault": kind},
+                }
                 yield case.model_copy(update=update)
 
 
@@ -63,10 +68,20 @@ def scored_summaries(path: Path) -> Iterator[Case]:
 def question(case: Case, persona: str | None) -> dict[str, Any]:
     """A ballot on accuracy and thoroughness, as the seat is sent it."""
     put = brief(case, load_rubric("clinical-note"))
-    prompt = juror_prompt("judge", load_persona(persona) if persona else None, lambda juror: juror.cast(put, ASKED))
+    prompt = juror_prompt(
+        "judge", load_persona(persona) if persona else None, lambda juror: juror.cast(put, ASKED)
+    )
     system, user = (message.content for message in prompt.messages)
     texts = [exhibit.text for exhibit in put.exhibits]
-    return {"id": case.id, "group": case.group, "persona": persona, "meta": case.metadata, "system": system, "user": user, "texts": texts}
+    return {
+        "id": case.id,
+        "group": case.group,
+        "persona": persona,
+        "meta": case.metadata,
+        "system": system,
+        "user": user,
+        "texts": texts,
+    }
 
 
 def main() -> None:
@@ -83,11 +98,15 @@ def main() -> None:
         for row in csv.DictReader(file):
             labels.setdefault(row["case"], {})[row["attribute"]] = float(row["value"])
     demo = [
-        case.model_copy(update={"metadata": {"fault": "demo", **{f"right_{a}": labels[case.id][a] for a in ASKED}}})
+        case.model_copy(
+            update={"metadata": {"fault": "demo", **{f"right_{a}": labels[case.id][a] for a in ASKED}}}
+        )
         for case in load_cases(options.demo / "cases.jsonl")
     ]
     questions = [question(case, "plain-judge") for case in [*planted, *people]]
-    questions += [question(case, persona) for case in demo for persona in ("plain-judge", "high-scoring", "low-scoring")]
+    questions += [
+        question(case, persona) for case in demo for persona in ("plain-judge", "high-scoring", "low-scoring")
+    ]
     stances = [case for case in planted if case.metadata["fault"] != "clean"][::5]
     questions += [question(case, persona) for case in stances for persona in ("high-scoring", "low-scoring")]
     options.out.write_bytes(gzip.compress(pickle.dumps(questions)))

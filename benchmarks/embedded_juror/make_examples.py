@@ -22,7 +22,17 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from deliberations import PERSONAS, UNTAUGHT, Example, Situation, ballot, challenge, decision, ledger, revision
+from deliberations import (
+    PERSONAS,
+    UNTAUGHT,
+    Example,
+    Situation,
+    ballot,
+    challenge,
+    decision,
+    ledger,
+    revision,
+)
 from stories import story
 
 from venire import Case, Rubric
@@ -71,7 +81,12 @@ def mts_cases(path: Path) -> list[Case]:
     """The notes of a file of MTS-Dialog, each with its dialogue as the source."""
     with path.open(encoding="utf-8", newline="") as file:
         return [
-            Case(id=f"mts-{row['ID']}", output=row["section_text"].strip(), source=row["dialogue"].strip(), group=row["section_header"])
+            Case(
+                id=f"mts-{row['ID']}",
+                output=row["section_text"].strip(),
+                source=row["dialogue"].strip(),
+                group=row["section_header"],
+            )
             for row in csv.DictReader(file)
             if row["section_text"].strip() and row["dialogue"].strip()
         ]
@@ -117,7 +132,9 @@ class Maker:
         at = Situation.of(case, planted, truth, rubric)
         taught = [name for name in rubric.names if aspect_of(rubric.by_name[name])]
         draw = rng.random()
-        one = rng.choice([n for n in taught if aspect_of(rubric.by_name[n]) in ("accurate", "thorough")] or taught)
+        one = rng.choice(
+            [n for n in taught if aspect_of(rubric.by_name[n]) in ("accurate", "thorough")] or taught
+        )
         few = rng.sample(taught, min(len(taught), rng.choice((1, 1, 2))))
         few = [name for name in rubric.names if name in few]
         if draw < 0.06:
@@ -141,7 +158,9 @@ class Maker:
         return [name for name in rubric.names if name in chosen]
 
     def _persona(self) -> str | None:
-        return self.rng.choice((None, "high-scoring", "low-scoring", "middle-scoring", "plain-judge", *PERSONAS))
+        return self.rng.choice(
+            (None, "high-scoring", "low-scoring", "middle-scoring", "plain-judge", *PERSONAS)
+        )
 
     def _rubric(self) -> Rubric:
         rng = self.rng
@@ -150,16 +169,28 @@ class Maker:
             return CLINICAL
         if draw < 0.34:
             return PDSQI
-        aspects = [a for a in WORDINGS if rng.random() < {"accurate": 0.9, "thorough": 0.8}.get(a, 0.25)] or ["accurate"]
+        aspects = [a for a in WORDINGS if rng.random() < {"accurate": 0.9, "thorough": 0.8}.get(a, 0.25)] or [
+            "accurate"
+        ]
         attributes = []
         scales: dict[str, dict[str, Any]] = {"likert": rng.choice(SCALES), "present": PRESENT}
         for aspect in aspects:
             name, question = rng.choice(WORDINGS[aspect])
             turned = {"better": "low"} if aspect == "stigmatizing" else {}
-            attributes.append({"name": name, "question": question, "scale": "present" if turned else "likert", **turned})
+            attributes.append(
+                {"name": name, "question": question, "scale": "present" if turned else "likert", **turned}
+            )
         named = rng.choice(("live", "notes", "summaries", "quality"))
-        words = rng.choice(("Questions about a short summary.", "Judges a summary against its source.", "Quality of a text made from notes."))
-        return Rubric.model_validate({"name": named, "version": 1, "description": words, "scales": scales, "attributes": attributes})
+        words = rng.choice(
+            (
+                "Questions about a short summary.",
+                "Judges a summary against its source.",
+                "Quality of a text made from notes.",
+            )
+        )
+        return Rubric.model_validate(
+            {"name": named, "version": 1, "description": words, "scales": scales, "attributes": attributes}
+        )
 
     def _plant(self, case: Case, truth: Any, foreign: list[str], invented: bool) -> PlantedText:
         rng = self.rng
@@ -185,17 +216,31 @@ class Maker:
         words = list(re.finditer(r"\S+", case.output))
         place = words[self.rng.randint(4, len(words) - 3)].end()
         left = case.output[:place]
-        fault = Fault(kind="omission", attribute="thorough", points=points_for(case.output, left), start=place, end=place, before=case.output[place:], after="")
+        fault = Fault(
+            kind="omission",
+            attribute="thorough",
+            points=points_for(case.output, left),
+            start=place,
+            end=place,
+            before=case.output[place:],
+            after="",
+        )
         return PlantedText(output=left, faults=(fault,))
 
     def _another_text(self, case: Case) -> PlantedText:
         """A text about somebody else."""
-        other = self.rng.choice([c for c in self.rng.sample(self.cases, 20) if c.id != case.id and len(c.output) > 20] or [case])
+        other = self.rng.choice(
+            [c for c in self.rng.sample(self.cases, 20) if c.id != case.id and len(c.output) > 20] or [case]
+        )
         if other is case:
             return PlantedText(output=case.output)
         text = other.output
-        wrong = Fault(kind="fabrication", attribute="accurate", points=4, start=0, end=len(text), before="", after=text)
-        gone = Fault(kind="omission", attribute="thorough", points=4, start=0, end=0, before=case.output, after="")
+        wrong = Fault(
+            kind="fabrication", attribute="accurate", points=4, start=0, end=len(text), before="", after=text
+        )
+        gone = Fault(
+            kind="omission", attribute="thorough", points=4, start=0, end=0, before=case.output, after=""
+        )
         return PlantedText(output=text, faults=(wrong, gone))
 
 
@@ -236,7 +281,10 @@ def main() -> None:
     options = parser.parse_args()
     cases = [case for number, case in enumerate(mts_cases(options.notes)) if number % HELD_OUT]
     share = 2000
-    jobs = [(cases, options.seed * 1000 + number, min(share, options.count - number * share)) for number in range(-(-options.count // share))]
+    jobs = [
+        (cases, options.seed * 1000 + number, min(share, options.count - number * share))
+        for number in range(-(-options.count // share))
+    ]
     with Pool(options.processes) as pool:
         rows = [row for part in pool.imap(_made, jobs) for row in part]
     options.out.write_bytes(packed(rows))

@@ -9,8 +9,21 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-MONTHS = "January February March April May June July August September October November December".split()
-DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
 @dataclass(frozen=True)
@@ -232,18 +245,28 @@ def _stay(rng: random.Random) -> Story:
         return pairs
 
     age = rng.randint(*about.ages)
-    kind = (("girl" if woman else "boy") if age < 16 else ("woman" if woman else "man"))
+    kind = ("girl" if woman else "boy") if age < 16 else ("woman" if woman else "man")
     who = f"{age}-year-old {kind}"
     article = "An" if age in (8, 11, 18) or 80 <= age <= 89 else "A"
     pronoun = "She" if woman else "He"
     past = rng.sample(about.past, rng.randint(1, 2))
     past_text = " and ".join(each.format(**slots) for each in past)
     symptoms = both(about.symptoms, 2)
-    labs = [(name, f"{rng.uniform(low, high):.{places}f}", unit) for name, low, high, places, unit in rng.sample(about.labs, rng.randint(2, len(about.labs)))]
-    finding, course, snag = both(about.finding)[0], both(about.course)[0], both(about.snag)[0] if rng.random() < 0.7 else None
+    labs = [
+        (name, f"{rng.uniform(low, high):.{places}f}", unit)
+        for name, low, high, places, unit in rng.sample(about.labs, rng.randint(2, len(about.labs)))
+    ]
+    finding, course, snag = (
+        both(about.finding)[0],
+        both(about.course)[0],
+        both(about.snag)[0] if rng.random() < 0.7 else None,
+    )
     plans = both(about.plan, rng.randint(2, 3))
     home = both(HOMES)[0] if rng.random() < 0.6 else None
-    first = [(d, rng.choice(doses), often.format(**slots)) for d, doses, often in rng.sample(about.first, rng.randint(1, 2))]
+    first = [
+        (d, rng.choice(doses), often.format(**slots))
+        for d, doses, often in rng.sample(about.first, rng.randint(1, 2))
+    ]
     later = [(d, rng.choice(doses), often.format(**slots)) for d, doses, often in rng.sample(about.later, 1)]
 
     def level(lab: tuple[str, str, str]) -> str:
@@ -254,23 +277,48 @@ def _stay(rng: random.Random) -> Story:
         return " ".join(drug)
 
     lab_text = ", ".join(map(level, labs))
-    note1 = [f"{about.place}, {date[1]}. {article} {who} with {past_text}, seen for {symptoms[0][0]}; {symptoms[1][0]}.",
-             f"{lab_text[0].upper()}{lab_text[1:]}.", f"{finding[0]}.", f"{_capital(' and '.join(map(dose, first)))} started."]
+    note1 = [
+        f"{about.place}, {date[1]}. {article} {who} with {past_text}, seen for {symptoms[0][0]}; {symptoms[1][0]}.",
+        f"{lab_text[0].upper()}{lab_text[1:]}.",
+        f"{finding[0]}.",
+        f"{_capital(' and '.join(map(dose, first)))} started.",
+    ]
     if home:
         note1.append(f"{home[0]}.")
-    note2 = [f"{rng.choice(('Review', 'Ward round', 'Progress note'))}, {date[3]}. {course[0]}."] + ([f"{snag[0]}."] if snag else [])
-    note3 = [f"{rng.choice(('Discharge', 'Letter', 'Plan'))}, {date[4]}.", f"Continues {' and '.join(map(dose, later))}.", *(f"{plan[0]}." for plan in plans)]
+    note2 = [f"{rng.choice(('Review', 'Ward round', 'Progress note'))}, {date[3]}. {course[0]}."] + (
+        [f"{snag[0]}."] if snag else []
+    )
+    note3 = [
+        f"{rng.choice(('Discharge', 'Letter', 'Plan'))}, {date[4]}.",
+        f"Continues {' and '.join(map(dose, later))}.",
+        *(f"{plan[0]}." for plan in plans),
+    ]
     shown = rng.sample(labs, min(len(labs), 2)) if rng.random() < 0.5 else labs
     lines = [
         f"{article} {who} with {past_text} was seen on {date[1]} with {about.name}: {symptoms[0][1]}, {symptoms[1][1]}.",
         f"{_capital(' and '.join(map(level, shown)))}; {finding[1]}.",
-        rng.choice((f"Treatment began with {' and '.join(map(dose, first))}.", f"{_capital(' and '.join(map(dose, first)))} {'was' if len(first) == 1 else 'were'} started.")),
+        rng.choice(
+            (
+                f"Treatment began with {' and '.join(map(dose, first))}.",
+                f"{_capital(' and '.join(map(dose, first)))} {'was' if len(first) == 1 else 'were'} started.",
+            )
+        ),
         f"{_capital(course[1])}{f'; {snag[1]}' if snag else ''}.",
-        rng.choice((f"{pronoun} left on {date[4]} on {' and '.join(map(dose, later))}.", f"On {date[4]} {pronoun.lower()} went home with {' and '.join(map(dose, later))}.")),
+        rng.choice(
+            (
+                f"{pronoun} left on {date[4]} on {' and '.join(map(dose, later))}.",
+                f"On {date[4]} {pronoun.lower()} went home with {' and '.join(map(dose, later))}.",
+            )
+        ),
         f"{rng.choice(('Plan: ', 'To follow: ', 'Please note: '))}{'; '.join(plan[1] for plan in plans)}.",
     ]
     if home:
-        lines.insert(rng.choice((1, len(lines) - 1)), f"{pronoun} {home[1]}." if home[1].split()[0] in ("lives", "works", "looks", "smokes", "does") else f"{_capital(home[1])}.")
+        lines.insert(
+            rng.choice((1, len(lines) - 1)),
+            f"{pronoun} {home[1]}."
+            if home[1].split()[0] in ("lives", "works", "looks", "smokes", "does")
+            else f"{_capital(home[1])}.",
+        )
     notes = [" ".join(note1), " ".join(note2), " ".join(note3)]
     if rng.random() < 0.25:
         notes = [notes[0], f"{notes[1]} {notes[2]}"]
@@ -290,7 +338,14 @@ _AILMENTS = (
     ("dizziness on turning over", ("prochlorperazine 5 mg three times a day", "betahistine 16 mg three times a day"), "balance clinic visit"),
 )  # fmt: skip
 _FIRST = ("No allergies.", "Allergic to aspirin.", "Blood pressure 124/78.", "No fever.", "Temperature 37.8.", "Has had it once before.", "Not pregnant.", "Works shifts.")  # fmt: skip
-_LATER = ("Much better.", "A little better.", "No better yet.", "Sleeping well again.", "Back at work.", "Appetite has returned.")
+_LATER = (
+    "Much better.",
+    "A little better.",
+    "No better yet.",
+    "Sleeping well again.",
+    "Back at work.",
+    "Appetite has returned.",
+)
 
 
 def _diary(rng: random.Random) -> Story:
@@ -298,11 +353,24 @@ def _diary(rng: random.Random) -> Story:
     start = rng.randrange(4)
     days = DAYS[start], DAYS[start + rng.randint(1, 2)]
     ailment, drugs, test = rng.choice(_AILMENTS)
-    drug, length, weeks = rng.choice(drugs), rng.randint(2, 9), rng.choice(("one week", "two weeks", "three weeks", "ten days"))
+    drug, length, weeks = (
+        rng.choice(drugs),
+        rng.randint(2, 9),
+        rng.choice(("one week", "two weeks", "three weeks", "ten days")),
+    )
     facts, later = rng.sample(_FIRST, 2), rng.choice(_LATER)
-    notes = (f"{days[0]}: {ailment} for {length} days. {_capital(drug)} started. {' '.join(facts)}", f"{days[1]}: {later} Finish the course. {_capital(test)} if not well in {weeks}.")
-    lines = [f"{_capital(ailment)} for {length} days.", f"{_capital(drug)} was started on {days[0]}.", facts[0], facts[1],
-             f"By {days[1]}: {later[0].lower()}{later[1:]}", f"The course is to be finished; {test} if not well in {weeks}."]
+    notes = (
+        f"{days[0]}: {ailment} for {length} days. {_capital(drug)} started. {' '.join(facts)}",
+        f"{days[1]}: {later} Finish the course. {_capital(test)} if not well in {weeks}.",
+    )
+    lines = [
+        f"{_capital(ailment)} for {length} days.",
+        f"{_capital(drug)} was started on {days[0]}.",
+        facts[0],
+        facts[1],
+        f"By {days[1]}: {later[0].lower()}{later[1:]}",
+        f"The course is to be finished; {test} if not well in {weeks}.",
+    ]
     return Story(notes, " ".join(lines))
 
 

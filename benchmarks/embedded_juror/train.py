@@ -58,7 +58,10 @@ def load_base(path: Path, device: str, dtype: torch.dtype) -> LlamaForCausalLM:
     reader = GGUFReader(path)
     field = {name: part.contents() for name, part in reader.fields.items() if name.startswith("llama.")}
     heads, kv = field["llama.attention.head_count"], field["llama.attention.head_count_kv"]
-    tensors = {t.name: torch.from_numpy(np.array(dequantize(t.data, t.tensor_type), dtype=np.float32)) for t in reader.tensors}
+    tensors = {
+        t.name: torch.from_numpy(np.array(dequantize(t.data, t.tensor_type), dtype=np.float32))
+        for t in reader.tensors
+    }
     config = LlamaConfig(
         vocab_size=tensors["token_embd.weight"].shape[0], hidden_size=field["llama.embedding_length"],
         intermediate_size=field["llama.feed_forward_length"], num_hidden_layers=field["llama.block_count"],
@@ -68,7 +71,10 @@ def load_base(path: Path, device: str, dtype: torch.dtype) -> LlamaForCausalLM:
     )  # fmt: skip
     names = {"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
              "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}  # fmt: skip
-    state = {"model.embed_tokens.weight": tensors["token_embd.weight"], "model.norm.weight": tensors["output_norm.weight"]}
+    state = {
+        "model.embed_tokens.weight": tensors["token_embd.weight"],
+        "model.norm.weight": tensors["output_norm.weight"],
+    }
     for name, tensor in tensors.items():
         if found := re.fullmatch(r"blk\.(\d+)\.(\w+)\.weight", name):
             layer, part = found.groups()
@@ -127,7 +133,9 @@ def merged(model: nn.Module) -> nn.Module:
 
 
 def dialogue(system: str, user: str) -> str:
-    return f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n"
+    return (
+        f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n"
+    )
 
 
 def read_examples(path: Path) -> list[tuple[str, str]]:
@@ -183,10 +191,20 @@ def loss_on(model: LlamaForCausalLM, batch: list[Any], device: str) -> torch.Ten
 
 
 @torch.no_grad()
-def answers(model: Any, tokenizer: Tokenizer, questions: list[dict[str, Any]], device: str, *, tokens: int = 200, seconds: float = 120) -> list[dict[str, Any]]:
+def answers(
+    model: Any,
+    tokenizer: Tokenizer,
+    questions: list[dict[str, Any]],
+    device: str,
+    *,
+    tokens: int = 200,
+    seconds: float = 120,
+) -> list[dict[str, Any]]:
     """What the model answers, taking the likeliest token each time."""
     started = time.monotonic()
-    encoded = [tokenizer.encode(dialogue(q["system"], q["user"]), add_special_tokens=False).ids for q in questions]
+    encoded = [
+        tokenizer.encode(dialogue(q["system"], q["user"]), add_special_tokens=False).ids for q in questions
+    ]
     order = sorted(range(len(questions)), key=lambda i: len(encoded[i]))
     found: list[dict[str, Any]] = []
     for at in range(0, len(order), 400):
@@ -199,10 +217,20 @@ def answers(model: Any, tokenizer: Tokenizer, questions: list[dict[str, Any]], d
         for row, i in enumerate(chosen):
             ids[row, width - len(encoded[i]) :] = torch.tensor(encoded[i])
             mask[row, width - len(encoded[i]) :] = 1
-        made = model.generate(input_ids=ids.to(device), attention_mask=mask.to(device), max_new_tokens=tokens, do_sample=False, eos_token_id=2, pad_token_id=2)
+        made = model.generate(
+            input_ids=ids.to(device),
+            attention_mask=mask.to(device),
+            max_new_tokens=tokens,
+            do_sample=False,
+            eos_token_id=2,
+            pad_token_id=2,
+        )
         for i, row in zip(chosen, made[:, width:].tolist(), strict=True):
             text = tokenizer.decode(row[: row.index(2)] if 2 in row else row, skip_special_tokens=False)
-            found.append({key: questions[i][key] for key in ("id", "group", "persona", "meta", "texts")} | {"answer": text})
+            found.append(
+                {key: questions[i][key] for key in ("id", "group", "persona", "meta", "texts")}
+                | {"answer": text}
+            )
     return found
 
 
@@ -231,12 +259,17 @@ def main() -> None:
     model = load_base(options.base, device, torch.bfloat16 if device == "cuda" else torch.float32)
     learnt = add_adapter(model, options.rank, options.alpha)
     if options.start:
-        load_adapter(model, {name: tensor for part in options.start for name, tensor in load_file(part).items()})
+        load_adapter(
+            model, {name: tensor for part in options.start for name, tensor in load_file(part).items()}
+        )
     tokenizer = Tokenizer.from_file(str(options.tokenizer))
     pairs = read_examples(options.examples)[: options.limit]
     examples = tokenised(tokenizer, pairs)
     queue = batches(examples, options.tokens, rng)
-    print(f"{time.monotonic() - began:.0f} s: {len(examples)} examples, {sum(len(e[0]) for e in examples) / 1e6:.1f} M tokens, {len(queue)} steps, {sum(p.numel() for p in learnt) / 1e6:.1f} M weights to learn", flush=True)
+    print(
+        f"{time.monotonic() - began:.0f} s: {len(examples)} examples, {sum(len(e[0]) for e in examples) / 1e6:.1f} M tokens, {len(queue)} steps, {sum(p.numel() for p in learnt) / 1e6:.1f} M weights to learn",
+        flush=True,
+    )
     if options.compile:
         for layer in model.model.layers:
             layer.compile(dynamic=True)
@@ -268,7 +301,17 @@ def main() -> None:
     names = sorted(state)
     for part, chosen in enumerate((names[0::3], names[1::3], names[2::3])):
         save_file({name: state[name] for name in chosen}, options.out / f"adapter-{part}.safetensors")
-    (options.out / "log.json").write_text(json.dumps({"steps": step, "rank": options.rank, "alpha": options.alpha, "examples": len(examples), "log": log}))
+    (options.out / "log.json").write_text(
+        json.dumps(
+            {
+                "steps": step,
+                "rank": options.rank,
+                "alpha": options.alpha,
+                "examples": len(examples),
+                "log": log,
+            }
+        )
+    )
     model.eval()
     model = merged(model)
     questions = pickle.loads(gzip.decompress(options.held_out.read_bytes()))

@@ -9,10 +9,15 @@ from functools import cached_property, lru_cache
 
 from ...agents.lenses.words import NUMBER_WORDS, stems, vocabulary
 
-_SENTENCE = re.compile(r"[^\s](?:[^.!?;\n]|(?<=\d)\.(?=\d)|(?<=\b[A-Z])\.|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMrs)\.)*[.!?;]*")
-_TENS = {word: 10 * number for number, word in enumerate(
-    "ten twenty thirty forty fifty sixty seventy eighty ninety".split(), start=1
-)}
+_SENTENCE = re.compile(
+    r"[^\s](?:[^.!?;\n]|(?<=\d)\.(?=\d)|(?<=\b[A-Z])\.|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMrs)\.)*[.!?;]*"
+)
+_TENS = {
+    word: 10 * number
+    for number, word in enumerate(
+        ["ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=1
+    )
+}
 _ONES = {word: int(number) for word, number in NUMBER_WORDS.items()}
 _SCALES = {"hundred": 100, "thousand": 1000}
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

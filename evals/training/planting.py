@@ -118,7 +118,7 @@ def foreign_sentences(cases: Sequence[Case], case: Case) -> list[str]:
 def _overlap(edit: Edit, fault: Fault) -> bool:
     if fault.kind == "order":
         return False
-    return edit.start < fault.end and fault.start < edit.end or edit.start <= fault.start <= edit.end
+    return (edit.start < fault.end and fault.start < edit.end) or edit.start <= fault.start <= edit.end
 
 
 def _with_fault(planted: PlantedText, kind: str, edit: Edit) -> PlantedText:

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...agents.lenses.words import stems
+from ...rubrics.ballot import Vote
 from ...rubrics.quotes import Exhibit, find_quote
 from ...rubrics.rubric import Attribute, Rubric
 from ...rubrics.scale import Value
-from ...rubrics.ballot import Vote
 from .passages import Truth, numbers_in, passages
 from .planting import BEST, Fault, PlantedText
 
@@ -87,15 +87,29 @@ class RightVotes:
         if not faults:
             return "Right: every statement agrees with the source.", []
         fault = faults[0]
-        more = " There is more." if len(faults) > 1 else " A grave error." if points > 2 else " A small error." if points < 2 else ""
+        more = (
+            " There is more."
+            if len(faults) > 1
+            else " A grave error."
+            if points > 2
+            else " A small error."
+            if points < 2
+            else ""
+        )
         if fault.kind == "fabrication":
             mine = excerpt(fault.after, stems(fault.after))
             return f"Invented: '{mine}' stands nowhere in the source.{more}", [mine]
         output = self.planted.output
         sentence = next((p for p in passages(output) if p.start <= fault.start < p.end), None)
         start, end = (sentence.start, max(sentence.end, fault.end)) if sentence else (fault.start, fault.end)
-        mine = excerpt(output[start:end], _words_of(fault.after), around=(fault.start - start, fault.end - start))
-        near = output[max(start, fault.start - 40) : fault.start] + fault.before + output[fault.end : min(end, fault.end + 40)]
+        mine = excerpt(
+            output[start:end], _words_of(fault.after), around=(fault.start - start, fault.end - start)
+        )
+        near = (
+            output[max(start, fault.start - 40) : fault.start]
+            + fault.before
+            + output[fault.end : min(end, fault.end + 40)]
+        )
         passage = self.truth.nearest_passage(near, above_all=fault.before)
         if passage is None:
             return f"Wrong: '{mine}' is not what the source says.{more}", [mine]
@@ -108,7 +122,9 @@ class RightVotes:
         lost = [p.text for f in faults for p in passages(f.before)] or [faults[0].before]
         gone = max(lost, key=self.truth.support)
         theirs = excerpt(self.truth.nearest_passage(gone) or gone, _words_of(gone))
-        return f"Missing: '{theirs}'.{_EXTENTS['thorough'][min(points, 4)]}", [theirs] if self._stands(theirs) else []
+        return f"Missing: '{theirs}'.{_EXTENTS['thorough'][min(points, 4)]}", [theirs] if self._stands(
+            theirs
+        ) else []
 
     def _stands(self, quote: str) -> bool:
         return find_quote(quote, self.exhibits).found
@@ -125,9 +141,21 @@ _FOUND = {
     "stigmatizing": "Loaded: '{quote}' blames, labels or belittles.",
 }
 _EXTENTS = {
-    "thorough": ("", " Only background is missing.", " One thing that matters.", " Much is missing.", " Most is missing."),
+    "thorough": (
+        "",
+        " Only background is missing.",
+        " One thing that matters.",
+        " Much is missing.",
+        " Most is missing.",
+    ),
     "succinct": ("", "", " More could go.", " A third could go.", " Half could go."),
-    "organized": ("", "", " Nor is another item.", " Most is out of place.", " There is no order to be seen."),
+    "organized": (
+        "",
+        "",
+        " Nor is another item.",
+        " Most is out of place.",
+        " There is no order to be seen.",
+    ),
     "stigmatizing": ("",) * 5,
 }
 """What is added to a reason, by how many points the text loses."""
@@ -148,7 +176,9 @@ def score_for(rubric: Rubric, attribute: str, points: int) -> Value:
     return levels[min(index, top - 1) if points else top]
 
 
-def excerpt(text: str, wanted: Sequence[str], *, around: tuple[int, int] | None = None, limit: int = EXCERPT) -> str:
+def excerpt(
+    text: str, wanted: Sequence[str], *, around: tuple[int, int] | None = None, limit: int = EXCERPT
+) -> str:
     """At most `limit` characters of `text`, whole words, with as many of the wanted words as there can be.
 
     With `around`, the stretch that it names is in it, as far as it fits.
@@ -167,7 +197,9 @@ def excerpt(text: str, wanted: Sequence[str], *, around: tuple[int, int] | None 
             if words[j].end() - first.start() > limit:
                 break
             total += worth[j]
-            inside = around is None or (first.start() <= around[0] and words[j].end() >= min(around[1], around[0] + limit // 2))
+            inside = around is None or (
+                first.start() <= around[0] and words[j].end() >= min(around[1], around[0] + limit // 2)
+            )
             score = total + (1000 if inside else 0) + (j - i) * 0.01
             if score > most:
                 best, most = (i, j), score
@@ -186,4 +218,7 @@ def _first_sentence(text: str) -> str:
 def _misplaced(fault: Fault) -> str:
     """The first sentence of the rearranged text that does not stand where it stood."""
     before, after = ([p.text for p in passages(text)] for text in (fault.before, fault.after))
-    return next((new for old, new in zip(before, after, strict=False) if old != new), after[0] if after else fault.after)
+    return next(
+        (new for old, new in zip(before, after, strict=False) if old != new),
+        after[0] if after else fault.after,
+    )

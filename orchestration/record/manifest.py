@@ -10,6 +10,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from ...agents.clients.adapters import adapter_hashes
 from ...agents.model import digest
 from ...agents.prices import Price
 from ...agents.prompting import PROMPTS
@@ -36,11 +37,13 @@ def manifest(
     None where it has venire's only.
     """
     asked = rubric.model_dump(mode="json")
+    adapters = adapter_hashes(jury)
     return {
         "venire": version("venire"),
         "rubric": asked,
         "jury": _without_keys(jury.model_dump(mode="json")),
         "prompts": PROMPTS.hash,
+        **({"adapters": adapters} if adapters else {}),
         **({} if protocol_prompts is None else {"protocol_prompts": protocol_prompts}),
         "examples": digest(examples) if examples else "",
         "seed": seed,

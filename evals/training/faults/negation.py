@@ -42,9 +42,7 @@ _SUPPORT = 0.3
 
 
 def find_negation(material: Material, rng: random.Random) -> Edit | None:
-    places = [
-        (match, after) for pattern, after in _PATTERNS for match in pattern.finditer(material.text)
-    ]
+    places = [(match, after) for pattern, after in _PATTERNS for match in pattern.finditer(material.text)]
     rng.shuffle(places)
     for match, after in places:
         sentence = _sentence_at(material.text, match.start())

@@ -8,7 +8,9 @@ import re
 from ..passages import numbers_in
 from .fault import Edit, Material
 
-_FIGURE = re.compile(r"(?<![\w.,/-])\d+(?:\.\d+)?(?![\w/]|[.,]\d)|(?<![\w.,/])\d+(?=-(?:year|month|week|day|pound|mg|hour)s?\b)")
+_FIGURE = re.compile(
+    r"(?<![\w.,/-])\d+(?:\.\d+)?(?![\w/]|[.,]\d)|(?<![\w.,/])\d+(?=-(?:year|month|week|day|pound|mg|hour)s?\b)"
+)
 _SPELT = re.compile(
     r"\b(two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen)(?=[ -](?:year|month|week|day|hour|minute|time|"
     r"tablet|puff|pack|children|sons|daughters|brothers|sisters|episode|night|cigarette|beer|drink|cycle|dose)s?\b)",
@@ -47,6 +49,12 @@ def _other_number(before: str, taken: frozenset[str], rng: random.Random) -> str
     else:
         near = [value + step * k for k in (-23, -17, -11, -7, -4, -3, -2, 2, 3, 4, 6, 9, 12, 18, 26)]
         choices = [*near, value * 2, value * 3, value * 10, value / 2, value * 1.5]
-    written = [f"{choice:.{decimals}f}" for choice in choices if choice > 0 and abs(choice - value) > value * 0.08]
-    free = [figure for figure in written if figure != before and not numbers_in(figure) & taken and float(figure) > 0]
+    written = [
+        f"{choice:.{decimals}f}" for choice in choices if choice > 0 and abs(choice - value) > value * 0.08
+    ]
+    free = [
+        figure
+        for figure in written
+        if figure != before and not numbers_in(figure) & taken and float(figure) > 0
+    ]
     return rng.choice(free) if free else None

@@ -51,7 +51,11 @@ def points_for(whole: str, left: str) -> int:
 def _runs(there: list[Passage]) -> list[list[Passage]]:
     """Stretches of sentences, up to all but one of them."""
     longest = max(1, len(there) - 1)
-    return [there[i : i + n] for n in range(1, longest + 1) for i in range(len(there) - n + 1)] if len(there) > 1 else []
+    return (
+        [there[i : i + n] for n in range(1, longest + 1) for i in range(len(there) - n + 1)]
+        if len(there) > 1
+        else []
+    )
 
 
 def _is_lost(material: Material, run: list[Passage]) -> bool:

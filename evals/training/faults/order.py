@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 from ..passages import passages
 from .fault import Edit, Material
@@ -30,6 +31,6 @@ def find_order(material: Material, rng: random.Random) -> Edit | None:
     misplaced = sum(one != other for one, other in zip(before, after, strict=True))
     points = 4 if moves == len(before) and len(before) >= _MIXED else 3 if moves == len(before) else moves
     text = material.text
-    gaps = [text[a.end : b.start] for a, b in zip(there, there[1:], strict=False)]
+    gaps = [text[a.end : b.start] for a, b in pairwise(there)]
     written = "".join(piece + gap for piece, gap in zip(after, [*gaps, ""], strict=True))
     return Edit(there[0].start, there[-1].end, written, points) if misplaced > 1 else None

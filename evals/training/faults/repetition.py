@@ -29,7 +29,7 @@ def find_repetition(material: Material, rng: random.Random) -> Edit | None:
         return None
     share = rng.choice((0.1, 0.2, 0.4, 0.7, 1.0))
     pieces: list[str] = []
-    while not pieces or sum(map(len, pieces)) < share * len(text) and len(pieces) < 8:
+    while not pieces or (sum(map(len, pieces)) < share * len(text) and len(pieces) < 8):
         again = rng.choice(there).text
         piece = rng.choice((again, rng.choice(EMPTY), f"Again, {again[0].lower()}{again[1:]}"))
         if piece not in pieces:

@@ -73,7 +73,10 @@ hours|days|weeks|months|years
 _GROUPS = [line.split("|") for line in _KINDS.strip().splitlines()]
 _GROUP_OF = {term.lower(): group for group in _GROUPS for term in group}
 _TERM = re.compile(
-    r"\b(?:" + "|".join(sorted(map(re.escape, _GROUP_OF), key=len, reverse=True)) + r")\b(?! (?:pressure|rate|sugar|count))", re.IGNORECASE
+    r"\b(?:"
+    + "|".join(sorted(map(re.escape, _GROUP_OF), key=len, reverse=True))
+    + r")\b(?! (?:pressure|rate|sugar|count))",
+    re.IGNORECASE,
 )
 _SMALL = {"morning", "evening", "afternoon", "night", "dogs", "cats", "birds", "hot", "cold"}
 

@@ -1,0 +1,129 @@
+"""Adapters: small files that change what a local model answers. Which one a seat has, its hash, and the base it belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from ...personas.jury import Jury, ModelSettings
+from ...rubrics.errors import VenireError
+
+SHIPPED = Path(__file__).parent.parent / "adapters" / "embedded-juror.gguf"
+"""What `local` adds to the embedded base: weights taught to fill in ballots."""
+BARE = "local/base"
+"""The embedded base without it."""
+
+_MAGIC = b"GGUF"
+_STRING, _ARRAY = 8, 9
+_NUMBERS = {
+    0: "<B",
+    1: "<b",
+    2: "<H",
+    3: "<h",
+    4: "<I",
+    5: "<i",
+    6: "<f",
+    7: "<?",
+    10: "<Q",
+    11: "<q",
+    12: "<d",
+}
+
+
+class Adapter(NamedTuple):
+    """An adapter file: its hash, and that of the base weights it was trained on where it says so."""
+
+    path: Path
+    sha256: str
+    base_sha256: str | None
+
+
+def adapter_of(settings: ModelSettings) -> Adapter | None:
+    """The adapter that a seat's local model answers with: the one it names, or with plain `local` the one that is shipped."""
+    model = settings.model or "local"
+    if settings.adapter is not None:
+        if not (model == "local" or model.startswith("local/")):
+            raise VenireError(
+                f"an adapter cannot be put on {model}",
+                remedy="name a local model: local, local/base or local/PATH.gguf",
+            )
+        return read_adapter(Path(settings.adapter).expanduser())
+    return read_adapter(SHIPPED) if model == "local" else None
+
+
+def adapter_hashes(jury: Jury) -> dict[str, str]:
+    """The hash of every adapter that the jury's models answer with, by seat; the orchestrator's under its own name."""
+    seats = [(seat.name, seat) for seat in jury.seats]
+    found = {name: adapter_of(settings) for name, settings in [*seats, ("orchestrator", jury.orchestrator)]}
+    return {name: adapter.sha256 for name, adapter in found.items() if adapter is not None}
+
+
+def read_adapter(path: Path) -> Adapter:
+    """The adapter in a file; a `VenireError` where it is not one."""
+    if not path.is_file():
+        raise VenireError(
+            f"no adapter at {path}", remedy="write it as adapter: PATH.gguf, relative to the jury file"
+        )
+    status = path.stat()
+    return _read(path, status.st_mtime_ns, status.st_size)
+
+
+def check_base(adapter: Adapter, base: Path) -> None:
+    """Refuse base weights that the adapter was not trained on: its answers would be noise that looks like answers."""
+    if adapter.base_sha256 is not None and file_sha256(base) != adapter.base_sha256:
+        raise VenireError(
+            f"{adapter.path.name} was trained on other base weights than {base.name}",
+            remedy=f"give it the weights with SHA-256 {adapter.base_sha256[:16]}..., or another adapter",
+        )
+
+
+def file_sha256(path: Path) -> str:
+    """The SHA-256 of a file, computed once for as long as it does not change."""
+    status = path.stat()
+    return _file_sha256(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=16)
+def _file_sha256(path: Path, changed: int, size: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path, changed: int, size: int) -> Adapter:
+    try:
+        with path.open("rb") as file:
+            header = _header(file)
+    except (struct.error, UnicodeDecodeError, KeyError, MemoryError, OverflowError):
+        header = {}
+    if header.get("general.type") != "adapter":
+        raise VenireError(
+            f"{path.name} is not an adapter in GGUF", remedy="convert it first; see docs/training.md"
+        )
+    return Adapter(path, _file_sha256(path, changed, size), header.get("venire.base.sha256"))
+
+
+def _header(file: BinaryIO) -> dict[str, Any]:
+    """The words and numbers at the head of a GGUF file; empty for a file of another kind."""
+    if file.read(4) != _MAGIC:
+        return {}
+    _version, _tensors, entries = struct.unpack("<IQQ", file.read(20))
+    return {_text(file): _value(file, struct.unpack("<I", file.read(4))[0]) for _ in range(entries)}
+
+
+def _value(file: BinaryIO, kind: int) -> Any:
+    if kind == _STRING:
+        return _text(file)
+    if kind == _ARRAY:
+        item, count = struct.unpack("<IQ", file.read(12))
+        return [_value(file, item) for _ in range(count)]
+    form = _NUMBERS[kind]
+    return struct.unpack(form, file.read(struct.calcsize(form)))[0]
+
+
+def _text(file: BinaryIO) -> str:
+    (length,) = struct.unpack("<Q", file.read(8))
+    return file.read(length).decode("utf-8")
