@@ -83,7 +83,7 @@ def split_of(group: str, seed: int, shares: Mapping[str, float] | None) -> str:
         reached += share
         if place < reached:
             return name
-    return next(reversed(shares)) if shares else "all"
+    return list(shares)[-1] if shares else "all"
 
 
 def write_planted(found: Sequence[PlantedCase], folder: Path) -> dict[str, object]:

@@ -38,8 +38,8 @@ def find_number(material: Material, rng: random.Random) -> Edit | None:
 
 def _other_number(before: str, taken: frozenset[str], rng: random.Random) -> str | None:
     if before.lower() in _SPELLING:
-        choices = [word for word in _SPELLING if not numbers_in(word) & taken]
-        chosen = rng.choice(choices) if choices else None
+        words = [word for word in _SPELLING if not numbers_in(word) & taken]
+        chosen = rng.choice(words) if words else None
         return chosen.capitalize() if chosen and before[0].isupper() else chosen
     decimals = len(before.partition(".")[2])
     value = float(before)

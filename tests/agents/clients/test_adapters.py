@@ -1,0 +1,149 @@
+"""Adapters at a seat: found, hashed, and never put on a base they were not trained on."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from venire import Jury, Rubric
+from venire.agents.clients import local, weights
+from venire.agents.clients.adapters import SHIPPED, adapter_hashes, adapter_of, file_sha256, read_adapter
+from venire.agents.clients.local import connect
+from venire.agents.doctor import diagnose
+from venire.agents.gateway import sampling
+from venire.orchestration.record.manifest import arm_fingerprint, manifest
+from venire.personas.jury import ModelSettings, load_jury
+from venire.rubrics.errors import VenireError
+from venire.rubrics.rubric import load_rubric
+
+MEGABYTE = 1_000_000
+
+
+def adapter_file(path: Path, base: str | None = None, kind: str = "adapter") -> Path:
+    """A GGUF file with a header and no tensors."""
+    words = {"general.type": kind, "adapter.type": "lora", **({"venire.base.sha256": base} if base else {})}
+    parts = [b"GGUF", struct.pack("<IQQ", 3, 0, len(words))]
+    for name, value in words.items():
+        parts += [
+            struct.pack("<Q", len(name)),
+            name.encode(),
+            struct.pack("<IQ", 8, len(value)),
+            value.encode(),
+        ]
+    path.write_bytes(b"".join(parts))
+    return path
+
+
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Weights of one's own: nothing is loaded before the first request."""
+    path = tmp_path / "base.gguf"
+    path.write_bytes(b"GGUF and some weights")
+    return path
+
+
+def test_the_shipped_adapter_is_small_and_belongs_to_the_embedded_weights() -> None:
+    assert SHIPPED.stat().st_size <= 24 * MEGABYTE
+    assert read_adapter(SHIPPED).base_sha256 == weights.SHA256
+
+
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [(None, SHIPPED), ("local", SHIPPED), ("local/base", None), ("server/x", None), ("gpt-4o", None)],
+)
+def test_plain_local_is_the_base_with_the_shipped_adapter(model: str | None, path: Path | None) -> None:
+    found = adapter_of(ModelSettings(model=model))
+
+    assert (found and found.path) == path
+
+
+def test_base_weights_that_an_adapter_was_not_trained_on_are_refused(tmp_path: Path, base: Path) -> None:
+    other = adapter_file(tmp_path / "mine.gguf", base="ab" * 32)
+
+    with pytest.raises(VenireError, match=r"mine\.gguf was trained on other base weights than base\.gguf"):
+        connect(ModelSettings(model=f"local/{base}", adapter=str(other)))
+
+
+def test_an_adapter_that_names_its_base_or_none_is_taken(tmp_path: Path, base: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    for name, stated in (("named.gguf", file_sha256(base)), ("unnamed.gguf", None)):
+        adapter = adapter_file(tmp_path / name, base=stated)
+
+        assert connect(ModelSettings(model=f"local/{base}", adapter=str(adapter)))._engine is not None
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"GGUF", b"GGUF" + b"\xff" * 40])
+def test_a_file_that_is_no_adapter_is_the_users_mistake(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "mine.gguf"
+    path.write_bytes(content)
+
+    with pytest.raises(VenireError, match="is not an adapter in GGUF"):
+        read_adapter(path)
+
+
+def test_a_whole_model_is_no_adapter(tmp_path: Path) -> None:
+    with pytest.raises(VenireError, match="is not an adapter"):
+        read_adapter(adapter_file(tmp_path / "model.gguf", kind="model"))
+
+
+def test_an_adapter_needs_a_local_model(tmp_path: Path) -> None:
+    with pytest.raises(VenireError, match="cannot be put on server/x"):
+        adapter_of(ModelSettings(model="server/x", adapter=str(adapter_file(tmp_path / "a.gguf"))))
+
+
+def test_a_missing_adapter_is_named(tmp_path: Path) -> None:
+    with pytest.raises(VenireError, match=r"no adapter at .*gone\.gguf"):
+        adapter_of(ModelSettings(model="local", adapter=str(tmp_path / "gone.gguf")))
+
+
+def test_the_path_of_an_adapter_is_relative_to_the_jury_file(tmp_path: Path) -> None:
+    adapter_file(tmp_path / "mine.gguf")
+    (tmp_path / "jury.yaml").write_text(
+        "name: mine\nprotocol: panel\nseats:\n  - {name: a, model: local/base, adapter: mine.gguf}\n"
+    )
+
+    jury = load_jury(tmp_path / "jury.yaml")
+
+    assert adapter_of(jury.seats[0]) == read_adapter(tmp_path / "mine.gguf")
+
+
+def test_the_hash_of_an_adapter_is_in_the_address_of_a_call_and_in_the_manifest(tmp_path: Path) -> None:
+    rubric: Rubric = load_rubric("clinical-note")
+    one, other = (
+        adapter_file(tmp_path / name, base=base) for name, base in (("a.gguf", None), ("b.gguf", "cd" * 32))
+    )
+
+    def jury(path: Path | None) -> Jury:
+        seat = {"name": "a", "model": "local/base", **({"adapter": str(path)} if path else {})}
+        return Jury.model_validate(
+            {"name": "j", "protocol": "panel", "seats": [seat], "orchestrator": {"model": "server/x"}}
+        )
+
+    def arm(path: Path | None) -> dict[str, object]:
+        return manifest(rubric, jury(path), seed=0, examples="", protocol_prompts=None, prices={})
+
+    assert sampling(jury(one).seats[0])["adapter"] == read_adapter(one).sha256
+    assert "adapter" not in sampling(jury(None).seats[0])
+    assert arm(one)["adapters"] == {"a": read_adapter(one).sha256}
+    assert "adapters" not in arm(None)
+    assert len({arm_fingerprint(arm(path)) for path in (one, other, None)}) == 3
+
+
+def test_a_jury_on_plain_local_names_the_shipped_adapter_in_its_manifest() -> None:
+    assert set(adapter_hashes(load_jury("local-stances")).values()) == {read_adapter(SHIPPED).sha256}
+
+
+def test_doctor_tells_base_and_adapter_with_their_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_adapter(SHIPPED).sha256[:16] in diagnose()["adapter"]
+    assert "for these weights" in diagnose()["adapter"]
+
+
+def test_repeats_are_not_penalised_once_the_model_was_taught() -> None:
+    from venire.agents.model import Request, Sampling
+
+    request = Request("local", (), None, Sampling(), repeat=0, timeout=1)
+
+    assert local._sampling(request, taught=True)["repeat_penalty"] == 1.0
+    assert local._sampling(request, taught=False)["repeat_penalty"] == 1.1

@@ -1,0 +1,197 @@
+"""Planted truth: every fault is one, the clean stays clean, and the same seed gives the same bytes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import pytest
+from command_line import venire
+
+from venire import Case
+from venire.evals.training.passages import Truth, numbers_in, passages
+from venire.evals.training.planted_cases import planted_cases, split_of
+from venire.evals.training.planting import KINDS, PlantedText, plant, truth_of
+from venire.evals.training.right_ballots import RightVotes
+from venire.rubrics.rubric import load_rubric
+
+SOURCE = (
+    "Doctor: How old are you? Patient: I am seventy six. Doctor: Any fever? Patient: No fever, but I have had a cough for three weeks. "
+    "Doctor: I will start amoxicillin 500 mg three times daily. You live with your daughter? Patient: Yes, with my daughter. "
+    "Doctor: Your left knee is swollen. We will take an X-ray of it on Monday. Patient: I stopped smoking in 1995."
+)
+NOTE = (
+    "The patient is a 76-year-old woman with a cough for three weeks. She denies any fever. Amoxicillin 500 mg three times daily was started. "
+    "She lives with her daughter. The left knee is swollen. An X-ray is planned on Monday. She stopped smoking in 1995."
+)
+CASE = Case(id="a", source=SOURCE, output=NOTE)
+OTHERS = tuple(
+    Case(id=name, source=text, output=text)
+    for name, text in (
+        ("b", "He broke his wrist while skiing in Norway. A plaster cast was applied in theatre."),
+        ("c", "Her gallbladder was removed through a keyhole. The wound healed within ten days."),
+    )
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(25))
+def test_a_fault_is_where_it_says_and_changes_the_text(kind: str, seed: int) -> None:
+    planted = plant(
+        NOTE,
+        truth_of(CASE),
+        [kind],
+        random.Random(seed),
+        foreign=[p.text for c in OTHERS for p in passages(c.output)],
+    )
+
+    assert planted is not None
+    (fault,) = planted.faults
+    assert planted.output[fault.start : fault.end] == fault.after
+    restored = planted.output[: fault.start] + fault.before + planted.output[fault.end :]
+    assert restored == NOTE != planted.output
+    lowered = {
+        name for name, score in planted.scores.items() if score != PlantedText(output=NOTE).scores[name]
+    }
+    assert lowered == {fault.attribute}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_planted_number_is_not_one_that_the_source_gives(seed: int) -> None:
+    planted = plant(NOTE, truth_of(CASE), ["number"], random.Random(seed))
+
+    assert planted is not None
+    assert not numbers_in(planted.faults[0].after) & numbers_in(SOURCE)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_swapped_term_is_not_one_that_the_source_uses(seed: int) -> None:
+    planted = plant(NOTE, truth_of(CASE), ["term"], random.Random(seed))
+
+    assert planted is not None
+    assert planted.faults[0].after.lower() not in SOURCE.lower().split()
+
+
+def test_what_is_said_twice_is_not_lost_when_it_is_left_out_once() -> None:
+    twice = "The left knee is swollen. The left knee is swollen."
+
+    assert plant(twice, Truth((SOURCE,)), ["omission"], random.Random(1)) is None
+
+
+def test_a_text_without_a_place_for_a_fault_gets_none() -> None:
+    assert plant("Asthma.", Truth(("Patient: I have asthma.",)), ["number"], random.Random(0)) is None
+    assert plant("Asthma.", Truth(("Patient: I have asthma.",)), ["order"], random.Random(0)) is None
+
+
+def test_several_faults_do_not_overlap() -> None:
+    for seed in range(20):
+        planted = plant(
+            NOTE, truth_of(CASE), ["number", "negation", "term", "fabrication"], random.Random(seed)
+        )
+        if planted is None:
+            continue
+        assert all(planted.output[f.start : f.end] == f.after for f in planted.faults)
+        assert planted.scores["accurate"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        ("seventy six", {"76"}), ("two thousand eight", {"2008"}), ("nineteen ninety five", {"1995"}), ("one hundred M G", {"100"}),
+        ("7.50 mg", {"7.5"}), ("a hundred and twenty", set()), ("", set()),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_in_figures_and_in_words(words: str, numbers: set[str]) -> None:
+    assert numbers <= numbers_in(words)
+
+
+def test_a_document_stays_on_one_side_of_a_split() -> None:
+    shares = {"train": 0.5, "test": 0.5}
+    found = list(planted_cases([CASE, *OTHERS], seed=3, shares=shares))
+    sides: dict[str | None, set[str]] = {}
+    for each in found:
+        sides.setdefault(each.case.group, set()).add(each.split)
+
+    assert all(len(splits) == 1 for splits in sides.values())
+    assert {split_of(str(n), 0, shares) for n in range(50)} == {"train", "test"}
+
+
+def test_the_right_ballot_names_the_fault_and_quotes_what_is_there() -> None:
+    rubric = load_rubric("clinical-note")
+    planted = PlantedText.model_validate(
+        {
+            "output": NOTE.replace("500 mg", "50 mg"),
+            "faults": [
+                {"kind": "number", "attribute": "accurate", "points": 3, "start": NOTE.index("500"), "end": NOTE.index("500") + 2,
+                 "before": "500", "after": "50"}
+            ],
+        }
+    )  # fmt: skip
+    shown = CASE.model_copy(update={"output": planted.output})
+    right = RightVotes(NOTE, planted, truth_of(CASE), rubric, rubric.exhibits(shown))
+
+    vote = right.vote("accurate")
+
+    assert vote is not None and vote.value == 2
+    assert "50 mg" in vote.rationale and "500 mg" in vote.rationale
+    assert all(quote.found for quote in vote.evidence)
+    assert [right.vote("accurate", lean=lean).value for lean in (-1, 0, 1)] == [3, 2, 1]  # type: ignore[union-attr]
+    clean = right.vote("thorough")
+    assert clean is not None and clean.value == 5 and not clean.evidence
+
+
+# The command
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    path = tmp_path / "clean.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps(case.model_dump(mode="json", exclude_none=True)) + "\n" for case in (CASE, *OTHERS)
+        )
+    )
+    return path
+
+
+def test_plant_writes_cases_and_right_scores_and_says_what_found_no_place(
+    cases: Path, tmp_path: Path
+) -> None:
+    done = venire("plant", str(cases), "-o", str(tmp_path / "out"), "--seed", "7", "--json", cwd=tmp_path)
+
+    told = json.loads(done.stdout)
+    rows = [json.loads(line) for line in (tmp_path / "out" / "cases.jsonl").read_text().splitlines()]
+    with (tmp_path / "out" / "labels.csv").open(newline="") as file:
+        labels = list(csv.DictReader(file))
+    assert done.returncode == 0 and told["cases"] == len(rows) and told["clean"] == 3
+    assert len(labels) == 5 * len(rows) and {row["rater"] for row in labels} == {"construction"}
+    assert all(told["planted"].get(kind, 0) + told["no_place"].get(kind, 0) == 3 for kind in KINDS)
+    assert {row["id"] for row in rows if not row["metadata"]["faults"]} == {"a", "b", "c"}
+
+
+def test_the_same_seed_gives_the_same_bytes(cases: Path, tmp_path: Path) -> None:
+    for name, seed in (("one", "7"), ("two", "7"), ("three", "8")):
+        venire("plant", str(cases), "-o", str(tmp_path / name), "--seed", seed, cwd=tmp_path)
+    one, two, three = ((tmp_path / name / "cases.jsonl").read_bytes() for name in ("one", "two", "three"))
+
+    assert one == two != three
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--faults", "numbr"), "no fault of the kind 'numbr'"),
+        (("--faults", ","), "no kind of fault is named"),
+        (("--split", "train=0.5"), "do not add up to 1"),
+        (("--split", "train"), "is not NAME=SHARE"),
+    ],
+)
+def test_bad_options_are_two_lines_and_nothing_is_written(
+    cases: Path, tmp_path: Path, options: tuple[str, ...], problem: str
+) -> None:
+    done = venire("plant", str(cases), "-o", str(tmp_path / "out"), *options, cwd=tmp_path)
+
+    assert done.returncode == 2 and problem in done.stderr and len(done.stderr.strip().splitlines()) == 2
+    assert not (tmp_path / "out").exists()
