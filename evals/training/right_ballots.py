@@ -79,7 +79,7 @@ class RightVotes:
         if not faults:
             return _NOTHING[aspect], []
         fault = faults[0]
-        shown = _misplaced(fault) if aspect == "organized" else _first_sentence(fault.after)
+        shown = _misplaced_sentence(fault) if aspect == "organized" else _first_sentence(fault.after)
         quote = excerpt(shown, stems(shown))
         return _FOUND[aspect].format(quote=quote) + _EXTENTS[aspect][min(points, 4)], [quote]
 
@@ -215,7 +215,7 @@ def _first_sentence(text: str) -> str:
     return found[0].text if found else text
 
 
-def _misplaced(fault: Fault) -> str:
+def _misplaced_sentence(fault: Fault) -> str:
     """The first sentence of the rearranged text that does not stand where it stood."""
     before, after = ([p.text for p in passages(text)] for text in (fault.before, fault.after))
     return next(
