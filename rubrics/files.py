@@ -25,20 +25,24 @@ LARGEST_TEXT = 2**20
 """Bytes of a file that is read whole: thousands of times what a person writes by hand."""
 LARGEST_ROW = 4 * 2**20
 """Bytes of one row: a million tokens, more than a jury's models read."""
+LARGEST_JSON = 16 * 2**20
+"""Bytes of a JSON file that a program wrote."""
+MOST_VALUES = 500_000
+"""Values in such a file: more would not fit into memory beside everything else."""
 MOST_COLUMNS = 10_000
 _COMPARED = 1000
 """Names among which the nearest is looked for."""
 _LISTED = 30
-"""Names that an error lists."""
+"""Names that an error lists, and errors that are told of one file."""
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, largest: int = LARGEST_TEXT) -> str:
     """The text of a UTF-8 file that must exist and say something."""
     with _open_file(path, "name a file in it") as handle:
-        raw = handle.read(LARGEST_TEXT + 1)
-    if len(raw) > LARGEST_TEXT:
+        raw = handle.read(largest + 1)
+    if len(raw) > largest:
         raise InvalidFile(
-            f"{path}: larger than {LARGEST_TEXT:,} bytes",
+            f"{path}: larger than {largest:,} bytes",
             remedy="name a file that a person could have written",
         )
     try:
@@ -67,6 +71,14 @@ def broken_utf8(path: Path, line: int) -> InvalidFile:
     return InvalidFile(
         f"{path}:{line}: not valid UTF-8", remedy="save the file as UTF-8 (for example with iconv -t utf-8)"
     )
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds, which is of a size and depth that can be kept in memory."""
+    text = read_text(path, largest=LARGEST_JSON)
+    if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
+        raise InvalidFile(f"{path}: more than {MOST_VALUES:,} values", remedy="write fewer into one file")
+    return _json_value(text, str(path), "see how it was written")
 
 
 def read_rows(path: Path, *, required: tuple[str, ...] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -130,7 +142,7 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in _lines(path):
         if not line.strip():
             continue
-        row = _json_value(line, f"{path}:{number}")
+        row = _json_value(line, f"{path}:{number}", "write one JSON object a line")
         if not isinstance(row, dict):
             raise InvalidFile(
                 f"{path}:{number}: expected an object, found {type(row).__name__}",
@@ -139,15 +151,16 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
-def _json_value(line: str, where: str) -> Any:
+def _json_value(text: str, where: str, remedy: str) -> Any:
     try:
-        value = json.loads(line, parse_int=_integer)
-        if line.count("[") + line.count("{") > DEEPEST and _depth(value) > DEEPEST:
+        value = json.loads(text, parse_int=_integer)
+        if text.count("[") + text.count("{") > DEEPEST and _depth(value) > DEEPEST:
             raise RecursionError
-        if "\\ud" in line or "\\uD" in line:
+        if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        problem, remedy = f"{error.msg} at column {error.colno}", "write one JSON object a line"
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        problem = f"{error.msg} at {line}column {error.colno}"
     except RecursionError:
         problem, remedy = f"nested more than {DEEPEST} levels deep", "write it flatter"
     except UnicodeEncodeError:
@@ -246,12 +259,16 @@ class Written:
             raise first from None
 
     def wrongs(self, model: type[BaseModel]) -> list[InvalidFile]:
-        """Everything that is wrong with the words as a `model`, in the file's own order."""
+        """What is wrong with the words as a `model`, in the file's own order; of very much, the first."""
         try:
             model.model_validate(self.plain, context={"beside": self.path.parent})
         except ValidationError as error:
             details = _in_file_order(error, self.lines)
-            return [_explain(self.path, detail, model, self.lines) for detail in details]
+            told = [_explain(self.path, detail, model, self.lines) for detail in details[:_LISTED]]
+            if len(details) > _LISTED:
+                more = f"{self.path}: {len(details) - _LISTED:,} more things are wrong"
+                told.append(InvalidFile(more, remedy="mend these first"))
+            return told
         return []
 
 

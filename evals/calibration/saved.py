@@ -18,6 +18,7 @@ from ...orchestration.record.manifest import fingerprint
 from ...orchestration.record.rows import Arm
 from ...personas.jury import Seat
 from ...rubrics.errors import InvalidFile
+from ...rubrics.files import read_json
 from ..ratings.reference import Rule
 from ..statistics.matrix import FloatArray
 from .cross_validation import CrossValidation
@@ -120,9 +121,7 @@ class SavedCalibration(_Part):
 def load_calibration(path: Path | str) -> SavedCalibration:
     """The calibration in a file that `venire calibrate -o` wrote."""
     try:
-        return SavedCalibration.model_validate_json(Path(path).read_bytes())
-    except OSError as error:
-        raise InvalidFile(f"{path}: {error.strerror}", remedy="check the path") from None
+        return SavedCalibration.model_validate(read_json(Path(path)))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ...rubrics.errors import InvalidFile
-from ...rubrics.files import near_column, read_rows, read_text
+from ...rubrics.files import near_column, read_json, read_rows
 
 COLUMNS = ["case", "judge", "first", "second", "swapped", "share"]
 ALIASES = {
@@ -74,12 +73,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if file.suffix.lower() != ".json":
         yield from read_rows(file)
         return
-    try:
-        listed = json.loads(read_text(file))
-    except json.JSONDecodeError as error:
-        raise InvalidFile(
-            f"{file}:{error.lineno}: not valid JSON: {error.msg}", remedy="write a list of objects"
-        ) from None
+    listed = read_json(file)
     if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed):
         raise InvalidFile(f"{file}: not a list of objects", remedy="write one object a judgement, in a list")
     yield from enumerate(listed, 1)

@@ -14,9 +14,15 @@ import pytest
 from command_line import venire
 from run_files import JURY, RUBRIC
 
-from venire import load_cases, load_jury, load_rubric
+from venire import VenireError, load_cases, load_jury, load_rubric
+from venire.agents.clients.autogen_model import Component
+from venire.agents.prices import load_prices
+from venire.evals.calibration.saved import load_calibration
+from venire.evals.ratings.preferences import load_preferences
+from venire.evals.studies.study import load_study
+from venire.personas.persona import load_persona
 from venire.rubrics import InvalidFile
-from venire.rubrics.files import nearest
+from venire.rubrics.files import load_yaml, nearest
 from venire.rubrics.ratings import read_ratings
 
 MB = 2**20
@@ -78,8 +84,32 @@ CSV = {
 }
 
 
+JSON = {
+    "deep list": "[" * 100_000,
+    "deep object": '{"a":' * 100_000,
+    "a little too deep": '[{"a": ' * 40 + "1" + "}]" * 40,
+    "long integer": f'[{{"a": {"9" * 5000}}}]',
+    "half a surrogate pair": '{"format": "\\ud800"}',
+    "no number of this world": '{"made": NaN}',
+    "many empty lists": "[" + "[]," * 4 * MB + "[]]",
+    "100 MB line": f'{{"format": "{"x" * 100 * MB}"}}',
+    "nothing": "null",
+    "empty": "",
+}
+
+
+def load_component(path: Path) -> object:
+    return load_yaml(path, Component)
+
+
+def load_study_file(path: Path) -> object:
+    return load_study(path)
+
+
 @pytest.mark.parametrize("name", YAML)
-@pytest.mark.parametrize("load", [load_rubric, load_jury])
+@pytest.mark.parametrize(
+    "load", [load_rubric, load_jury, load_persona, load_prices, load_component, load_study_file]
+)
 def test_hostile_yaml_is_refused_in_two_lines_within_a_second(
     tmp_path: Path, name: str, load: Callable[[Path], object]
 ) -> None:
@@ -88,15 +118,35 @@ def test_hostile_yaml_is_refused_in_two_lines_within_a_second(
     path.write_text(text)
     begun = time.process_time()
 
-    with pytest.raises(InvalidFile) as caught:
+    with pytest.raises(VenireError) as caught:
         load(path)
 
     assert time.process_time() - begun < 1
     said = str(caught.value)
-    assert len(said.splitlines()) == 2
-    assert len(said) < 1000
     if load is load_rubric:
         assert problem in said
+    if load is not load_study_file or "things are wrong" not in said:
+        assert len(said.splitlines()) == 2
+        assert len(said) < 1000
+    # A study tells all that is wrong at once, as far as a person would read it.
+    assert len(said.splitlines()) < 70
+
+
+@pytest.mark.parametrize("name", JSON)
+@pytest.mark.parametrize("load", [load_calibration, load_preferences])
+def test_hostile_json_is_refused_in_two_lines_within_a_second(
+    tmp_path: Path, name: str, load: Callable[[Path], object]
+) -> None:
+    path = tmp_path / "hostile.json"
+    path.write_text(JSON[name])
+    begun = time.process_time()
+
+    with pytest.raises(InvalidFile) as caught:
+        load(path)
+
+    assert time.process_time() - begun < 1
+    assert len(str(caught.value).splitlines()) == 2
+    assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize(
@@ -124,13 +174,16 @@ def test_hostile_rows_are_refused_in_two_lines_within_a_second(
 LOADED = """
 import resource, sys
 from pathlib import Path
-from venire import load_cases, load_rubric
-from venire.rubrics import InvalidFile
+from venire import VenireError, load_cases, load_rubric
+from venire.evals.calibration.saved import load_calibration
+from venire.evals.studies.study import load_study
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+loads = {".yaml": load_rubric, ".study": load_study, ".json": load_calibration}
 for name in sys.argv[1:]:
+    path = Path(name)
     try:
-        load_rubric(Path(name)) if name.endswith("yaml") else list(load_cases(Path(name)))
-    except InvalidFile:
+        loads[path.suffix](path) if path.suffix in loads else list(load_cases(path))
+    except VenireError:
         continue
     raise SystemExit(f"{name} was read")
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
@@ -139,7 +192,9 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 def test_hostile_files_take_no_more_than_200_mb(tmp_path: Path) -> None:
     names = []
-    for suffix, files in (("yaml", YAML), ("jsonl", JSONL), ("csv", CSV)):
+    json_files = {name: (text, "") for name, text in JSON.items()}
+    kinds = (("yaml", YAML), ("study", YAML), ("json", json_files), ("jsonl", JSONL), ("csv", CSV))
+    for suffix, files in kinds:
         for number, (text, _) in enumerate(files.values()):
             names.append(tmp_path / f"{number}.{suffix}")
             names[-1].write_text(f"{text}\n{ROW}1}}\n" if suffix == "jsonl" else text)

@@ -150,7 +150,7 @@ def test_what_is_no_calibration_is_not_read_as_one(run: Path, tmp_path: Path) ->
 
     with pytest.raises(VenireError, match="no calibration"):
         load_calibration(tmp_path / "broken.json")
-    with pytest.raises(VenireError, match="No such file"):
+    with pytest.raises(VenireError, match="no such file"):
         load_calibration(tmp_path / "absent.json")
     with pytest.raises(VenireError, match="no arm named 'nobody'"):
         calibrate(run, LABELS, arm="nobody")
