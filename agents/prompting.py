@@ -110,7 +110,10 @@ def rubric_text(rubric: Rubric) -> str:
         levels = [f"- {value}: {meaning}" for value, meaning in scale.anchors.items()]
         if not levels:
             levels = [f"- any number from {scale.ends[0]:g} to {scale.ends[1]:g}"]
-        if attribute.may_not_apply:
+        if attribute.asked_if:
+            where = " and ".join(f"{name} is {value}" for name, value in attribute.asked_if.items())
+            levels.append(f"- {NOT_APPLICABLE}: wherever it is not the case that {where}")
+        elif attribute.may_not_apply:
             levels.append(f"- {NOT_APPLICABLE}: the question does not arise for this case")
         parts.append("\n".join([f"## {attribute.name}", attribute.question, *levels]))
     return "\n\n".join(parts)

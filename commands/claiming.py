@@ -37,7 +37,11 @@ def claims() -> None:
     type=click.FloatRange(min=0, min_open=True),
     help="Recount with this weight of central claims.",
 )
-@click.option("--human", type=click.Path(path_type=Path), help="People's ratings, shown with the case.")
+@click.option(
+    "--human",
+    type=click.Path(path_type=Path),
+    help="People's ratings: shown with the case, and how far claims and plain word overlap follow them.",
+)
 @click.option(
     "-o",
     "--output",
@@ -53,7 +57,8 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
     from ..evals.claims.claim_table import run_figures
     from ..evals.claims.files import check_rows, claim_rows, write_claims
     from ..evals.claims.run_claims import cards, case_groups, claim_arms, recounted_options
-    from ..evals.pages.claim_tables import figures_json, figures_line, figures_table
+    from ..evals.claims.word_overlap import overlap_comparisons
+    from ..evals.pages.claim_tables import figures_json, figures_line, figures_table, overlap_json
     from ..evals.statistics.draws import Draws
     from ..orchestration.reading.claim_card import card_json
     from ..orchestration.reading.show_claims import show_card
@@ -84,12 +89,23 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
                 case_groups(store),
                 Draws(options["seed"], options["resamples"]).bootstrap(),
             )
+            boot = Draws(options["seed"], options["resamples"]).bootstrap
+            compared = overlap_comparisons([card for _, card in found], case_groups(store), boot())
             shown = [card_json(card) for _, card in found]
-            document.append({"arm": arm.name, **figures_json(figures, counted.share), "of_cases": shown})
+            document.append(
+                {
+                    "arm": arm.name,
+                    **figures_json(figures, counted.share),
+                    "against_people": [overlap_json(each) for each in compared],
+                    "of_cases": shown,
+                }
+            )
             if not options["as_json"]:
                 say(f"{arm.name}: {figures_line(figures)}")
                 if case is None:
                     console().print(figures_table(figures, counted.share))
+                    for each in compared:
+                        say(f"- {each.sentence}")
                 for _, card in found if case is not None else ():
                     show_card(card, console())
             if options["output"] is not None:

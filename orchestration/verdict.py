@@ -188,13 +188,27 @@ def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:
             case=transcript.case,
             attribute=name,
             scale=rubric.scale_of(name),
-            cast={juror: held.vote.value for juror, held in standing.get(name, {}).items()},
+            cast={
+                juror: held.vote.value if _is_asked(rubric, name, juror, standing) else NOT_APPLICABLE
+                for juror, held in standing.get(name, {}).items()
+            },
             finding=findings.get(name),
             jury=jury,
             claims=by_claims.get(name),
         )
         for name in rubric.names
     ]
+
+
+def _is_asked(
+    rubric: Rubric, attribute: str, juror: str, standing: Mapping[str, Mapping[str, Standing]]
+) -> bool:
+    """Whether the juror's own votes on what a question depends on are those that it is asked on."""
+    for condition, wanted in rubric.by_name[attribute].asked_if.items():
+        held = standing.get(condition, {}).get(juror)
+        if held is not None and held.vote.value != wanted:
+            return False
+    return True
 
 
 def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count, transcript: Transcript) -> Outcome:

@@ -130,7 +130,7 @@ def label(votes: Sequence[Value], scale: Scale) -> Value:
 def _legal_value(value: Value, rubric: Rubric, attribute: str) -> Value | None:
     """The value as the scale writes it: between two steps the nearer, in the middle the lower; None off the scale."""
     if value == NOT_APPLICABLE:
-        return value if rubric.by_name[attribute].may_not_apply else None
+        return value if rubric.by_name[attribute].optional else None
     scale = rubric.scale_of(attribute)
     if not scale.numeric or isinstance(value, str):
         return next((legal for legal in scale.values if str(legal) == str(value)), None)

@@ -6,9 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 from .case import Case
 from .fields import Converted
@@ -34,6 +42,21 @@ class Attribute(BaseModel):
     may_not_apply: bool = False
     reverse_as: Name | None = None
     """The name of the reversed score (lowest + highest - value): a risk of 2 on 1-5 is a safety of 4."""
+    asked_if: dict[str, Value] = {}
+    """The attributes, and the value of each, on which this one is asked; elsewhere it is not applicable."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty_condition(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As it was before there were conditions, where there is none: a record knows its rubrics by this."""
+        fields: dict[str, Any] = handler(self)
+        if not self.asked_if:
+            fields.pop("asked_if", None)
+        return fields
+
+    @property
+    def optional(self) -> bool:
+        """Whether a juror may answer that it does not apply."""
+        return self.may_not_apply or bool(self.asked_if)
 
 
 class Rubric(BaseModel):
@@ -72,9 +95,23 @@ class Rubric(BaseModel):
                     *at,
                     "anchors",
                 )
+            for other, value in attribute.asked_if.items():
+                self._check_condition(attribute, other, value, (*at, "asked_if", other))
             if attribute.reverse_as and not scale.ordered:
                 raise wrong("a scale without order cannot be reversed\nremove it", *at, "reverse_as")
         return self
+
+    def _check_condition(
+        self, attribute: Attribute, other: str, value: Value, at: tuple[str | int, ...]
+    ) -> None:
+        """Raises where a condition names no attribute before this one, or a value that it cannot have."""
+        names = [each.name for each in self.attributes]
+        before = names[: names.index(attribute.name)]
+        if other not in before:
+            raise wrong(f"{other!r} is no attribute before {attribute.name!r}\n{nearest(other, before)}", *at)
+        legal = self.scales[next(a.scale for a in self.attributes if a.name == other)].values
+        if value not in legal:
+            raise wrong(f"{value!r} is no value of {other!r}\nuse one of {list(legal)}", *at)
 
     @model_validator(mode="after")
     def _composites_add_up(self) -> Self:

@@ -42,9 +42,7 @@ class Legal(NamedTuple):
     @classmethod
     def of(cls, rubric: Rubric, attribute: str) -> Legal:
         scale = rubric.scale_of(attribute)
-        return cls(
-            scale.values, None if scale.anchors else scale.ends, rubric.by_name[attribute].may_not_apply
-        )
+        return cls(scale.values, None if scale.anchors else scale.ends, rubric.by_name[attribute].optional)
 
     @property
     def score(self) -> Any:

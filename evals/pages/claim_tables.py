@@ -10,6 +10,7 @@ from rich.text import Text
 from ...personas.options import ShareName
 from ..claims.claim_table import ClaimFigures
 from ..claims.labelled import LabelledClaims
+from ..claims.word_overlap import OverlapComparison
 from ..statistics.estimate import Estimate
 from .json_documents import estimate_json
 
@@ -50,11 +51,22 @@ def labelled_json(labelled: LabelledClaims, figures: ClaimFigures) -> dict[str, 
     }
 
 
+def overlap_json(found: OverlapComparison) -> dict[str, Any]:
+    """A measure beside word overlap, as JSON."""
+    return {
+        "measure": found.measure,
+        "claims": estimate_json(found.claims),
+        "word_overlap": estimate_json(found.words),
+        "difference": estimate_json(found.difference),
+        "sentence": found.sentence,
+    }
+
+
 def figures_table(figures: ClaimFigures, used: ShareName) -> Table:
     """Each share and measure with its mean over cases and interval; the share in use is named."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in ("", "is", "mean over cases", "95% interval", "cases", ""):
-        table.add_column(column, no_wrap=True)
+    for column in ("", "is", "mean", "95% interval", "cases", ""):
+        table.add_column(column)
     for name, found in (*figures.shares.items(), *figures.measures.items()):
         mark = Text("<- used", "bold") if name == used else Text("")
         table.add_row(name, _MEANINGS[name], _value(found), _interval(found), str(found.n), mark)
