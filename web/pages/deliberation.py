@@ -11,6 +11,7 @@ from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..lanes import Lanes, vote_id
 from ..search import CaseSearch
+from .claims import claims_section
 from .frame import badge, heading, quiet
 from .proceedings import movement, proceedings
 from .texts import texts
@@ -56,6 +57,7 @@ def deliberation_view(
             element("div", {"class": "bench"}, heading("Attributes", _legend()), sections),
             element("aside", {"aria-label": "The case's texts"}, texts(case, [(verdict, rubric)], [prefix])),
         ),
+        claims_section(verdict, prefix),
         heading("Movement"),
         movement(verdict, rubric),
         element(

@@ -10,6 +10,7 @@ from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..lanes import vote_id
 from ..passages import Citation, mark_quotes
+from .claims import claim_citations
 
 _NAMES = {
     "output": "Under judgement",
@@ -33,6 +34,8 @@ def texts(
                     if quote.exhibit is not None:
                         citation = Citation(vote_id(entry.id, vote.attribute, prefix), quote.text)
                         cited.setdefault(quote.exhibit, []).append(citation)
+        for exhibit_name, citation in claim_citations(verdict, prefix):
+            cited.setdefault(exhibit_name, []).append(citation)
     panes = {
         exhibit.name: element(
             "section",
