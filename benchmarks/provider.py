@@ -1,6 +1,6 @@
 """A local OpenAI-compatible server in a process of its own: fixed latency, seeded faults, everything counted.
 
-It answers with what was asked for: a ballot where the request has a schema or a tool, Magentic-One's progress ledger
+It answers with what was asked for: claims and checks of them, a ballot where the request has a schema or a tool, Magentic-One's progress ledger
 where it has that one's, else a plain text that can be set.
 
 Run as a script it prints its port on the first line and serves until it is ended. `GET /stats` gives the counts.
@@ -30,6 +30,9 @@ PLAIN = "A plain answer."
 INSTRUCTION = "Give your ballot."
 """What an orchestrator asks of every juror: from how often it has, the server knows whose turn it is."""
 _NAMES = re.compile(r"\(select from: ([^)]+)\)")
+
+_ASKED = re.compile(r"^Check: (.+)\.$", re.MULTILINE)
+_FENCED = re.compile(r"begins \w+\]\]\n(.*?)\n\[\[", re.DOTALL)
 
 
 @dataclass
@@ -162,6 +165,8 @@ class Server:
             return self._plain
         if "next_speaker" in schema.get("properties", {}):
             return json.dumps(_ledger([message["content"] for message in body["messages"]]))
+        if schema.get("properties", {}).keys() & {"claims", "checks"}:
+            return json.dumps(_claims([message["content"] for message in body["messages"]]))
         pick = sum(map(ord, body["messages"][-1]["content"][-400:] + body["model"]))
         return json.dumps(_filled(schema, pick))
 
@@ -169,6 +174,18 @@ class Server:
 def question(model: str, contents: list[str]) -> str:
     """The hash of a question."""
     return hashlib.sha256(json.dumps([model, contents]).encode()).hexdigest()
+
+
+def _claims(contents: list[str]) -> dict[str, Any]:
+    """Each sentence of the text as a claim, or every claim that is asked about supported."""
+    asked = _ASKED.search(contents[-1])
+    if asked:
+        ids = asked.group(1).split(", ")
+        given = {"reason": "So the text says.", "evidence": "", "verdict": "supported"}
+        return {"checks": [{"claim": name, **given} for name in ids]}
+    text = _FENCED.search(contents[-1])
+    sentences = [f"{part.strip()}." for part in (text.group(1) if text else "").split(".") if part.strip()]
+    return {"claims": [{"text": each, "quote": each, "central": False} for each in sentences]}
 
 
 def _ledger(contents: list[str]) -> dict[str, Any]:
