@@ -26,7 +26,7 @@ from .audit import Audit, AuditInput
 
 TITLE = "Yes-or-no questions against the majority of people"
 MAJORITY = "majority of people"
-METHODS = ("accuracy", "f1", "kappa")
+METHODS: tuple[YesNoMetric, ...] = ("accuracy", "f1", "kappa")
 """What the figure of methods has a panel for."""
 _CAPTION = (
     "Each method against the majority of people on {attribute}: accuracy, F1 and Cohen's kappa with 95% BCa intervals. People are "
@@ -138,9 +138,9 @@ def _truth(value: object, scale: Scale) -> float:
     low, high = scale.ends
     if isinstance(low, str) or isinstance(high, str):
         return float(str(value) == str(high)) if str(value) in (str(low), str(high)) else math.nan
-    number = pd.to_numeric(value, errors="coerce")
+    number = _number(value)
     middle = (float(low) + float(high)) / 2
-    return math.nan if pd.isna(number) or number == middle else float(number > middle)
+    return math.nan if math.isnan(number) or number == middle else float(number > middle)
 
 
 def _against(answers: _Answers, rater: str, reference: str, draws: Draws) -> dict[YesNoMetric, Estimate]:
@@ -279,8 +279,15 @@ def _shares(name: str, rater: str, values: pd.Series, scale: Scale) -> list[dict
 def _same(given: object, value: object) -> bool:
     if isinstance(value, str):
         return str(given) == value
-    number = pd.to_numeric(given, errors="coerce")
-    return not pd.isna(number) and float(number) == float(value)  # type: ignore[arg-type]
+    return _number(given) == _number(value)
+
+
+def _number(value: object) -> float:
+    """A value as a number; NaN where it is none."""
+    try:
+        return float(str(value))
+    except ValueError:
+        return math.nan
 
 
 def _kind(rater: str, evidence: Evidence, answers: _Answers) -> str:

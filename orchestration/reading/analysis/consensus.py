@@ -13,8 +13,8 @@ from .movement import Step, paths
 Test = Literal["unchallenged", "empty challenge", "brushed aside", "held", "overturned"]
 
 
-_NO_FIRST = ("repeat", "argument")
-"""Votes that say nothing of a jury's first agreement: a judge's repeats, and an advocate's brief."""
+_NO_FIRST = ("repeat", "argument", "verification")
+"""Votes that say nothing of a jury's first agreement: a judge's repeats, an advocate's brief, and shares that code counts."""
 
 
 class InstantAgreement(NamedTuple):
