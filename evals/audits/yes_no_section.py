@@ -89,7 +89,9 @@ def yes_no_section(evidence: Evidence, draws: Draws) -> Section | None:
         row, words = _panel(answers, name)
         people.append(row)
         sentences += [*words, *_sentences(name, answers, found)]
-        drawn = {r: {m: found[r][m] for m in METHODS} for r in found if r != MAJORITY}
+        drawn: dict[str, dict[str, Estimate]] = {
+            r: {m: found[r][m] for m in METHODS} for r in found if r != MAJORITY
+        }
         if any(each.defined for of in drawn.values() for each in of.values()):
             figures[_CAPTION.format(attribute=name)] = forest_figure(
                 drawn, f"{name}, against the majority of people"
