@@ -194,7 +194,9 @@ def _panel(answers: _Answers, name: str) -> tuple[dict[str, object], list[str]]:
         "unanimous_low": low, "unanimous_high": high,
     }  # fmt: skip
     words = (
-        f"Fleiss' kappa {_shown(fleiss)}" if fleiss.defined else f"Fleiss' kappa is undefined ({fleiss.note})"
+        f"Fleiss' kappa {_estimate_words(fleiss)}"
+        if fleiss.defined
+        else f"Fleiss' kappa is undefined ({fleiss.note})"
     )
     share = (
         f"; all of them say the same of {same} of the {len(whole)} cases that all answered ({same / len(whole):.1%})"
@@ -216,7 +218,7 @@ def _sentences(
             continue
         counts = _counts(answers, arm)
         figures = ", ".join(
-            f"{metric} {_shown(mine[metric])}" for metric in YES_NO_METRICS if metric != "recall"
+            f"{metric} {_estimate_words(mine[metric])}" for metric in YES_NO_METRICS if metric != "recall"
         )
         yield (
             f"{name}: {arm} against the majority of people: {figures}; {counts['tp']} true and {counts['fp']} false yes, "
@@ -309,7 +311,7 @@ def _cells(found: Estimate) -> dict[str, object]:
     }
 
 
-def _shown(found: Estimate) -> str:
+def _estimate_words(found: Estimate) -> str:
     if not found.defined:
         return f"undefined ({found.note})"
     ends = "" if math.isnan(found.low) else f" ({found.low:.2f} to {found.high:.2f})"
