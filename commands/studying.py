@@ -111,12 +111,13 @@ def report(study: Path, output: Path | None, resamples: int, as_json: bool) -> N
 @JSON
 def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool, **pace: Any) -> None:
     """Plan, run and report."""
+    session = _session(study, output, pace)
+    planned = _plan_with_models(study, session)
+    # Imported late: a model that cannot be reached is told at once.
     from ..evals.pages.study_plan import show_plan
     from ..evals.pages.study_report import write_study_report
     from ..evals.studies.findings import plan_findings
 
-    session = _session(study, output, pace)
-    planned = _plan_with_models(study, session)
     if not pace["quiet"]:
         show_plan(planned, console(stderr=True))
     ended = _run(planned, session)

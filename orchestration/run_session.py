@@ -277,6 +277,7 @@ def _stop_gently(court: Court, executor: Executor, console: Console) -> None:
     def interrupt() -> None:
         if court.budget.interrupted and task is not None:
             task.cancel()
+            return
         court.budget.interrupted = True
         executor.release_waiters()
         console.print(

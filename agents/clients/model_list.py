@@ -23,7 +23,7 @@ from pydantic_core import from_json
 from ...rubrics.errors import ModelUnreachable
 from ...rubrics.files import nearest
 from .endpoint import Answer, AnswerTooLong, Endpoint
-from .keys import address_without_secrets
+from .keys import address_without_secrets, redact_secrets, sent_secrets
 
 CONNECT_SECONDS = 1.5
 """How long an address may take to accept a connection; one that is refused is tried again until then."""
@@ -35,6 +35,8 @@ _LONGEST = 8_000_000
 """Bytes of a list of models; the longest hosted ones have a few hundred thousand."""
 _NAMED = 5
 """Models of a server that an error names."""
+_LONGEST_NAME = 100
+"""Characters of a model's name that an error repeats."""
 _NO_SUCH_MODEL = re.compile(
     r"(model|deployment)\W.{0,80}(not (exist|found|supported|available)|unknown|invalid)"
     r"|(no such|unknown|invalid) model|model_not_found",
@@ -64,6 +66,11 @@ class ModelServer:
     @property
     def shown(self) -> str:
         return address_without_secrets(self.url)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        keys = (value.removeprefix("Bearer ") for value in self.headers.values())
+        return tuple(secret for key in keys for secret in sent_secrets(self.url, key))
 
     def endpoint(self, path: str) -> Endpoint:
         parts = urlsplit(self.url)
@@ -261,6 +268,8 @@ def _refused_key(server: ModelServer, status: int) -> ModelUnreachable:
 
 
 def _unknown_model(server: ModelServer, name: str, models: tuple[str, ...]) -> ModelUnreachable:
+    # A list may hold anything, what it was asked with included.
+    models = tuple(redact_secrets(each, server.secrets)[:_LONGEST_NAME] for each in models)
     if len(models) > _NAMED:
         remedy = nearest(name, models)
     else:

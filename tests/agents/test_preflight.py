@@ -96,6 +96,14 @@ def test_a_refused_key_names_its_variable_and_never_the_key(
     assert server.calls == []
 
 
+def test_a_list_that_repeats_the_key_is_not_quoted_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-canary-0123456789")
+    with ProviderServer(ANSWERS, models=["a-sk-canary-0123456789", "x" * 5000]) as server:
+        error = refusal(at(server.url, "server/gone", api_key_env="MY_KEY"))
+    assert "canary" not in str(error)
+    assert len(str(error)) < 500
+
+
 def test_a_server_that_wants_a_key_where_none_is_named() -> None:
     with ProviderServer(ANSWERS, models=["a"], key="right") as server:
         error = refusal(at(server.url))
