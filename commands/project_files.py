@@ -12,7 +12,7 @@ import yaml
 
 from ..orchestration.record.private_files import FOLDER_MODE, open_private
 from ..rubrics.errors import VenireError
-from .sheet_columns import SheetColumns, attribute_name
+from .sheet_columns import SheetColumns, attribute_name, attribute_names
 
 RATERS = ("rater-1", "rater-2")
 """In a ratings template: two people, so that they can be held against each other."""
@@ -119,7 +119,7 @@ def ratings_of(
     rows: Sequence[Mapping[str, str]], columns: SheetColumns, cases: Sequence[Mapping[str, str]]
 ) -> list[dict[str, str]]:
     """People's ratings in a sheet, one row a case and rater; a blank template for two where there are none."""
-    scores = columns.of("rating")
+    scores = attribute_names(columns.of("rating"))
     if not scores:
         return [{"case": case["id"], "rater": rater} for case in cases for rater in RATERS]
     ids = {case["output"]: case["id"] for case in cases}
@@ -130,9 +130,8 @@ def ratings_of(
             continue
         case = (row.get(named, "").strip() if named else "") or ids[row[text].strip()]
         who = (row.get(rater, "").strip() if rater else "") or RATERS[0]
-        found.append(
-            {"case": case, "rater": who} | {attribute_name(name): row.get(name, "") for name in scores}
-        )
+        given = {name: row.get(column, "") for column, name in scores.items()}
+        found.append({"case": case, "rater": who} | given)
     return found
 
 
@@ -180,7 +179,7 @@ def write_project(folder: Path, project: Project) -> list[Path]:
 
 def _study(name: str, project: Project) -> str:
     document: dict[str, object] = {
-        "name": attribute_name(name),
+        "name": attribute_name(name) or "study",
         "cases": "cases.csv",
         "rubric": "rubric.yaml",
         "ratings": "ratings.csv",

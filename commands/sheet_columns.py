@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -105,9 +106,19 @@ def guess_columns(
 
 
 def attribute_name(column: str) -> str:
-    """A column's name as the name of an attribute: `Clinically useful?` is `clinically_useful`."""
-    name = re.sub(r"[^a-z0-9]+", "_", column.casefold()).strip("_")
-    return name if name[:1].isalpha() else f"a_{name}"
+    """A column's name as the name of an attribute: `Clinically useful?` is `clinically_useful`; empty where no letter fits."""
+    plain = unicodedata.normalize("NFKD", column.casefold()).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
+    return f"a_{name}" if name[:1].isdigit() else name
+
+
+def attribute_names(columns: Sequence[str]) -> dict[str, str]:
+    """By column, a name that no other has; those that cannot be written in plain letters are numbered."""
+    found: dict[str, str] = {}
+    for place, column in enumerate(columns, 1):
+        name = attribute_name(column)
+        found[column] = name if name and name not in found.values() else f"{name or 'attribute'}_{place}"
+    return found
 
 
 def _plain(column: str) -> str:

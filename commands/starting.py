@@ -68,7 +68,7 @@ def _project(
     from ..personas.jury import load_jury
     from ..rubrics.rubric import load_rubric
     from .project_files import EXAMPLES, Project, cases_of, ratings_of, rubric_yaml
-    from .sheet_columns import SheetColumns, attribute_name
+    from .sheet_columns import SheetColumns, attribute_names
 
     given = load_rubric(rubric) if rubric else None
     rows: Sequence[Mapping[str, str]] = EXAMPLES
@@ -81,7 +81,7 @@ def _project(
     cases = cases_of(rows, columns, sheet or folder)
     ratings = ratings_of(rows, columns, cases)
     if given is not None:
-        rated = {attribute_name(column) for column in columns.of("rating")}
+        rated = set(attribute_names(columns.of("rating")).values())
         attributes = [name for name in given.names if name in rated] or list(given.names)
         text = _library_text("venire.rubrics", str(rubric))
     else:
@@ -117,10 +117,7 @@ def _read_sheet(
     from ..rubrics.files import nearest, read_rows
     from .sheet_columns import ROLES, guess_columns
 
-    rows = [
-        {str(name): "" if cell is None else str(cell) for name, cell in row.items()}
-        for _, row in read_rows(sheet)
-    ]
+    rows = [{str(name): _cell_text(cell) for name, cell in row.items()} for _, row in read_rows(sheet)]
     if not rows:
         raise InvalidFile(f"{sheet}: no rows in it", remedy="put one text a row, under a row of column names")
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -134,6 +131,13 @@ def _read_sheet(
         columns = columns.with_role(column, role)  # type: ignore[arg-type]
     _show_columns(columns, rows)
     return rows, columns
+
+
+def _cell_text(cell: Any) -> str:
+    """A cell as text; several notes in one cell, as JSON may have them, are paragraphs."""
+    if isinstance(cell, list):
+        return "\n\n".join(map(str, cell))
+    return "" if cell is None else str(cell)
 
 
 def _show_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> None:
@@ -172,7 +176,7 @@ def _confirm_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -
 def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: bool) -> list[Asked]:
     """The attributes that people rated in the sheet, or those that the person names."""
     from .project_files import Asked, scale_bounds
-    from .sheet_columns import attribute_name
+    from .sheet_columns import attribute_names
 
     names = list(columns.of("rating"))
     if not names:
@@ -180,12 +184,12 @@ def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: b
         typed = usual if yes else click.prompt("What should be scored, from 1 to 5?", default=usual, err=True)
         names = [name.strip() for name in typed.split(",") if name.strip()]
     asked = []
-    for name in names:
+    for name, attribute in attribute_names(names).items():
         question = f"How {name.strip().rstrip('?').lower()} is the text?"
         if not yes:
             question = click.prompt(f"The question for {name!r}", default=question, err=True)
         low, high = scale_bounds(row.get(name, "") for row in rows)
-        asked.append(Asked(attribute_name(name), question, low, high))
+        asked.append(Asked(attribute, question, low, high))
     return asked
 
 
@@ -213,7 +217,7 @@ def _library_text(group: str, name: str) -> str:
 def _say_next(folder: Path, made: Project) -> None:
     raters = len({row["rater"] for row in made.ratings})
     say(
-        f"{len(made.cases)} cases, {len(made.attributes)} attributes, {made.rated} ratings"
+        f"{len(made.cases)} case{'' if len(made.cases) == 1 else 's'}, {len(made.attributes)} attributes, {made.rated} ratings"
         + (f" by {raters} people" if made.rated else " yet")
     )
     steps = [] if made.rated else [f"fill in {folder / 'ratings.csv'}: a score for each case and person"]

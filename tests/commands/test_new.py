@@ -138,6 +138,26 @@ def test_a_folder_with_something_in_it_is_left_alone_and_no_answer_writes_nothin
     assert not (tmp_path / "q").exists()
 
 
+def test_attributes_in_any_alphabet_have_names_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(
+        "id,output,Précis,正確,明瞭,2nd\na,One.,1,2,3,4\nb,Two.,5,4,3,2\nc,Three.,1,1,1,1\n"
+    )
+
+    ended = new(tmp_path / "p", "--from", tmp_path / "s.csv", "--yes")
+
+    assert ended.exit_code == 0, ended.output
+    names = load_rubric(tmp_path / "p" / "rubric.yaml").names
+    assert names == ("precis", "attribute_2", "attribute_3", "a_2nd")
+    assert (tmp_path / "p" / "ratings.csv").read_text().splitlines()[1] == "a,rater-1,1,2,3,4"
+
+
+def test_several_notes_in_one_cell_are_paragraphs(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text('{"id": 1, "output": "A", "source": ["x", "y"]}\n')
+
+    assert new(tmp_path / "p", "--from", tmp_path / "s.jsonl", "--yes").exit_code == 0
+    assert next(load_cases(tmp_path / "p" / "cases.csv")).source == ("x\n\ny",)
+
+
 def test_columns_are_guessed_by_name_and_by_what_they_hold() -> None:
     rows = [
         {"A": "1", "B": "a long text that is judged", "C": "3", "D": "x"},
