@@ -5,7 +5,7 @@
 Cases have a latent quality, raters see it with noise, and what they see is cut so that the share `--ceiling` of all scores is
 the top one. `--points` sets the length of the scale (2 with a ceiling of 0.05 is a binary attribute of 5% prevalence),
 `--harshness` the distance between the mildest and the harshest rater, `--groups` how many cases share half of their
-quality. The truth is the coefficient of 150,000 cases. A cell says how often the interval held it and, in brackets, in
+quality. The truth is integrated over the quality of cases. A cell says how often the interval held it and, in brackets, in
 how many simulations one was given. Prints one Markdown table, and the cells outside 92 to 98% below it.
 """
 
@@ -15,28 +15,36 @@ import argparse
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
-from itertools import product
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
-from venire.evals.statistics.alpha import krippendorff_alpha
+from venire.evals.statistics.alpha import Level, alpha_coefficient, krippendorff_alpha
 from venire.evals.statistics.bootstrap import Bootstrap
-from venire.evals.statistics.correlation import kendall, pearson, spearman
-from venire.evals.statistics.error import mae, offset
+from venire.evals.statistics.correlation import (
+    kendall,
+    kendall_statistic,
+    pearson,
+    pearson_statistic,
+    spearman,
+    spearman_statistic,
+)
+from venire.evals.statistics.error import mae, mae_statistic, offset, offset_statistic, size_of_offset
 from venire.evals.statistics.estimate import Estimate
-from venire.evals.statistics.fleiss import fleiss_kappa
-from venire.evals.statistics.gwet import gwet_ac
-from venire.evals.statistics.icc import icc
-from venire.evals.statistics.kappa import cohen_kappa
+from venire.evals.statistics.fleiss import fleiss_coefficient, fleiss_kappa
+from venire.evals.statistics.gwet import ac_coefficient, gwet_ac
+from venire.evals.statistics.icc import icc, icc_in_population
+from venire.evals.statistics.kappa import cohen_kappa, kappa_statistic
+from venire.evals.statistics.latent_trait import LatentTrait
 from venire.evals.statistics.percent import percent_agreement
 
 NOISE = 0.6
 STEP = 0.55
 """Between two cuts below the highest, in standard deviations of what raters see."""
-MANY = 150_000
+LEVELS: tuple[Level, ...] = ("interval", "ordinal", "nominal")
 GIVEN = 10
 """Percent of simulations below which a cell counts as giving no interval."""
 Measure = Callable[..., Estimate]
@@ -96,15 +104,40 @@ def measures(levels: tuple[float, ...]) -> dict[str, Measure]:
 
 
 @cache
-def truths(setting: Setting) -> dict[str, float]:
-    """The coefficients of very many complete cases that stand alone."""
-    scores, _ = setting.draw(np.random.default_rng(1), MANY)
-    levels = tuple(float(value) for value in range(1, setting.points + 1))
-    laid_out = table(scores, np.arange(MANY))
-    return {
-        name: measure(laid_out, bootstrap=Bootstrap(np.random.default_rng(2), 1, kind="percentile")).value
-        for name, measure in measures(levels).items()
+def truths(raters: int, ceiling: float, points: int, harshness: float) -> dict[str, float]:
+    """The coefficients of endlessly many complete cases that stand alone, by integration over their quality."""
+    setting = Setting(0, raters, ceiling, 0.0, 1, points, harshness)
+    quality = np.linspace(-7, 7, 561)
+    weight = np.exp(-(quality**2) / 2)
+    harsh = harshness * np.linspace(-0.5, 0.5, raters)
+    reached = ndtr((setting.cuts() - harsh[:, None] - quality[:, None, None]) / NOISE)
+    chance = np.diff(reached, axis=2, prepend=0.0, append=1.0)
+    tables = [
+        np.einsum("m,ma,mb->ab", weight / weight.sum(), chance[:, i], chance[:, j])
+        for i, j in combinations(range(raters), 2)
+    ]
+    scale = np.arange(1.0, points + 1)
+    known = LatentTrait(scale, np.array(tables)[None], np.ones(1), raters, lambda: True)
+    offsets = known.mean_over_pairs(offset_statistic if raters == 2 else size_of_offset)
+    found = {
+        "icc3k": icc_in_population("icc3k", known),
+        "icc3": icc_in_population("icc3", known),
+        **{f"alpha_{level}": known.of_pairs(alpha_coefficient(scale, level)) for level in LEVELS},
+        "ac1": known.of_pairs(ac_coefficient(scale, "identity")),
+        "ac2": known.of_pairs(ac_coefficient(scale, "quadratic")),
+        "fleiss": known.of_pairs(fleiss_coefficient(scale)),
+        "kappa": known.mean_over_pairs(kappa_statistic(scale, "identity")),
+        "kappa_quadratic": known.mean_over_pairs(kappa_statistic(scale, "quadratic")),
+        "spearman": known.mean_over_pairs(spearman_statistic),
+        "kendall": known.mean_over_pairs(kendall_statistic),
+        "pearson": known.mean_over_pairs(pearson_statistic),
+        "percent": known.mean_over_pairs(
+            lambda x, y: lambda weights: weights @ (x == y) / weights.sum(axis=1)
+        ),
+        "mae": known.mean_over_pairs(mae_statistic),
+        "offset": offsets,
     }
+    return {name: float(value[0]) for name, value in found.items()}
 
 
 def table(scores: np.ndarray, group: np.ndarray) -> pd.DataFrame:
@@ -123,16 +156,22 @@ def table(scores: np.ndarray, group: np.ndarray) -> pd.DataFrame:
 
 def coverage(setting: Setting, simulations: int, seed: int = 0) -> dict[str, tuple[float, float]]:
     """By coefficient: how often the interval held the truth where one was given, and how often one was; in percent."""
-    known = truths(setting._replace(cases=0, missing=0.0, group=1))
+    known = truths(setting.raters, setting.ceiling, setting.points, setting.harshness)
     levels = tuple(float(value) for value in range(1, setting.points + 1))
     rng = np.random.default_rng([seed, *(int(1000 * part) for part in setting)])
     held, given = dict.fromkeys(known, 0), dict.fromkeys(known, 0)
     for number in range(simulations):
         ratings = table(*setting.draw(rng, setting.cases))
-        by = "group" if setting.group > 1 else "case"
         for name, measure in measures(levels).items():
-            boot = Bootstrap(np.random.default_rng(number), by=by, levels=levels)
-            found = measure(ratings, bootstrap=boot)
+            boot = Bootstrap(
+                np.random.default_rng(number), by="group" if setting.group > 1 else "case", levels=levels
+            )
+            if setting.group == 1 and name in ("icc3k", "icc3"):
+                found = measure(ratings, levels=levels, seed=number)
+            elif setting.group == 1 and name == "percent":
+                found = measure(ratings)
+            else:
+                found = measure(ratings, bootstrap=boot)
             if np.isfinite(found.low) and np.isfinite(found.high):
                 given[name] += 1
                 held[name] += found.low <= known[name] + 1e-3 and found.high >= known[name] - 1e-3

@@ -21,8 +21,6 @@ from .choice import Choice, coefficient_choice
 from .coefficient import MANY_VALUES, Setting, band, is_text, registered_coefficients
 
 Estimates = dict[str, Estimate]
-FEW_CASES = 10
-"""Cases below which a coefficient is shown in grey, and says how many there are."""
 LEVELS = ("nominal", "binary", "ordinal", "interval", "ratio")
 
 
@@ -172,17 +170,8 @@ def _coefficients(
             setting = Setting(None, scale, draws.seed)
             if not own:
                 setting = setting._replace(bootstrap=draws.bootstrap(by=by, levels=setting.levels))
-            estimate = coefficient.estimate(ratings, setting)
-            found[name] = _said_of_few(estimate, cases)
+            found[name] = coefficient.estimate(ratings, setting).out_of(cases)
     return found
-
-
-def _said_of_few(estimate: Estimate, cases: int) -> Estimate:
-    """The estimate, with how few of the cases it rests on in its note."""
-    if not estimate.defined or (estimate.n >= FEW_CASES and 2 * estimate.n >= cases):
-        return estimate
-    few = f"from {estimate.n} of {cases} cases"
-    return replace(estimate, note="; ".join(filter(None, (few, estimate.note))))
 
 
 def _declared_level(name: str, levels: Mapping[str, str] | None) -> str | None:
@@ -207,6 +196,7 @@ def cells(coefficient: str, estimate: Estimate) -> dict[str, object]:
         "low": estimate.low,
         "high": estimate.high,
         "n": estimate.n,
+        "few": estimate.few,
         "band": named.word if named else "",
         "band_source": named.source if named else "",
         "method": estimate.method,
@@ -224,6 +214,7 @@ def _as_json(found: Estimates) -> dict[str, dict[str, object]]:
             "low": number(each.low),
             "high": number(each.high),
             "n": each.n,
+            "few": each.few,
             "method": each.method,
             "note": each.note,
         }

@@ -211,7 +211,8 @@ def _against_people(sheet: Sheet, arm: str, kind: str, draws: Draws) -> dict[str
         else:
             people = sheet.reference(attribute, without=arm if kind == "person" else None)
             table = pairs(rows, rows[arm], people)
-            found[attribute] = coefficients(table, asked.scale, draws)
+            estimates = coefficients(table, asked.scale, draws)
+            found[attribute] = {name: each.out_of(len(rows)) for name, each in estimates.items()}
     return found
 
 

@@ -77,7 +77,7 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
 
 
 def _attribute(comparison: Comparison, attribute: str) -> Html:
-    """One attribute's coefficients, arms as rows; why something is undefined stands below."""
+    """One attribute's coefficients, arms as rows; why something is undefined, or grey, stands below."""
     rows, why = [], dict[str, list[str]]()
     for arm, kind in comparison.kinds.items():
         found = comparison.agreement[arm][attribute]
@@ -85,9 +85,10 @@ def _attribute(comparison: Comparison, attribute: str) -> Html:
         for name in MEASURES:
             each = found[name]
             keys = {"data-arm": arm, "data-attribute": attribute, "data-coefficient": name}
-            cells.append(element("td", {"class": "number", **keys}, bounds(each.value, each.low, each.high)))
-            if not each.defined:
-                why.setdefault(each.note, []).append(f"{arm} {HEADS[name]}")
+            kind_of = "number few" if each.few else "number"
+            cells.append(element("td", {"class": kind_of, **keys}, bounds(each.value, each.low, each.high)))
+            if each.few or not each.defined:
+                why.setdefault(each.few or each.note, []).append(f"{arm} {HEADS[name]}")
         n = max(each.n for each in found.values())
         under = element("span", {"class": "between"}, f"{kind}, n = {n}")
         rows.append(element("tr", None, element("th", {"scope": "row"}, breakable(arm), under), cells))

@@ -61,6 +61,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         "high": _plain(estimate.high),
         "n": estimate.n,
         "method": estimate.method,
+        "few": estimate.few,
         "note": estimate.note,
     }
 

@@ -89,9 +89,13 @@ def bounds(value: float, low: float, high: float) -> Html:
 
 
 def table(name: str, frame: pd.DataFrame, heads: Mapping[str, str]) -> Html:
-    """The columns named in `heads`, one row a record, in the frame's order."""
+    """The columns named in `heads`, one row a record, in the frame's order; grey where its column `few` says why."""
     rows = [
-        element("tr", None, [_cell(column, record[column]) for column in heads])
+        element(
+            "tr",
+            {"class": "few"} if record.get("few") else None,
+            [_cell(column, record[column]) for column in heads],
+        )
         for record in frame.to_dict("records")
     ]
     return scroll_table(list(heads.values()), rows, {"class": "found", "data-table": name})

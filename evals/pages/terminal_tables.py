@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 from rich.table import Table
+from rich.text import Text
 
 from ..agreement.coefficient import band
 from ..ratings.sheet import OVERALL
@@ -56,14 +57,22 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def agreement_table(agreement: Agreement) -> Table:
-    """Each attribute's coefficients as far as they are defined, with the band that each falls in."""
+    """Each attribute's coefficients as far as they are defined, with the band that each falls in; grey, with how few cases
+    there are, where they are too few to be put in a band."""
     table = _table("attribute", "coefficient", "value", "n", "reads as")
     for name, found in {**agreement.attributes, OVERALL: agreement.overall}.items():
         for coefficient, estimate in found.items():
             if estimate.defined:
                 reads = band(coefficient, estimate.value)
                 told = f"{reads.word}, {reads.source}" if reads else ""
-                table.add_row(name, coefficient, estimate_words(estimate), str(estimate.n), told)
+                table.add_row(
+                    name,
+                    coefficient,
+                    estimate_words(estimate),
+                    str(estimate.n),
+                    estimate.few or told,
+                    style="dim" if estimate.few else None,
+                )
         if not any(estimate.defined for estimate in found.values()):
             table.add_row(name, "all", "undefined", "", next(iter(found.values())).note)
         table.add_section()
@@ -104,7 +113,9 @@ def raters_table(agreement: Agreement) -> Table:
     return table
 
 
-def _cell(estimate: Estimate, *, percent: bool = False) -> str:
+def _cell(estimate: Estimate, *, percent: bool = False) -> str | Text:
+    if estimate.few:
+        return Text(f"{estimate_words(estimate, percent=percent)} {estimate.few}", style="dim")
     return estimate_words(estimate, percent=percent) if estimate.defined else "-"
 
 

@@ -102,6 +102,7 @@ class Bootstrap:
             link: The scale on which a coefficient of agreement is symmetric; None for anything else.
             population: Draws of such a coefficient from a latent trait.
             everyone: The ratings that the latent trait learns from, where `grid` holds only some of them.
+            n: The cases that the coefficient rests on, where they are fewer than those of `grid`.
         """
         if self.kind == "holding" and link is not None and len(grid.cases):
             statistic, frequency = over_cases(coefficient, grid)
@@ -114,7 +115,7 @@ class Bootstrap:
                 population=population,
                 method=method,
                 otherwise=otherwise,
-                n=len(grid.cases),
+                n=len(grid.cases) if n is None else n,
             )
         else:
             found, _ = self._estimate_and_reading(coefficient, grid, method, otherwise)
@@ -150,6 +151,7 @@ class Bootstrap:
             method=method,
             confidence=self.confidence,
             seed=int(self.rng.integers(2**32)),
+            used=n,
         )
         return replace(found, n=n)
 

@@ -27,7 +27,7 @@ def offset(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None
             grid, offset_statistic, bootstrap, method=name, otherwise=EMPTY, least=1, link=DIFFERENCE
         )
     found = pair_estimate(
-        grid, _size_of_offset, bootstrap, method="size of the offset", otherwise=EMPTY, least=1, link=DISTANCE
+        grid, size_of_offset, bootstrap, method="size of the offset", otherwise=EMPTY, least=1, link=DISTANCE
     )
     note = found.note or "no interval: sizes of offsets lie above zero even where raters do not differ"
     return replace(found, low=np.nan, high=np.nan, note=note)
@@ -59,7 +59,8 @@ def rmse_statistic(x: FloatArray, y: FloatArray) -> OfSums:
     return OfSums(mean.sums, lambda total: np.sqrt(mean.value(total)))
 
 
-def _size_of_offset(x: FloatArray, y: FloatArray) -> Statistic:
+def size_of_offset(x: FloatArray, y: FloatArray) -> Statistic:
+    """The size of the mean signed difference as a function of the weights of cases."""
     mean = _mean_of(x - y)
     return lambda weights: np.abs(mean(weights))
 
@@ -68,16 +69,7 @@ def _estimate(
     ratings: pd.DataFrame, statistic: PairStatistic, method: str, bootstrap: Bootstrap, raters: Raters | None
 ) -> Estimate:
     grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(f"the {method}")
-    return pair_estimate(
-        grid,
-        statistic,
-        bootstrap,
-        method=method,
-        otherwise=EMPTY,
-        least=1,
-        link=ERROR,
-        population=lambda trait: trait.mean_over_pairs(statistic),
-    )
+    return pair_estimate(grid, statistic, bootstrap, method=method, otherwise=EMPTY, least=1, link=ERROR)
 
 
 def _mean_of(gap: FloatArray) -> OfSums:

@@ -1,7 +1,10 @@
 """The one shape in which every statistic leaves this folder."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+FEW_CASES = 10
+"""Cases below which an estimate says how few there are, and is shown in grey."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +21,24 @@ class Estimate:
     """Why `value` (or its interval) is NaN, when it is; otherwise what a reader must know."""
     se: float = math.nan
     """The standard error, where the method has one."""
+    of: int = 0
+    """The cases that there were, of which `n` could be used; 0 where nobody counted."""
 
     @property
     def defined(self) -> bool:
         return not math.isnan(self.value)
+
+    @property
+    def few(self) -> str:
+        """How few of the cases it rests on, where these are fewer than ten or less than half; otherwise nothing."""
+        if not self.defined or not self.of or (self.n >= FEW_CASES and 2 * self.n >= self.of):
+            return ""
+        return f"from {self.n} of {self.of} cases"
+
+    def out_of(self, cases: int) -> "Estimate":
+        """The estimate, told how many cases there were: where it rests on few, its note begins with that."""
+        counted = replace(self, of=cases)
+        return replace(counted, note="; ".join(filter(None, (counted.few, self.note))))
 
 
 def undefined(note: str, *, method: str, n: int = 0, confidence: float = 0.95) -> Estimate:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from .bootstrap import Bootstrap
+from .bootstrap import Bootstrap, Coefficient
 from .chance import chance_corrected, standard_error
 from .estimate import Estimate, undefined
 from .jackknife import CORRELATION
@@ -40,26 +40,28 @@ def fleiss_kappa(
     if n == 0 or len(scale) < 2:
         why = "no case has two ratings" if n == 0 else "only one value was ever used"
         return undefined(why, method=METHOD, n=n, confidence=confidence)
-    identity = np.eye(len(scale))
     if bootstrap:
         return bootstrap.estimate(
-            lambda values: chance_corrected(values, scale, identity, _chance),
+            fleiss_coefficient(scale),
             grid,
             method=METHOD,
             otherwise="chance agreement is complete",
             n=n,
             link=CORRELATION,
-            population=lambda trait: trait.of_pairs(
-                lambda values: chance_corrected(values, trait.scale, np.eye(len(trait.scale)), _chance)
-            ),
+            population=lambda trait: trait.of_pairs(fleiss_coefficient(trait.scale)),
         )
-    value = float(chance_corrected(grid.values, scale, identity, _chance)(np.ones((1, len(grid.cases))))[0])
-    se = standard_error(grid.values, scale, identity, _chance)
+    value = float(fleiss_coefficient(scale)(grid.values)(np.ones((1, len(grid.cases))))[0])
+    se = standard_error(grid.values, scale, np.eye(len(scale)), _chance)
     if np.isnan(se):
         return Estimate(value, np.nan, np.nan, n, METHOD, confidence, "no interval: one case has no spread")
     reach = float(stdtrit(len(grid.cases) - 1, (1 + confidence) / 2)) * se
     low, high = min(max(value - reach, -1.0), value), min(value + reach, 1.0)
     return Estimate(value, low, high, n, f"{METHOD}; linearised t interval", confidence, se=se)
+
+
+def fleiss_coefficient(scale: FloatArray) -> Coefficient:
+    """Fleiss' kappa on `scale` as a function of the weights of cases."""
+    return lambda values: chance_corrected(values, scale, np.eye(len(scale)), _chance)
 
 
 def _chance(own: FloatArray, overall: FloatArray, weights: FloatArray) -> FloatArray:

@@ -57,13 +57,7 @@ def gwet_ac(
     coefficient = ac_coefficient(scale, weighting)
     if bootstrap:
         return bootstrap.estimate(
-            coefficient,
-            grid,
-            method=name,
-            otherwise="chance agreement is complete",
-            n=n,
-            link=CORRELATION,
-            population=lambda trait: trait.of_pairs(ac_coefficient(trait.scale, weighting)),
+            coefficient, grid, method=name, otherwise="chance agreement is complete", n=n, link=CORRELATION
         )
     weights = agreement_weights(scale, weighting)
     value = float(coefficient(grid.values)(np.ones((1, len(grid.cases))))[0])

@@ -2,7 +2,7 @@
 
 Leaving out a cluster at a time serves as long as scores are spread over their scale. Where half of them or more stand at
 one end and cases are few, the scores that would disagree have mostly not been met, and the latent trait takes its place.
-`benchmarks/coverage.py` shows where each holds.
+`benchmarks/ceilings.py` shows where each holds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .estimate import Estimate
-from .jackknife import DIFFERENCE, Link, jackknife
+from .jackknife import DIFFERENCE, ERROR, SHARE, Link, jackknife
 from .latent_trait import DRAWS, LatentTrait, latent_trait
 from .matrix import FloatArray, IntArray, Matrix
 
@@ -28,7 +28,12 @@ SHORT = 12
 FEW = 150
 """Clusters of cases up to which piled scores need the model."""
 LEAST = 3
-"""Clusters that hold anything but the commonest score, without which there is no interval."""
+"""Clusters that tell something, without which there is no interval: they hold another score than the commonest or, for an
+error, two that differ."""
+LEAST_PILED = 6
+"""The same where scores are piled up: with fewer, the model's interval is what it took for likely beforehand."""
+LEAST_USED, LEAST_CLUSTERS = 6, 4
+"""Cases that the coefficient itself must rest on, and clusters that these must be in."""
 
 
 def holding(
@@ -43,6 +48,7 @@ def holding(
     method: str,
     confidence: float,
     seed: int,
+    used: int,
 ) -> Estimate:
     """The estimate with its interval, which holds it and lies in the coefficient's range.
 
@@ -52,15 +58,15 @@ def holding(
         population: Draws of the coefficient; None where the model says nothing of it.
         levels: The scale's values, used or not.
         seed: Of the draws.
+        used: The cases that the coefficient rests on.
     """
-    n = int(frequency.sum())
-    informative = _informative(grid)
-    if informative < LEAST and link is not DIFFERENCE:
-        why = f"no interval: {informative} of {_units(grid)} hold anything but the commonest score"
+    n, scale = int(frequency.sum()), _scale(grid, levels)
+    piled = len(scale) <= SHORT and end_share(grid) >= PILED and n < FEW
+    modelled = population is not None and piled
+    if why := _too_little(grid, link, n, used, modelled=modelled):
         return Estimate(value, np.nan, np.nan, n, method, confidence, why)
     found = jackknife(value, left_out, frequency, link)
-    scale = _scale(grid, levels)
-    if population is None or len(scale) > SHORT or end_share(grid) < PILED or n >= FEW:
+    if population is None or not modelled:
         if found is None:
             alike = link is DIFFERENCE and bool(np.isclose(left_out, value).all())
             why = (
@@ -103,6 +109,29 @@ def _scale(grid: Matrix, levels: tuple[float, ...] | None) -> FloatArray:
     if levels is None or grid.labels is not None:
         return used
     return np.union1d(used, np.asarray(levels, dtype=float))
+
+
+def _too_little(grid: Matrix, link: Link, clusters: int, used: int, *, modelled: bool) -> str:
+    """Why these ratings say too little for an interval, or nothing."""
+    if link is DIFFERENCE:
+        return ""
+    if used < LEAST_USED or clusters < LEAST_CLUSTERS:
+        few = f"{used} cases" if used < LEAST_USED else f"{clusters} clusters"
+        return f"no interval: {few} are too few"
+    if link in (ERROR, SHARE):
+        differing = _differing(grid)
+        return f"no interval: raters differ in {differing} of {_units(grid)}" if differing < LEAST else ""
+    informative = _informative(grid)
+    if informative < (LEAST_PILED if modelled else LEAST):
+        return f"no interval: {informative} of {_units(grid)} hold anything but the commonest score"
+    return ""
+
+
+def _differing(grid: Matrix) -> int:
+    """The clusters in which two ratings of a case differ."""
+    rated = ~np.isnan(grid.values).all(axis=1)
+    apart = np.nanmax(grid.values[rated], axis=1) > np.nanmin(grid.values[rated], axis=1)
+    return len(np.unique(grid.cluster[rated][apart]))
 
 
 def _informative(grid: Matrix) -> int:

@@ -111,7 +111,7 @@ def icc_of(
             method=NAMES[form],
             otherwise=undecided,
             link=RELIABILITY if form.endswith("k") else CORRELATION,
-            population=lambda trait: _in_population(form, trait),
+            population=lambda trait: icc_in_population(form, trait),
             everyone=everyone,
         )
     squares = mean_squares(grid.values)(np.ones((1, n)))
@@ -148,7 +148,7 @@ def icc_coefficient(form: Form) -> Coefficient:
     return coefficient
 
 
-def _in_population(form: Form, trait: LatentTrait) -> FloatArray:
+def icc_in_population(form: Form, trait: LatentTrait) -> FloatArray:
     """Draws of the form from a latent trait, the raters being those who rated."""
     means, products = trait.moments()
     total = np.column_stack(

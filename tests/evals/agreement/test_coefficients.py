@@ -8,6 +8,8 @@ from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, by_rater, long_table
 
 from venire.evals.agreement.coefficient import registered_coefficients
 from venire.evals.agreement.rater_agreement import agreement
+from venire.evals.pages.agreement_page import agreement_page
+from venire.evals.pages.terminal_tables import agreement_table
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.matrix import InvalidRatings
 
@@ -47,7 +49,7 @@ def test_the_shape_that_other_programs_read():
 
     assert list(registered_coefficients()) == NAMES
     assert list(found["attributes"]["a"]) == list(found["overall"]) == NAMES
-    assert set(found["overall"]["icc1"]) == {"value", "low", "high", "n", "method", "note"}
+    assert set(found["overall"]["icc1"]) == {"value", "low", "high", "n", "few", "method", "note"}
 
 
 def test_published_numbers_come_through():
@@ -192,3 +194,17 @@ def test_the_same_seed_gives_the_same_json():
 def test_a_missing_column_is_named():
     with pytest.raises(InvalidRatings, match="no column 'attribute'"):
         agreement(long_table(SHROUT_FLEISS))
+
+
+def test_a_coefficient_from_two_of_fifty_two_cases_is_grey_and_says_so() -> None:
+    rows = [(f"c{case}", "ann", "a", 1 + case % 5) for case in range(52)]
+    rows += [("c0", "bob", "a", 1), ("c1", "bob", "a", 4)]
+    found = agreement(pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"]))
+    alpha = found.attributes["a"]["alpha_interval"]
+
+    assert alpha.few == "from 2 of 52 cases" and alpha.note.startswith(alpha.few) and np.isnan(alpha.low)
+    assert found.to_json()["attributes"]["a"]["alpha_interval"]["few"] == alpha.few  # type: ignore[index]
+    assert '<tr class="few">' in agreement_page(found)
+    shown = agreement_table(found)
+    assert {row.style for row in shown.rows} == {"dim"}
+    assert alpha.few in list(shown.columns[-1].cells)

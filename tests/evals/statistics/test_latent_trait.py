@@ -90,6 +90,7 @@ def test_a_posterior_without_a_shape_gives_no_interval_and_says_so(monkeypatch: 
         method="any",
         confidence=0.95,
         seed=0,
+        used=30,
     )
 
     assert found.value == 0.5 and np.isnan(found.low) and "does not fit" in found.note
