@@ -72,8 +72,12 @@ def export(
     "--port", type=click.IntRange(0, 65535), default=0, help="A port of your choice; any free one without it."
 )
 @click.option("--no-open", is_flag=True, help="Print the address, open no browser.")
-def inspect(run: Path | str, port: int, no_open: bool) -> None:
+@click.option("--human", type=click.Path(path_type=Path), help="People's ratings, shown beside the scores.")
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+def inspect(run: Path | str, port: int, no_open: bool, human: Path | None, wide: bool) -> None:
     """Read RUN in the browser: served on this machine only, and only shown."""
+    from ..rubrics.ratings import read_ratings
     from ..web.server import inspect as show_in_browser
 
-    show_in_browser(run, port=port, opened=not no_open, say=partial(say, err=True))
+    ratings = list(read_ratings(human, wide=wide)) if human else None
+    show_in_browser(run, port=port, opened=not no_open, say=partial(say, err=True), ratings=ratings)

@@ -35,6 +35,8 @@ class DeliberationRecord(NamedTuple):
     verdict: Verdict
     rubric: Rubric
     flags: tuple[Flag, ...]
+    others: tuple[Verdict, ...] = ()
+    """What the other arms made of the same case."""
 
 
 class Recounter:
@@ -81,9 +83,10 @@ class DeliberationReader:
         verdict = self._verdict(arms[arm], case) if arm in arms else None
         if verdict is None:
             raise NotThere("The record holds no such deliberation.")
-        others = [self._verdict(other, case) for name, other in arms.items() if name != arm]
-        found = flags_across_arms(verdict, arms[arm].rubric, [other for other in others if other is not None])
-        return DeliberationRecord(verdict, arms[arm].rubric, found)
+        heard = [self._verdict(other, case) for name, other in arms.items() if name != arm]
+        others = tuple(other for other in heard if other is not None)
+        found = flags_across_arms(verdict, arms[arm].rubric, others)
+        return DeliberationRecord(verdict, arms[arm].rubric, found, others)
 
     def _verdict(self, arm: Arm, case: str) -> Verdict | None:
         transcript = next(self._store.transcripts(arm, case), None)

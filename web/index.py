@@ -21,14 +21,23 @@ from ..orchestration.reading.analysis import (
 )
 from ..orchestration.reading.analysis.census import Key
 from ..orchestration.reading.analysis.movement import distance
+from ..orchestration.reading.scores import ScoreCounts, score_sums
 from ..orchestration.record import Arm, FinishedDeliberation, Location, Store
+from ..orchestration.transcript import Abstained, Cast, Decided, Ledger
 from ..orchestration.verdict import Verdict
+from ..rubrics.scale import Value
 from .deliberation_reader import Recounter
 
 FILE = "inspector.sqlite"
-_FORM = f"3 {version('venire')}"
+_FORM = f"4 {version('venire')}"
 """Changes whenever an index made before could not be read, or would say something else."""
 _BATCH = 40
+_MOST_WORDS = 20_000
+"""Characters of a deliberation's reasons that can be searched."""
+DERIVED = "derived"
+"""The method of a composite or a reversed score."""
+SCORE, CAUSE = "score", "cause"
+"""Topics of sums: scores by system and attribute, and why attributes are hung."""
 _PAUSE = 1.0
 
 _SCHEMA = """
@@ -37,19 +46,23 @@ CREATE TABLE deliberations (
     number INTEGER PRIMARY KEY, arm INTEGER NOT NULL, arm_name TEXT NOT NULL, case_id TEXT NOT NULL, title TEXT NOT NULL,
     about TEXT NOT NULL, stop TEXT NOT NULL, rounds INTEGER NOT NULL, turns INTEGER NOT NULL, tokens INTEGER NOT NULL,
     usd REAL, seconds REAL NOT NULL, spread REAL, hung INTEGER NOT NULL, flags INTEGER NOT NULL, interest REAL NOT NULL,
-    UNIQUE (arm, case_id)
+    case_group TEXT NOT NULL, system TEXT NOT NULL, cause TEXT NOT NULL, UNIQUE (arm, case_id)
 );
 CREATE INDEX by_interest ON deliberations (interest DESC, case_id);
 CREATE INDEX by_case ON deliberations (case_id);
+CREATE INDEX by_system ON deliberations (system);
+CREATE INDEX by_group ON deliberations (case_group);
+CREATE VIRTUAL TABLE reasons USING fts5 (words, content = '', tokenize = 'unicode61 remove_diacritics 2');
 CREATE TABLE flags (
     number INTEGER NOT NULL, kind TEXT NOT NULL, weight INTEGER NOT NULL, attribute TEXT NOT NULL, text TEXT NOT NULL
 );
 CREATE INDEX flags_of ON flags (number);
 CREATE INDEX flags_by_kind ON flags (kind, attribute, number);
 CREATE TABLE outcomes (
-    number INTEGER NOT NULL, attribute TEXT NOT NULL, status TEXT NOT NULL, value TEXT, method TEXT NOT NULL
+    number INTEGER NOT NULL, attribute TEXT NOT NULL, status TEXT NOT NULL, value TEXT, method TEXT NOT NULL, score REAL
 );
 CREATE INDEX outcomes_of ON outcomes (number);
+CREATE INDEX outcomes_by_score ON outcomes (attribute, number, score);
 CREATE INDEX outcomes_by_value ON outcomes (attribute, value, number);
 CREATE TABLE agreements (number INTEGER NOT NULL, content TEXT NOT NULL);
 CREATE INDEX agreements_of ON agreements (number);
@@ -112,10 +125,22 @@ class Index:
     def censuses(self, arms: list[Arm]) -> dict[str, Census]:
         """Each arm's sums, by name."""
         found = {arm.id: Census() for arm in arms}
-        for arm, topic, one, two, times, total in self.reading.execute("SELECT * FROM sums"):
+        rows = self.reading.execute("SELECT * FROM sums WHERE topic != ?", (SCORE,))
+        for arm, topic, one, two, times, total in rows:
             if arm in found:
                 found[arm].sums[topic, one, two] = (times, total)
         return {arm.name: found[arm.id] for arm in arms}
+
+    def score_counts(self, arms: list[Arm]) -> ScoreCounts:
+        """How often each arm gave each score, by system and attribute."""
+        names = {arm.id: arm.name for arm in arms}
+        rows = self.reading.execute("SELECT arm, one, two, times, total FROM sums WHERE topic = ?", (SCORE,))
+        found = {}
+        for arm, about, what, times, total in rows:
+            if arm in names:
+                system, attribute = json.loads(about)
+                found[names[arm], system, attribute, what] = (times, total)
+        return ScoreCounts(found)
 
     def _elsewhere(self) -> Path:
         self._temporary = tempfile.TemporaryDirectory(prefix="venire-")
@@ -185,7 +210,8 @@ def _start_over(connection: sqlite3.Connection) -> None:
     tables = [
         row[0]
         for row in connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'sqlite_sequence'"
+            # The tables behind the full-text one go with it.
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'sqlite_sequence' AND name NOT LIKE 'reasons\\_%' ESCAPE '\\'"
         )
     ]
     dropped = "".join(f'DROP TABLE "{name}";' for name in tables)
@@ -212,11 +238,25 @@ def _add(
     found = list(flags(verdict, arm.rubric))
     found += _contrasts(connection, verdict, arm, arms, agreements)
     connection.executemany(
-        "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (finished.number, name, o.status, None if o.value is None else json.dumps(o.value), o.method)
+            (
+                finished.number,
+                name,
+                o.status,
+                None if o.value is None else json.dumps(o.value),
+                o.method,
+                _number(o.value),
+            )
             for name, o in verdict.outcomes.items()
+        ]
+        + [
+            (finished.number, name, "reached", json.dumps(value), DERIVED, value)
+            for name, value in verdict.derived.items()
         ],
+    )
+    connection.execute(
+        "INSERT INTO reasons (rowid, words) VALUES (?, ?)", (finished.number, _reasons(verdict))
     )
     connection.executemany(
         "INSERT INTO agreements VALUES (?, ?)",
@@ -228,7 +268,36 @@ def _add(
     census.add(verdict, arm.rubric, arm.jury, tuple(found))
     for key, (times, total) in census.sums.items():
         _count(connection, arm.id, key, times, total)
+    case = store.case(finished.case)
+    for attribute, what, times, total in score_sums(verdict):
+        about = json.dumps([(case.system if case else None) or "", attribute])
+        _count(connection, arm.id, (SCORE, about, what), times, total)
+    for cause in {o.why for o in verdict.outcomes.values() if o.status == "hung"}:
+        _count(connection, arm.id, (CAUSE, cause[:200], ""), 1, 0)
     return True
+
+
+def _number(value: Value | None) -> float | None:
+    """The score that a column is sorted by; None for words."""
+    return None if value is None or isinstance(value, str) else float(value)
+
+
+def _reasons(verdict: Verdict) -> str:
+    """Every reason that was given, to be searched by word: jurors', the orchestrator's questions and decisions."""
+    found: list[str] = []
+    for entry in verdict.transcript.entries:
+        match entry:
+            case Cast():
+                found += [vote.rationale for vote in entry.ballot.votes]
+            case Ledger():
+                found += [f"{dispute.dispute} {dispute.question}" for dispute in entry.disputes]
+            case Decided():
+                found += [finding.rationale for finding in entry.findings]
+            case Abstained():
+                found.append(entry.abstention.detail)
+            case _:
+                continue
+    return "\n".join(found)[:_MOST_WORDS]
 
 
 def _add_row(
@@ -244,7 +313,7 @@ def _add_row(
     spreads = [o.spread for o in verdict.outcomes.values() if o.spread is not None]
     about = [case.group, case.system, case.question] if case else []
     connection.execute(
-        "INSERT INTO deliberations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO deliberations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             finished.number,
             arm.id,
@@ -262,6 +331,9 @@ def _add_row(
             sum(o.status == "hung" for o in verdict.outcomes.values()),
             len(found),
             interest(flag.weight for flag in found),
+            (case.group if case else None) or "",
+            (case.system if case else None) or "",
+            next((o.why for o in verdict.outcomes.values() if o.status == "hung"), "")[:400],
         ),
     )
 

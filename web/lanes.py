@@ -194,7 +194,7 @@ class Lanes:
         )
         target = vote_id(place.step.entry, attribute, self._prefix)
         return element(
-            "a", {"href": f"#{target}", "class": kind, "data-vote": target, "aria-label": name}, shape, element("title", None, name)
+            "a", {"href": f"#{target}", "class": kind, "data-vote": target}, element("title", None, name), shape
         )  # fmt: skip
 
     def _final(self, attribute: str, by_juror: Mapping[str, tuple[Step, ...]], rounds: int) -> Html:

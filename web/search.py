@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from ..rubrics.scale import Value
 
 PAGE = 50
 SORTS = {
-    "look": ("worth a look", "interest DESC, case_id, arm"),
-    "case": ("case", "case_id, arm"),
-    "spread": ("spread", "spread DESC, case_id, arm"),
-    "rounds": ("rounds", "rounds DESC, turns DESC, case_id, arm"),
-    "tokens": ("tokens", "tokens DESC, case_id, arm"),
-    "seconds": ("seconds", "seconds DESC, case_id, arm"),
-    "latest": ("finished last", "number DESC"),
+    "look": ("worth a look", "interest", True),
+    "case": ("case", "case_id", False),
+    "arm": ("arm", "arm_name", False),
+    "system": ("system", "system", False),
+    "group": ("group", "case_group", False),
+    "spread": ("spread", "spread", True),
+    "rounds": ("rounds", "rounds", True),
+    "stop": ("stopped by", "stop", False),
+    "tokens": ("tokens", "tokens", True),
+    "seconds": ("seconds", "seconds", True),
+    "cost": ("cost", "usd", True),
+    "hung": ("hung", "hung", True),
+    "latest": ("finished last", "number", True),
 }
+"""By name: what it is called, its column, and whether the largest come first."""
+SCORED = "score."
+"""What stands before the name of an attribute in a sort by its score."""
 
 
 class Row(NamedTuple):
@@ -38,6 +47,10 @@ class Row(NamedTuple):
     seconds: float
     spread: float | None
     flag_count: int
+    group: str
+    system: str
+    cause: str
+    """Why an attribute is hung, where one is."""
     flags: list[tuple[str, int, str, str]]
     """Kind, weight, attribute and text of the weightiest of each kind, in the order of their weight."""
     outcomes: dict[str, tuple[str, Value | None, str]]
@@ -54,7 +67,11 @@ class CaseSearch:
     stop: str = ""
     attribute: str = ""
     value: str = ""
+    system: str = ""
+    group: str = ""
     sort: str = "look"
+    up: str = ""
+    """Not empty where the order of `sort` is turned round."""
     page: int = 1
 
     @classmethod
@@ -68,7 +85,10 @@ class CaseSearch:
             stop=query.get("stop", "")[:60],
             attribute=query.get("attribute", "")[:100],
             value=query.get("value", "")[:100],
-            sort=query.get("sort", "") if query.get("sort") in SORTS else "look",
+            system=query.get("system", "")[:200],
+            group=query.get("group", "")[:200],
+            sort=_sort(query.get("sort", "")),
+            up="1" if query.get("up") else "",
             page=int(page) if page.isdecimal() and 0 < int(page[:9]) < 10**6 else 1,
         )
 
@@ -93,24 +113,24 @@ class Finder:
         """One page of what the search finds, and how many it finds in all."""
         where, values = self._where(search)
         total = self.count(search)
-        order = SORTS[search.sort][1]
+        order, scored = _order(search)
         rows = self._connection.execute(
-            "SELECT number, arm_name, case_id, title, stop, rounds, turns, tokens, usd, seconds, spread, flags "
-            f"FROM deliberations d WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",
-            (*values, PAGE, (search.page - 1) * PAGE),
+            "SELECT number, arm_name, case_id, title, stop, rounds, turns, tokens, usd, seconds, spread, flags, "
+            f"case_group, system, cause FROM deliberations d WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",
+            (*values, *scored, PAGE, (search.page - 1) * PAGE),
         ).fetchall()
         return [self._row(row) for row in rows], total
 
     def neighbours(self, search: CaseSearch, case: str, arm: str) -> tuple[tuple[str, str] | None, ...]:
         """The (case, arm) before and after a deliberation in what the search finds."""
         where, values = self._where(search)
-        order = SORTS[search.sort][1]
+        order, scored = _order(search)
         found = self._connection.execute(
             "SELECT before_case, before_arm, after_case, after_arm FROM (SELECT case_id, arm_name, "
             "lag(case_id) OVER w AS before_case, lag(arm_name) OVER w AS before_arm, lead(case_id) OVER w AS after_case, "
             f"lead(arm_name) OVER w AS after_arm FROM deliberations d WHERE {where} WINDOW w AS (ORDER BY {order})) "
             "WHERE case_id = ? AND arm_name = ?",
-            (*values, case, arm),
+            (*values, *scored, case, arm),
         ).fetchone()
         if found is None:
             return (None, None)
@@ -127,11 +147,19 @@ class Finder:
     def _where(self, search: CaseSearch) -> tuple[str, list[Any]]:
         parts, values = [f"d.arm IN ({', '.join('?' * len(self._arms))})"], list[Any](self._arms)
         if search.q:
-            parts.append(
-                "(d.case_id LIKE ? ESCAPE '\\' OR d.title LIKE ? ESCAPE '\\' OR d.about LIKE ? ESCAPE '\\')"
-            )
+            named = "d.case_id LIKE ? ESCAPE '\\' OR d.title LIKE ? ESCAPE '\\' OR d.about LIKE ? ESCAPE '\\'"
             values += [f"%{_literal(search.q)}%"] * 3
-        for column, wanted in (("arm_name", search.arm), ("stop", search.stop)):
+            if words := _words(search.q):
+                named += " OR d.number IN (SELECT rowid FROM reasons WHERE reasons MATCH ?)"
+                values.append(words)
+            parts.append(f"({named})")
+        chosen = (
+            ("arm_name", search.arm),
+            ("stop", search.stop),
+            ("system", search.system),
+            ("case_group", search.group),
+        )
+        for column, wanted in chosen:
             if wanted:
                 parts.append(f"d.{column} = ?")
                 values.append(wanted)
@@ -166,6 +194,46 @@ class Finder:
             )
         }
         return Row._make((*row, flags, outcomes))
+
+    def values_of(self, column: Literal["system", "case_group", "stop"], most: int = 200) -> list[str]:
+        """The values of a column that a filter offers; none where there are more than `most`."""
+        found = self._connection.execute(
+            f"SELECT DISTINCT {column} FROM deliberations WHERE {column} != '' ORDER BY 1 LIMIT ?",
+            (most + 1,),
+        ).fetchall()
+        return [value for (value,) in found] if len(found) <= most else []
+
+    def scores(self) -> Iterator[tuple[str, str, str, float]]:
+        """Case, arm, attribute and score of everything that was reached with a number, what is derived not among it."""
+        known = ", ".join("?" * len(self._arms))
+        yield from self._connection.execute(
+            "SELECT d.case_id, d.arm_name, o.attribute, o.score FROM outcomes o JOIN deliberations d USING (number) "
+            f"WHERE o.score IS NOT NULL AND o.method != 'derived' AND d.arm IN ({known})",
+            self._arms,
+        )
+
+
+def _sort(name: str) -> str:
+    return name[:120] if name in SORTS or name.startswith(SCORED) else "look"
+
+
+def _order(search: CaseSearch) -> tuple[str, list[str]]:
+    """The ORDER BY of a search and what is bound in it; rows without a value come last either way."""
+    if search.sort.startswith(SCORED):
+        column, down = "(SELECT score FROM outcomes o WHERE o.attribute = ? AND o.number = d.number)", True
+        bound = [search.sort.removeprefix(SCORED)]
+    else:
+        _, column, down = SORTS[search.sort]
+        bound = []
+    down = down != bool(search.up)
+    return f"{column} {'DESC' if down else 'ASC'} NULLS LAST, case_id, arm", bound
+
+
+def _words(text: str) -> str:
+    """The words of a search as a phrase whose last word may go on; nothing where it holds no letter or digit."""
+    if not any(letter.isalnum() for letter in text):
+        return ""
+    return '"' + text.replace('"', '""') + '"*'
 
 
 def _literal(text: str) -> str:

@@ -6,21 +6,25 @@ import asyncio
 import hmac
 import secrets
 import webbrowser
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 from aiohttp import web
 
 from ..evals.pages.markup import Html, document, element, fragment
 from ..orchestration.record import Location, Store
+from ..rubrics.ratings import Rating
 from .deliberation_reader import DeliberationReader, NotThere, run_name
 from .index import Index
-from .pages.cases import cases_view
+from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view
 from .pages.deliberation import arm_choice, deliberation_view, neighbours
 from .pages.frame import Reach, inspector_page
 from .pages.overview import overview
+from .pages.scores import SHOWN, differences_section
+from .pages.side_by_side import side_by_side
 from .pages.study import study_view
+from .people import Difference, People
 from .search import CaseSearch, Finder
 from .study_report import ReportReader
 
@@ -40,13 +44,18 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 
+MOST = 300
+"""Differences from people on their page."""
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Inspector:
     """The web application that shows one run, read-only: no request changes anything."""
 
-    def __init__(self, run: Location, *, token: str | None = None) -> None:
+    def __init__(self, run: Location, *, token: str | None = None, people: People | None = None) -> None:
+        self.people = people
+        self._apart: tuple[int, list[Difference]] | None = None
         self.token = token or secrets.token_urlsafe(24)
         self._store = Store.read(run)
         self.index = Index(run)
@@ -64,6 +73,7 @@ class Inspector:
         app.router.add_get(f"{root}/cases", self._cases)
         app.router.add_get(f"{root}/case", self._case)
         app.router.add_get(f"{root}/compare", self._compare)
+        app.router.add_get(f"{root}/people", self._people)
         app.router.add_get(f"{root}/study", self._study)
         app.router.add_get(f"{root}/study-figure", self._figure)
         app.router.add_get(f"{root}/live", self._live)
@@ -97,13 +107,20 @@ class Inspector:
     async def _overview(self, request: web.Request) -> web.Response:
         arms, finder = self._reader.arms(), self._finder()
         looks, _ = finder.find(CaseSearch(flag="any"))
-        main = overview(self._name, arms, self.index.censuses(arms), looks[:12], self._reach())
+        counts, censuses = self.index.score_counts(arms), self.index.censuses(arms)
+        apart = self._differences(finder)
+        differences = None if apart is None else (apart[:SHOWN], len(apart))
+        main = overview(self._name, arms, censuses, counts, looks[:12], self._reach(), differences)
         return self._page("Overview", "overview", CaseSearch(), main)
 
     async def _cases(self, request: web.Request) -> web.Response:
-        search = CaseSearch.of(request.query)
-        rows, total = self._finder().find(search)
-        return self._page("Cases", "list", search, cases_view(search, self._reader.arms(), rows, total))
+        search, finder = CaseSearch.of(request.query), self._finder()
+        rows, total = finder.find(search)
+        offered = FilterValues(
+            finder.values_of("system"), finder.values_of("case_group"), finder.values_of("stop")
+        )
+        view = cases_view(search, self._reader.arms(), rows, total, offered)
+        return self._page("Cases", "list", search, view)
 
     async def _case(self, request: web.Request) -> web.Response:
         search, case = CaseSearch.of(request.query), request.query.get("id", "")
@@ -117,7 +134,11 @@ class Inspector:
             arm_choice(search, case, arm, arms),
             redaction_note(self._store),
         )
-        main = deliberation_view(read.verdict, read.rubric, self._store.case(case), read.flags, way=way)
+        rated = None if self.people is None else self.people.of(case)
+        beside = side_by_side(search, [read.verdict, *read.others], read.rubric, rated)
+        main = deliberation_view(
+            read.verdict, read.rubric, self._store.case(case), read.flags, way=way, beside=beside
+        )
         return self._page(case, "case", search, main)
 
     async def _compare(self, request: web.Request) -> web.Response:
@@ -134,6 +155,13 @@ class Inspector:
             search,
             comparison_view(search, arms, self._store.case(case), sides),
         )
+
+    async def _people(self, request: web.Request) -> web.Response:
+        apart = self._differences(self._finder())
+        if apart is None:
+            raise NotThere("Start the inspector with --human RATINGS to see people's ratings.")
+        main = differences_section(apart[:MOST], len(apart), all_of_them=True)
+        return self._page("People", "people", CaseSearch(), main)
 
     async def _study(self, request: web.Request) -> web.Response:
         if not self._study_report.there:
@@ -156,6 +184,14 @@ class Inspector:
             raise NotThere("no such file")
         return web.Response(body=found[0], content_type=found[1], charset="utf-8")
 
+    def _differences(self, finder: Finder) -> list[Difference] | None:
+        """The differences from people's ratings, the largest first, worked out anew as the index grows; None without ratings."""
+        if self.people is None:
+            return None
+        if self._apart is None or self._apart[0] != self.index.read_to:
+            self._apart = (self.index.read_to, self.people.differences(finder.scores()))
+        return self._apart[1]
+
     def _finder(self) -> Finder:
         return Finder(self.index.reading, (arm.id for arm in self._reader.arms()))
 
@@ -164,7 +200,14 @@ class Inspector:
 
     def _page(self, title: str, here: str, search: CaseSearch, *main: object) -> web.Response:
         text = inspector_page(
-            title, self._name, here, search, self._reach(), *main, studied=self._study_report.there
+            title,
+            self._name,
+            here,
+            search,
+            self._reach(),
+            *main,
+            studied=self._study_report.there,
+            rated=self.people is not None,
         )
         return web.Response(text=text, content_type="text/html")
 
@@ -204,9 +247,16 @@ async def serve_inspector(inspector: Inspector, port: int, ready: Callable[[str]
         await runner.cleanup()
 
 
-def inspect(run: Location, *, port: int, opened: bool, say: Callable[[str], None]) -> None:
-    """Show the run until interrupted."""
-    inspector = Inspector(run)
+def inspect(
+    run: Location,
+    *,
+    port: int,
+    opened: bool,
+    say: Callable[[str], None],
+    ratings: Iterable[Rating] | None = None,
+) -> None:
+    """Show the run, beside people's ratings where there are any, until interrupted."""
+    inspector = Inspector(run, people=None if ratings is None else People(ratings))
 
     def ready(address: str) -> None:
         say(f"inspecting {inspector.run} at {address}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO, cast
@@ -18,7 +18,7 @@ from ...rubrics.files import nearest
 from ...rubrics.ratings import Rating
 from ...rubrics.safe_text import safe
 from ..counting import counting_rule
-from ..record import Location, Store
+from ..record import Arm, Location, Store
 from ..record.private_files import open_private
 from ..verdict import Verdict
 from .analysis import flags_across_arms
@@ -26,10 +26,14 @@ from .claim_card import claim_card
 from .export import verdicts, write_json
 from .export_format import ExportedRun, export_format
 from .safe_console import SafeStream
+from .scores import ScoreCounts, histogram
 from .show import show
 from .show_claims import show_card
 from .summary import summarise
 from .unreached import unreached_lines, unreached_models
+
+MOST_SYSTEMS = 12
+"""Arms times systems up to which scores are printed by system too; beyond that the inspector shows them."""
 
 
 def show_case(
@@ -134,8 +138,13 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
             write_json(store, out)
             return
         totals: dict[str, _ArmTotals] = {}
+        counts, case = ScoreCounts(), None
         for arm, verdict in verdicts(store):
             totals.setdefault(arm.name, _ArmTotals()).add(verdict)
+            judged = store.case(verdict.case)
+            counts.add(arm.name, judged.system if judged else None, verdict)
+            case = case or verdict.case
+        console.print(_scores(counts, [arm for arm in store.arms() if arm.name in totals]))
         console.print(_summary(totals))
         spent = store.cost()
         console.print(
@@ -143,11 +152,35 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
         )
         for line in unreached_lines(unreached_models(store) if unreached else []):
             console.print(line, soft_wrap=True)
-        case = next((verdict.case for _, verdict in verdicts(store)), None)
         if case is not None:
             console.print(Text(f"read one: venire show {store.name} {safe(case)}", "dim"))
     finally:
         store.release()
+
+
+def _scores(counts: ScoreCounts, arms: Sequence[Arm]) -> Table:
+    """Every attribute's distribution over its scale, mean, hung and abstained, by arm; then by system, where there are several."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("attribute", max_width=24, overflow="ellipsis", no_wrap=True)
+    table.add_column("mean", justify="right")
+    table.add_column("scores", no_wrap=True)
+    for column in ("n", "hung", "n/a", "abstained"):
+        table.add_column(column, justify="right")
+    systems = counts.systems()
+    apart = systems if len(systems) > 1 and len(systems) * len(arms) <= MOST_SYSTEMS else []
+    for arm in arms:
+        for system in (None, *apart):
+            title = safe(arm.name) if system is None else f"  {safe(system)}"
+            table.add_row(Text(title, "bold" if system is None else "italic"))
+            for found in counts.summaries(arm, system=system):
+                table.add_row(
+                    safe(found.attribute),
+                    "" if found.mean is None else f"{found.mean:.2f}",
+                    histogram(found.counts),
+                    str(found.n),
+                    *(str(number or "") for number in (found.hung, found.not_applicable, found.abstained)),
+                )
+    return table
 
 
 def _summary(totals: dict[str, _ArmTotals]) -> Table:

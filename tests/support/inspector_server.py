@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
+from venire.web.people import People
 from venire.web.server import HOST, Inspector, serve_inspector
 
 
@@ -21,8 +22,8 @@ class Answer:
 class InspectorServer:
     """Serves a run while the `with` block runs; everything is in the index before the first request."""
 
-    def __init__(self, run: Path, *, caught_up: bool = True) -> None:
-        self.inspector = Inspector(run)
+    def __init__(self, run: Path, *, caught_up: bool = True, people: People | None = None) -> None:
+        self.inspector = Inspector(run, people=people)
         if caught_up:
             self.inspector.index.catch_up()
         self._loop = asyncio.new_event_loop()

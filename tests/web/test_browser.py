@@ -96,19 +96,19 @@ def test_filter_open_and_read_a_ballot_with_its_evidence(page: Any, served: Insp
 
     page.get_by_role("link", name="low, round 1, accurate 2").click()
 
-    vote = page.locator(".vote[open]")
+    vote = page.locator(".vote.reading")
     assert "The rash is placed before the treatment" in vote.inner_text()
     assert page.locator("mark.on").all_inner_texts() == [RASH]
     page.get_by_role("link", name="high, round 1, accurate 5").click()
     assert page.locator("mark.on").all_inner_texts() == [FEVER]
-    assert page.locator(".vote[open]").count() == 1
+    assert page.locator(".vote.reading").count() == 1
 
 
 def test_a_marked_passage_leads_back_to_the_ballot(page: Any, served: InspectorServer) -> None:
     page.goto(served.url + "case?id=persuaded&in_arm=stances")
     page.locator("mark", has_text=RASH).click()
 
-    assert page.locator(".vote[open] .who").inner_text() == "low"
+    assert page.locator(".vote.reading .who").inner_text() == "low"
 
 
 def test_compare_two_arms(page: Any, served: InspectorServer) -> None:
@@ -135,7 +135,7 @@ def test_the_keyboard_reaches_everything(page: Any, served: InspectorServer) -> 
     page.keyboard.press("Enter")
     page.wait_for_url("**/case?*")
     page.keyboard.press("j")
-    assert "round 1" in page.locator(".vote[open]").inner_text()
+    assert "round 1" in page.locator(".vote.reading").inner_text()
     first = page.locator(".dot.on").get_attribute("data-vote")
     page.keyboard.press("j")
     assert page.locator(".dot.on").get_attribute("data-vote") != first
@@ -245,8 +245,8 @@ def test_nothing_a_model_or_a_file_wrote_runs(browser: Any, tmp_path: Path, shot
                 page.locator(".look a.case").first.click()
                 page.locator(".dot").first.click()
                 page.screenshot(path=shots / f"hostile-{size}.png")
-                assert page.locator(".vote[open]").is_visible()
-                assert "<script>window.ran" in page.locator(".vote[open]").inner_text()
+                assert page.locator(".vote.reading").is_visible()
+                assert "<script>window.ran" in page.locator(".vote.reading").inner_text()
                 assert page.locator("mark.on").count() >= 1
                 assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
                 assert "\u202e" not in page.content()

@@ -30,7 +30,7 @@ def served(run: Path) -> object:
 
 
 def cases_in(text: str) -> list[str]:
-    return re.findall(r'class="open">([^<]+)</a><span class="quiet"> ([^<]+)<', text)
+    return re.findall(r'class="open">([^<]+)</a>.*?data-label="arm">([^<]+)<', text)
 
 
 # What it shows
@@ -54,6 +54,7 @@ def test_the_overview_says_where_to_look_first(served: InspectorServer) -> None:
         ("q=prem&arm=single", [("premature", "single")]),
         ("attribute=organized&value=5", [("premature", "stances")]),
         ("stop=rounds", [("overruled", "stances")]),
+        ("q=chronologically", [("premature", "stances")]),
         ("q=%25", []),
         ("q=nowhere", []),
     ],

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ...evals.pages.markup import Child, Html, element, fragment, shorten
 from ...orchestration.record import Arm
 from ..scales import score_words
-from ..search import PAGE, SORTS, CaseSearch, Row
+from ..search import PAGE, SCORED, SORTS, CaseSearch, Row
 from .frame import KINDS, badge, quiet
 
 
-def cases_view(search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], total: int) -> Html:
+@dataclass(frozen=True, slots=True)
+class FilterValues:
+    """What the filters offer beside what the rubrics say."""
+
+    systems: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    stops: Sequence[str] = ()
+
+
+def cases_view(
+    search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], total: int, offered: FilterValues
+) -> Html:
     """The page's content: the filter, one page of rows, and the way to the others."""
     first = (search.page - 1) * PAGE + 1
     counted = (
@@ -23,12 +35,12 @@ def cases_view(search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], tot
     )
     return fragment(
         element("div", {"class": "head"}, element("h1", None, "Cases"), element("p", {"class": "quiet", "id": "count"}, counted)),
-        _filter(search, arms),
-        element("div", {"data-live": "rows"}, _table(search, rows), _pager(search, total)),
+        _filter(search, arms, offered),
+        element("div", {"data-live": "rows"}, _table(search, arms, rows, offered), _pager(search, total)),
     )  # fmt: skip
 
 
-def _filter(search: CaseSearch, arms: Sequence[Arm]) -> Html:
+def _filter(search: CaseSearch, arms: Sequence[Arm], offered: FilterValues) -> Html:
     attributes = list(dict.fromkeys(name for arm in arms for name in arm.rubric.names))
     values = list(
         dict.fromkeys(
@@ -38,94 +50,132 @@ def _filter(search: CaseSearch, arms: Sequence[Arm]) -> Html:
             for v in arm.rubric.scale_of(name).values
         )
     )
-    stops = ("consensus", "complete", "stall", "turns", "rounds", "replans", "budget", "time", "orchestrator")
     kinds = {"any": "any flag", "none": "no flag", **KINDS}
+    sorts = {name: words for name, (words, _, _) in SORTS.items()}
+    sorts |= {f"{SCORED}{name}": name for name in score_names(arms)}
     return element(
         "form",
         {"class": "filter", "action": "./cases", "method": "get", "aria-label": "Filter"},
-        element("label", None, "search", element("input", {"name": "q", "type": "search", "value": search.q, "autocomplete": "off"})),
-        _choice("flag", search.flag, kinds, "all"),
+        element("label", None, "search, reasons too", element("input", {"name": "q", "type": "search", "value": search.q, "autocomplete": "off"})),
         _choice("arm", search.arm, {arm.name: arm.name for arm in arms}, "all arms") if len(arms) > 1 else None,
+        _choice("system", search.system, {name: name for name in offered.systems}, "all systems") if offered.systems else None,
+        _choice("group", search.group, {name: name for name in offered.groups}, "all groups") if offered.groups else None,
         _choice("attribute", search.attribute, {name: name for name in attributes}, "any"),
-        _choice("value", search.value, {**{v: v for v in values}, "hung": "hung", "not_applicable": "n/a"}, "any"),
-        _choice("stop", search.stop, {name: name for name in stops}, "any"),
-        _choice("sort", search.sort, {name: words for name, (words, _) in SORTS.items()}, None),
+        _choice("value", search.value, {**{v: v for v in values}, "hung": "hung", "not_applicable": "n/a"}, "any", "score"),
+        _choice("flag", search.flag, kinds, "all"),
+        _choice("stop", search.stop, {name: name for name in offered.stops}, "any", "stopped by"),
+        _choice("sort", search.sort, sorts, None),
         element("button", {"type": "submit"}, "Show"),
         element("a", {"href": "./cases"}, "clear"),
     )  # fmt: skip
 
 
-def _choice(name: str, chosen: str, options: dict[str, str], none: str | None) -> Html:
+def score_names(arms: Sequence[Arm]) -> list[str]:
+    """The attributes of all arms, then their composites: the score columns of a list."""
+    names = [name for arm in arms for name in arm.rubric.names]
+    return list(dict.fromkeys([*names, *(name for arm in arms for name in arm.rubric.composites)]))
+
+
+def _choice(
+    name: str, chosen: str, options: dict[str, str], none: str | None, words: str | None = None
+) -> Html:
     listed: list[Html] = [element("option", {"value": ""}, none)] if none is not None else []
     listed += [
-        element("option", {"value": value, "selected": value == chosen}, words)
-        for value, words in options.items()
+        element("option", {"value": value, "selected": value == chosen}, shown)
+        for value, shown in options.items()
     ]
-    return element("label", None, name, element("select", {"name": name}, listed))
+    return element("label", None, words or name, element("select", {"name": name}, listed))
 
 
-def _table(search: CaseSearch, rows: Sequence[Row]) -> Html:
+def _table(search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], offered: FilterValues) -> Html:
     if not rows:
         return element(
             "p", {"class": "calm"}, "Nothing fits. Clear the filter, or wait for the run to go on."
         )
-    columns = ("case", "verdict", "rounds", "spread", "stopped by", "tokens", "worth a look because")
-    head = element("tr", None, [element("th", {"scope": "col"}, column) for column in columns])
+    scores = score_names(arms)
+    columns = [("case", "case")]
+    columns += [("arm", "arm")] if len(arms) > 1 else []
+    columns += [("system", "system")] if offered.systems else []
+    columns += [(f"{SCORED}{name}", name) for name in scores]
+    columns += [(name, SORTS[name][0]) for name in ("rounds", "spread", "stop", "tokens")]
+    columns.append(("look", "worth a look because"))
+    head = element(
+        "tr", None, [_column_head(search, sort, words, sort.startswith(SCORED)) for sort, words in columns]
+    )
     body = [element("tr", {"class": "row"}, _cells(search, row, columns)) for row in rows]
     return element(
         "div",
-        {"class": "wide"},
+        {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "Cases"},
         element("table", {"class": "list"}, element("thead", None, head), element("tbody", None, body)),
     )
 
 
-def _cells(search: CaseSearch, row: Row, columns: Sequence[str]) -> list[Html]:
+def _column_head(search: CaseSearch, sort: str, words: str, scored: bool) -> Html:
+    """A column's name, which sorts by it; once more, the other way round."""
+    here = search.sort == sort
+    down = scored or SORTS[sort][2]
+    turned = "1" if here and not search.up else ""
+    order = None if not here else "descending" if down != bool(search.up) else "ascending"
+    mark = {"descending": " ↓", "ascending": " ↑", None: ""}[order]
+    link = element("a", {"href": search.address("cases", sort=sort, up=turned, page=1)}, words, mark)
+    return element(
+        "th", {"scope": "col", "aria-sort": order, "class": "score-name" if scored else None}, link
+    )
+
+
+def _cells(search: CaseSearch, row: Row, columns: Sequence[tuple[str, str]]) -> list[Html]:
     address = search.address("case", id=row.case, in_arm=row.arm)
     link = element("a", {"href": address, "class": "open"}, shorten(row.case, 60))
-    reasons: list[Child] = [badge(kind, weight) for kind, weight, _, _ in row.flags]
-    if row.flags:
-        reasons.append(
+    cells = [
+        element("th", {"scope": "row"}, link, element("p", {"class": "title", "dir": "auto"}, row.title))
+    ]
+    plain: dict[str, Child] = {
+        "arm": row.arm,
+        "system": row.system,
+        "rounds": row.rounds,
+        "spread": "–" if row.spread is None else f"{row.spread:g}",
+        "stop": row.stop,
+        "tokens": f"{row.tokens:,}",
+        "look": _reasons(row),
+    }
+    for sort, words in columns[1:]:
+        cell = _score(row, words) if sort.startswith(SCORED) else plain[sort]
+        cells.append(element("td", {"data-label": words}, cell))
+    return cells
+
+
+def _score(row: Row, name: str) -> Html:
+    """One attribute's verdict; hung with its cause."""
+    if name not in row.outcomes:
+        return quiet("not asked")
+    status, value, method = row.outcomes[name]
+    words = (
+        score_words(value)
+        if value is not None
+        else {"hung": "hung", "not_applicable": "n/a"}.get(status, "–")
+    )
+    cause = row.cause if status == "hung" else method
+    return element("span", {"class": f"cell {status}", "title": f"{name}: {words}, {cause}"}, words)
+
+
+def _reasons(row: Row) -> list[Child]:
+    """The cause of what is hung, the kinds of flag by weight, and the weightiest in words."""
+    found: list[Child] = []
+    if row.cause:
+        found.append(
             element(
                 "p",
-                {"dir": "auto"},
-                element("b", None, row.flags[0][2]),
+                {"class": "cause", "dir": "auto"},
+                element("b", None, "hung"),
                 " ",
-                shorten(row.flags[0][3], 180),
+                shorten(row.cause, 200),
             )
         )
-    scores = [
-        element(
-            "span",
-            {
-                "class": f"cell {status}",
-                "title": f"{name}: {score_words(value) if value is not None else status}, {method}",
-            },
-            element("span", {"class": "unseen"}, f"{name} "),
-            score_words(value)
-            if value is not None
-            else {"hung": "?", "not_applicable": "·"}.get(status, "–"),
-        )
-        for name, (status, value, method) in row.outcomes.items()
-    ]
-    cells: list[Child] = [
-        element("span", {"class": "scores"}, scores),
-        row.rounds,
-        "–" if row.spread is None else f"{row.spread:g}",
-        row.stop,
-        f"{row.tokens:,}",
-        reasons,
-    ]
-    name = element(
-        "th",
-        {"scope": "row"},
-        link,
-        quiet(" ", row.arm),
-        element("p", {"class": "title", "dir": "auto"}, row.title),
-    )
-    return [
-        name,
-        *(element("td", {"data-label": label}, cell) for label, cell in zip(columns[1:], cells, strict=True)),
-    ]
+    found += [badge(kind, weight) for kind, weight, _, _ in row.flags]
+    if row.flags:
+        attribute, text = row.flags[0][2:]
+        found.append(element("p", {"dir": "auto"}, element("b", None, attribute), " ", shorten(text, 180)))
+    return found
 
 
 def _pager(search: CaseSearch, total: int) -> Html:

@@ -66,7 +66,7 @@ def _side(verdict: Verdict, rubric: Rubric, lanes: Lanes, attribute: str, prefix
     return fragment(
         element("h3", None, verdict.arm, " ", element("span", {"class": "outcome"}, verdict_words(outcome))),
         quiet(how(outcome)),
-        votes(verdict, lanes, attribute, prefix=prefix, unfolded=True),
+        votes(verdict, lanes, attribute, prefix=prefix),
     )
 
 

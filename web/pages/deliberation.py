@@ -17,8 +17,8 @@ from .proceedings import movement, proceedings
 from .texts import texts
 from .votes import attribute_section
 
-_OPEN = 3
-"""With no more attributes than this all are open from the start."""
+MINOR = 1
+"""The weight of flags that are worth knowing and no more; beside weightier ones they are folded."""
 
 
 def deliberation_view(
@@ -28,29 +28,22 @@ def deliberation_view(
     found: Sequence[Flag],
     *,
     way: Child = None,
+    beside: Child = None,
     prefix: str = "",
 ) -> Html:
-    """The whole reading room for one deliberation.
+    """The whole reading room for one deliberation: every attribute's reasons unfolded, the texts beside them.
 
-    `way` leads to its neighbours, where there are any; `prefix` tells its ids from another's on the same page.
+    `way` leads to its neighbours, where there are any; `beside` sets it beside other arms and people; `prefix` tells
+    its ids from another's on the same page.
     """
     lanes = Lanes(verdict, rubric, prefix=prefix)
-    shown_open = {flag.attribute for flag in found if flag.weight > 1} or set(rubric.names[:1])
     sections = [
-        attribute_section(
-            verdict,
-            rubric,
-            lanes,
-            name,
-            found,
-            opened=len(rubric.names) <= _OPEN or name in shown_open,
-            prefix=prefix,
-        )
-        for name in rubric.names
+        attribute_section(verdict, rubric, lanes, name, found, prefix=prefix) for name in rubric.names
     ]
     return fragment(
         _head(verdict, way),
         _flags(found, prefix),
+        beside,
         element(
             "div",
             {"class": "room"},
@@ -129,6 +122,18 @@ def _head(verdict: Verdict, way: Child) -> Html:
 def _flags(found: Sequence[Flag], prefix: str) -> Html:
     if not found:
         return element("p", {"class": "calm"}, "Nothing out of the ordinary was found in this deliberation.")
+    weighty = [flag for flag in found if flag.weight > MINOR] or list(found)
+    minor = [flag for flag in found if flag not in weighty]
+    folded = element("details", None, element("summary", None, f"{len(minor)} more, worth knowing"), element("ul", None, _flag_items(minor, prefix))) if minor else None  # fmt: skip
+    return element(
+        "section",
+        {"class": "flags", "aria-label": "Worth a look", "tabindex": "0"},
+        element("ul", None, _flag_items(weighty, prefix)),
+        folded,
+    )
+
+
+def _flag_items(found: Sequence[Flag], prefix: str) -> list[Html]:
     items = []
     for flag in found:
         entry = flag.entries[0] if flag.entries else None
@@ -152,7 +157,7 @@ def _flags(found: Sequence[Flag], prefix: str) -> Html:
                 element("span", {"dir": "auto"}, flag.text),
             )
         )
-    return element("section", {"class": "flags", "aria-label": "Worth a look"}, element("ul", None, items))
+    return items
 
 
 def _legend() -> Html:

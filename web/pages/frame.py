@@ -13,7 +13,7 @@ KEYS = (
     ("→  ←", "next, previous case while reading one"),
     ("Enter", "open what is selected"),
     ("c", "compare with another arm"),
-    ("o  l  s", "overview, list of cases, the study's report where there is one"),
+    ("o  l  p  s", "overview, list of cases, where people differ and the study's report where there are any"),
     ("t", "light or dark"),
     ("Esc", "let go"),
     ("?", "this help"),
@@ -49,7 +49,14 @@ class Reach:
 
 
 def inspector_page(
-    title: str, run: str, here: str, search: CaseSearch, reach: Reach, *main: Child, studied: bool = False
+    title: str,
+    run: str,
+    here: str,
+    search: CaseSearch,
+    reach: Reach,
+    *main: Child,
+    studied: bool = False,
+    rated: bool = False,
 ) -> str:
     """A page of the inspector. `here` names the part of it that the reader is in."""
     head = element(
@@ -67,7 +74,7 @@ def inspector_page(
         "body",
         {"data-here": here, "data-read": reach.read},
         element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
-        _banner(run, here, search, reach, studied),
+        _banner(run, here, search, reach, studied, rated),
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),
         _help(),
     )
@@ -83,7 +90,7 @@ def quiet(*words: Child) -> Html:
     return element("span", {"class": "quiet"}, *words)
 
 
-def _banner(run: str, here: str, search: CaseSearch, reach: Reach, studied: bool) -> Html:
+def _banner(run: str, here: str, search: CaseSearch, reach: Reach, studied: bool, rated: bool) -> Html:
     def way(path: str, name: str, words: str) -> Html:
         current = "page" if here == name else None
         return element("a", {"href": f"./{path}", "aria-current": current, "data-key": name[0]}, words)
@@ -97,6 +104,7 @@ def _banner(run: str, here: str, search: CaseSearch, reach: Reach, studied: bool
             {"aria-label": "Inspector"},
             way("", "overview", "Overview"),
             way("cases", "list", "Cases"),
+            way("people", "people", "People") if rated else None,
             way("study", "study", "Study") if studied else None,
         ),
         element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),

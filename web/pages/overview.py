@@ -12,25 +12,72 @@ from ...evals.pages.markup import Child, Html, element, fragment, shorten
 from ...evals.pages.svg import svg
 from ...orchestration.reading.analysis import Census
 from ...orchestration.reading.analysis.census import Share
+from ...orchestration.reading.scores import ScoreCounts
 from ...orchestration.record import Arm
+from ..people import Difference
 from ..search import CaseSearch, Row
 from .frame import KINDS, Reach, badge, heading, quiet
+from .scores import differences_section, scores_section
+
+OPEN_ARMS = 3
+"""With more arms than this, what is known of each beside its scores is folded."""
+COMMON = 0.5
+"""A kind of flag on this share of all deliberations or more is common: it tells no case from another."""
 
 
 def overview(
-    run: str, arms: Sequence[Arm], censuses: Mapping[str, Census], looks: Sequence[Row], reach: Reach
+    run: str,
+    arms: Sequence[Arm],
+    censuses: Mapping[str, Census],
+    counts: ScoreCounts,
+    looks: Sequence[Row],
+    reach: Reach,
+    differences: tuple[Sequence[Difference], int] | None = None,
 ) -> Html:
-    """The page's content: what to look at first, the arms, and a section an arm."""
+    """The page's content: scores, where people differ, what to look at first, the arms.
+
+    `differences` are the largest from people's ratings, and how many scores people rated; None without ratings.
+    """
     cases = sum(census.number("cases") for census in censuses.values())
     counted = (
         f"{cases:,} deliberation{'s' if cases != 1 else ''}, {len(arms)} arm{'s' if len(arms) != 1 else ''}"
     )
+    details = [
+        element("section", {"data-live": f"arm-{arm.id}", "class": "arm"}, _arm(arm, censuses[arm.name], opened=len(arms) <= OPEN_ARMS))
+        for arm in arms
+    ]  # fmt: skip
     return fragment(
         element("div", {"class": "head"}, element("h1", None, run), element("p", {"class": "quiet"}, counted)),
-        element("section", {"data-live": "looks", "class": "looks"}, heading("Look here first"), _looks(looks, reach), _kinds(censuses)),
-        element("section", {"data-live": "arms"}, heading("Arms"), _arms(arms, censuses), _alike(arms, censuses)),
-        [element("section", {"data-live": f"arm-{arm.id}", "class": "arm"}, _arm(arm, censuses[arm.name])) for arm in arms],
+        element("section", {"data-live": "scores"}, heading("Scores"), scores_section(arms, counts), _causes(censuses)),
+        element("section", {"data-live": "people"}, differences_section(*differences)) if differences else None,
+        element("section", {"data-live": "looks", "class": "looks"}, heading("Look here first"), _looks(looks, reach), _kinds(censuses, cases)),
+        element("section", {"data-live": "arms"}, heading("Arms"), _folded(f"{len(arms)} arms: stops and cost", len(arms) > 2 * OPEN_ARMS, _arms(arms, censuses)), _alike(arms, censuses)),
+        details,
     )  # fmt: skip
+
+
+def _folded(summary: str, folded: bool, *parts: Child) -> Html:
+    """The parts, behind a summary where they are `folded`."""
+    if not folded:
+        return fragment(*parts)
+    return element("details", {"class": "folded"}, element("summary", None, summary), *parts)
+
+
+def _causes(censuses: Mapping[str, Census]) -> Html:
+    """Why attributes are hung, with how many deliberations each cause ended."""
+    causes: dict[str, int] = {}
+    for census in censuses.values():
+        for cause, number in census.counts("cause"):
+            causes[cause] = causes.get(cause, 0) + number
+    most = sorted(causes.items(), key=lambda each: -each[1])
+    return element(
+        "ul",
+        {"class": "causes"},
+        [
+            element("li", {"dir": "auto"}, element("b", None, "hung"), f" in {number:,}: ", shorten(cause, 200))
+            for cause, number in most[:5]
+        ],
+    ) if most else fragment()  # fmt: skip
 
 
 def _looks(looks: Sequence[Row], reach: Reach) -> Html:
@@ -66,21 +113,25 @@ def _value(row: Row, attribute: str) -> str:
     return f" {outcome[1]:g}" if outcome and isinstance(outcome[1], int | float) else ""
 
 
-def _kinds(censuses: Mapping[str, Census]) -> Html:
+def _kinds(censuses: Mapping[str, Census], cases: int) -> Html:
+    """Each kind of flag with its number, the weightiest first; those that most cases have are folded."""
     counts: dict[str, int] = {}
     for census in censuses.values():
         for kind, number in census.counts("flagged"):
             counts[kind] = counts.get(kind, 0) + number
-    links = [
-        element(
-            "a",
-            {"class": "chip", "href": CaseSearch(flag=kind).address("cases")},
-            f"{words} {counts[kind]:,}",
-        )
-        for kind, words in KINDS.items()
-        if kind in counts
-    ]
-    return element("p", {"class": "chips"}, links)
+    rare = [kind for kind in KINDS if 0 < counts.get(kind, 0) < COMMON * cases]
+    common = [kind for kind in KINDS if counts.get(kind, 0) and kind not in rare]
+    return fragment(
+        element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in rare]) if rare else None,
+        element("details", {"class": "folded"}, element("summary", None, f"on half of the cases or more: {len(common)} kinds of flag"),
+                element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in common])) if common else None,
+    )  # fmt: skip
+
+
+def _chip(kind: str, number: int) -> Html:
+    return element(
+        "a", {"class": "chip", "href": CaseSearch(flag=kind).address("cases")}, f"{KINDS[kind]} {number:,}"
+    )
 
 
 def _arms(arms: Sequence[Arm], censuses: Mapping[str, Census]) -> Html:
@@ -127,7 +178,7 @@ def _arms(arms: Sequence[Arm], censuses: Mapping[str, Census]) -> Html:
     head = element("tr", None, [element("th", {"scope": "col"}, column) for column in columns])
     return element(
         "div",
-        {"class": "wide"},
+        {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "Arms"},
         element("table", {"class": "arms"}, element("thead", None, head), element("tbody", None, rows)),
     )
 
@@ -143,14 +194,15 @@ def _alike(arms: Sequence[Arm], censuses: Mapping[str, Census]) -> Html:
             )
             before = pairs.get(key := tuple(sorted((arm.name, other.name))), (0, 0.0))
             pairs[key] = (before[0] + times, before[1] + alike)
-    return fragment(
+    told = [
         element("p", {"class": "quiet"}, f"{one} and {two} found the same in {alike / times:.0%} of {times:,} findings both made")
         for (one, two), (times, alike) in pairs.items()
         if times
-    )  # fmt: skip
+    ]  # fmt: skip
+    return _folded(f"how often two arms found the same: {len(told)} pairs", len(told) > OPEN_ARMS, told)
 
 
-def _arm(arm: Arm, census: Census) -> Html:
+def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:
     if not census.splits() and not census.flows():
         return fragment()
     jurors = arm.jury.seat_names
@@ -168,8 +220,10 @@ def _arm(arm: Arm, census: Census) -> Html:
                 )
             )
     found = census.flows()
-    return fragment(
-        heading(arm.name, quiet(f"{arm.rubric.name} · {arm.jury.protocol}")),
+    return element(
+        "details",
+        {"class": "arm-details", "open": opened},
+        element("summary", None, element("h2", None, arm.name), quiet(f"{arm.rubric.name} · {arm.jury.protocol}")),
         element(
             "div",
             {"class": "panels"},

@@ -92,21 +92,21 @@ def _line(entry: Entry) -> Html:
         case Ledger():
             author = " (asked by rule: the orchestrator gave no ledger)" if entry.author == "code" else ""
             asked = [
-                element("dd", {"dir": "auto"}, element("b", None, d.attribute), " ", shorten(d.dispute, REASON), " ",
+                element("li", {"dir": "auto"}, element("b", None, d.attribute), " ", shorten(d.dispute, REASON), " ",
                         element("em", None, shorten(d.question, REASON)), quiet(" to ", ", ".join(d.to)))
                 for d in entry.disputes
             ]  # fmt: skip
             again = " asks anew" if entry.replan else " names what is disputed"
             return fragment(
-                who, " ", when, again, author, element("dl", None, asked), shorten(entry.note, 400)
+                who, " ", when, again, author, element("ul", None, asked), shorten(entry.note, 400)
             )
         case Decided():
             found = [
-                element("dd", {"dir": "auto"}, element("b", None, f.attribute, " ", score_words(f.value)), " ",
+                element("li", {"dir": "auto"}, element("b", None, f.attribute, " ", score_words(f.value)), " ",
                         shorten(f.rationale, REASON), quiet(" weighed ", ", ".join(f.weighed)))
                 for f in entry.findings
             ]  # fmt: skip
-            return fragment(who, " ", when, " decides", element("dl", None, found))
+            return fragment(who, " ", when, " decides", element("ul", None, found))
         case Said():
             return fragment(who, " ", when, f" {entry.about}: ", shorten(entry.text, REASON))
         case Extracted() | Checked():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...agents.orchestrator import Dispute
 from ...evals.pages.markup import Html, element, fragment, shorten
 from ...orchestration.reading.analysis import Flag
 from ...orchestration.reading.analysis.movement import Step, paths
+from ...orchestration.transcript import Ledger
 from ...orchestration.verdict import Outcome, Verdict
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Value
@@ -25,10 +27,9 @@ def attribute_section(
     attribute: str,
     found: Sequence[Flag],
     *,
-    opened: bool,
     prefix: str = "",
 ) -> Html:
-    """One attribute: its verdict in a line, its lanes, and every vote's reasons to unfold."""
+    """One attribute: its verdict in a line, its lanes, everyone's last reasons in view, earlier ones to unfold."""
     outcome = verdict.outcomes[attribute]
     own = [flag for flag in found if flag.attribute == attribute]
     return element(
@@ -36,7 +37,7 @@ def attribute_section(
         {"class": "attribute" + (" flagged" if own else ""), "id": f"{prefix}a-{attribute}"},
         element(
             "details",
-            {"open": opened},
+            {"open": True},
             element(
                 "summary",
                 None,
@@ -52,15 +53,13 @@ def attribute_section(
     )
 
 
-def votes(
-    verdict: Verdict, lanes: Lanes, attribute: str, *, prefix: str = "", unfolded: bool = False
-) -> Html:
-    """The lanes and the reasons; `unfolded`, with every juror's last word in view."""
+def votes(verdict: Verdict, lanes: Lanes, attribute: str, *, prefix: str = "") -> Html:
+    """The lanes, then what was said of the attribute in its order: votes, each juror's last in view, and the orchestrator's questions."""
     return fragment(
-        element("div", {"class": "figure"}, lanes.drawing(attribute)),
-        element("div", {"class": "votes"}, _votes(verdict, attribute, prefix, unfolded)),
+        element("div", {"class": "figure", "tabindex": "0", "role": "region", "aria-label": f"Votes of {verdict.arm} on {attribute}"}, lanes.drawing(attribute)),
+        element("div", {"class": "votes"}, _spoken(verdict, attribute, prefix)),
         _decision(verdict.outcomes[attribute]),
-    )
+    )  # fmt: skip
 
 
 def verdict_words(outcome: Outcome) -> str:
@@ -88,22 +87,34 @@ def _kinds(found: Sequence[Flag]) -> list[tuple[str, int]]:
     return list(kinds.items())
 
 
-def _votes(verdict: Verdict, attribute: str, prefix: str, unfolded: bool) -> list[Html]:
-    steps = [
-        (juror, step, walked[number - 1].vote.value if number else None, unfolded and step is walked[-1])
-        for juror, walked in paths(verdict.transcript).get(attribute, {}).items()
-        for number, step in enumerate(walked)
-    ]
-    steps.sort(key=lambda item: item[1].at)
-    group = None if unfolded else f"{prefix}of-{attribute}"
-    return [
-        _vote(juror, step, before, attribute, prefix, group, opened) for juror, step, before, opened in steps
-    ]
+def _spoken(verdict: Verdict, attribute: str, prefix: str) -> list[Html]:
+    """Votes and the orchestrator's questions on the attribute, in the order in which they were spoken."""
+    order = {entry.id: number for number, entry in enumerate(verdict.transcript.entries)}
+    said: list[tuple[int, Html]] = []
+    for juror, walked in paths(verdict.transcript).get(attribute, {}).items():
+        for number, step in enumerate(walked):
+            before = walked[number - 1].vote.value if number else None
+            last = step is walked[-1]
+            said.append((order[step.entry], _vote(juror, step, before, attribute, prefix, last)))
+    for entry in verdict.transcript.entries:
+        if isinstance(entry, Ledger):
+            said += [(order[entry.id], _question(entry, asked)) for asked in entry.disputes if asked.attribute == attribute]  # fmt: skip
+    return [spoken for _, spoken in sorted(said, key=lambda each: each[0])]
 
 
-def _vote(
-    juror: str, step: Step, before: Value | None, attribute: str, prefix: str, group: str | None, opened: bool
-) -> Html:
+def _question(entry: Ledger, asked: Dispute) -> Html:
+    """What the orchestrator found disputed, and whom it asked what."""
+    return element(
+        "div",
+        {"class": "asked"},
+        element("span", {"class": "who"}, entry.speaker),
+        quiet(f" round {entry.round}, to {', '.join(asked.to)}"),
+        element("p", {"class": "dispute", "dir": "auto"}, shorten(asked.dispute, REASON)),
+        element("p", {"class": "reason", "dir": "auto"}, shorten(asked.question, REASON)) if asked.question else None,
+    )  # fmt: skip
+
+
+def _vote(juror: str, step: Step, before: Value | None, attribute: str, prefix: str, opened: bool) -> Html:
     vote = step.vote
     moved = before is not None and before != vote.value
     score = f"{score_words(before)} → {score_words(vote.value)}" if moved else score_words(vote.value)
@@ -114,7 +125,7 @@ def _vote(
     sure = f"confidence {vote.confidence}" if vote.confidence else ""
     return element(
         "details",
-        {"class": "vote", "id": vote_id(step.entry, attribute, prefix), "name": group, "open": opened},
+        {"class": "vote", "id": vote_id(step.entry, attribute, prefix), "open": opened},
         element(
             "summary",
             None,

@@ -21,6 +21,11 @@ const help = document.getElementById("help");
 const ask = () => help && (help.open ? help.close() : help.showModal());
 document.getElementById("ask")?.addEventListener("click", ask);
 
+// On a narrow screen a case begins with its verdicts in a list; what was flagged stays unfolded.
+if (here === "case" && matchMedia("(max-width: 700px)").matches) {
+  for (const section of all(".attribute:not(.flagged)")) section.querySelector("details").open = false;
+}
+
 // The ballot being read: its reasons unfold, its evidence lights up in the texts.
 function read(id, { scroll = true } = {}) {
   const vote = id && document.getElementById(id);
@@ -33,7 +38,9 @@ function read(id, { scroll = true } = {}) {
 }
 function light(id) {
   all(".dot.on, mark.on, .seen.on").forEach((one) => one.classList.remove("on"));
+  all(".vote.reading").forEach((one) => one.classList.remove("reading"));
   if (!id) return;
+  document.getElementById(id)?.classList.add("reading");
   all(".dot").filter((dot) => dot.dataset.vote === id).forEach((dot) => dot.classList.add("on"));
   all(".seen").filter((line) => line.dataset.to === id).forEach((line) => line.classList.add("on"));
   const marks = all("mark").filter((mark) => mark.dataset.votes.split(" ").includes(id));
@@ -87,7 +94,7 @@ const keys = {
   "?": ask,
   j: () => step(1), k: () => step(-1),
   ArrowRight: () => go("[data-go=next]"), ArrowLeft: () => go("[data-go=prev]"),
-  c: () => go("[data-key=c]"), o: () => go("[data-key=o]"), l: () => go("[data-key=l]"), s: () => go("[data-key=s]"), t: turn,
+  c: () => go("[data-key=c]"), o: () => go("[data-key=o]"), l: () => go("[data-key=l]"), p: () => go("[data-key=p]"), s: () => go("[data-key=s]"), t: turn,
 };
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") { document.activeElement?.blur(); light(null); return; }

@@ -1,0 +1,83 @@
+"""Every view at the width of a phone and of a desk, in light and dark: nothing overflows, and axe-core finds no serious fault."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from inspector_server import InspectorServer
+from rated_run import rated_people, rated_run
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed")
+CHROMIUM = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("no chromium on the path", allow_module_level=True)
+
+VIEWS = {
+    "overview": "",
+    "list": "cases",
+    "filtered": "cases?flag=any&sort=score.accurate&up=1",
+    "case": "case?id=persuaded&in_arm=stances",
+    "hung": "case?id=silent&in_arm=stances",
+    "compare": "compare?id=overruled&a=stances&b=single",
+    "people": "people",
+}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InspectorServer]:
+    with InspectorServer(rated_run(tmp_path_factory.mktemp("rated")), people=rated_people()) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_has_a_serious_fault(
+    browser: Any, served: InspectorServer, view: str, width: int, scheme: str
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    try:
+        assert page.goto(served.url + VIEWS[view]).status == 200
+        if view == "case":
+            page.keyboard.press("j")
+            assert page.locator("mark.on").count(), "a lit quote is part of what is looked at"
+        found = [
+            (fault["id"], fault["nodes"][0]["html"])
+            for fault in axe.Axe().run(page)["violations"]
+            if fault["impact"] in ("serious", "critical")
+        ]
+        assert found == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    finally:
+        page.close()
+
+
+def test_on_a_desk_text_source_and_reasons_are_read_without_a_click(
+    browser: Any, served: InspectorServer
+) -> None:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    try:
+        page.goto(served.url + VIEWS["case"])
+        for words in (
+            "The rash came after treatment",
+            "low is right about the rash",
+            "Chest X-ray clear",
+            "Resolved by Wednesday.",
+        ):
+            assert page.get_by_text(words).first.is_visible()
+        assert page.get_by_text("Which reading do the exhibits bear out?").first.is_visible()
+    finally:
+        page.close()

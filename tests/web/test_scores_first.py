@@ -1,0 +1,152 @@
+"""Scores before flags, lists that sort and filter by anything, and people's ratings beside the jury's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from inspector_server import InspectorServer
+from rated_run import RATED_SCRIPTS, rated_people, rated_run
+
+from venire.orchestration.reading.scores import ScoreCounts, histogram
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return rated_run(tmp_path_factory.mktemp("rated"))
+
+
+@pytest.fixture(scope="module")
+def served(run: Path) -> Iterator[InspectorServer]:
+    with InspectorServer(run, people=rated_people()) as server:
+        yield server
+
+
+def listed(served: InspectorServer, query: str) -> list[tuple[str, str]]:
+    text = served.ask(f"cases?{query}").text
+    return re.findall(r'class="open">([^<]+)</a>.*?data-label="arm">([^<]+)<', text)
+
+
+def test_the_overview_begins_with_scores_by_arm_and_system(served: InspectorServer) -> None:
+    text = served.ask().text
+
+    assert (
+        text.index(">Scores<")
+        < text.index("Where jury and people differ most")
+        < text.index("Look here first")
+    )
+    scores = text[text.index(">Scores<") : text.index("Where jury and people")]
+    assert 'aria-label="accurate: 2: 2, 4: 4"' in scores
+    assert "1 hung" in scores and "3 abst." in scores
+    assert "By system: 3 systems" in scores and "model-z" in scores
+
+
+def test_the_cause_stands_beside_what_is_hung(served: InspectorServer) -> None:
+    rows = served.ask("cases?attribute=accurate&value=hung").text
+    case = served.ask("case?id=silent&in_arm=stances").text
+    cause = re.search(r'<p class="cause"[^>]*><b>hung</b> ([^<]+)</p>', rows)
+
+    assert cause is not None
+    assert cause[1] in case.partition("Side by side")[2]
+    assert f"in 1: {cause[1]}" in served.ask().text
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("system=model-z&arm=stances&sort=case", ["overruled", "persuaded"]),
+        ("group=ward+1&arm=single&sort=case", ["fabricated", "overruled", "premature"]),
+        ("q=out+of+place&sort=case", ["conformed", "overruled"]),
+        ("q=quote+%22unbalanced", []),
+        ("stop=rounds", ["overruled"]),
+    ],
+)
+def test_filters_and_search_cover_systems_groups_and_reasons(
+    served: InspectorServer, query: str, found: list[str]
+) -> None:
+    assert [case for case, _ in listed(served, query)] == found
+
+
+@pytest.mark.parametrize(
+    "sort", ["score.accurate", "score.organized", "case", "arm", "system", "group", "rounds", "spread", "stop", "tokens",
+             "cost", "seconds", "hung", "look", "latest"],
+)  # fmt: skip
+def test_every_column_sorts_both_ways(served: InspectorServer, sort: str) -> None:
+    down, up = (listed(served, f"sort={sort}{turned}") for turned in ("", "&up=1"))
+
+    assert len(down) == len(up) == 2 * len(RATED_SCRIPTS)
+    assert set(down) == set(up)
+
+
+def test_scores_sort_with_what_has_none_last(served: InspectorServer) -> None:
+    names = [case for case, _ in listed(served, "sort=score.accurate&up=1&arm=stances")]
+
+    assert set(names[:2]) == {"persuaded", "overruled"}
+    assert names[-1] == "silent"
+
+
+def test_a_column_has_the_name_of_its_attribute_and_says_how_it_is_sorted(served: InspectorServer) -> None:
+    text = served.ask("cases?sort=score.accurate").text
+
+    assert re.search(
+        r'<th scope="col" aria-sort="descending" class="score-name"><a href="[^"]+up=1">accurate ↓', text
+    )
+    assert 'data-label="organized"' in text
+
+
+def test_people_stand_beside_jury_and_judge(served: InspectorServer) -> None:
+    text = served.ask("case?id=fabricated&in_arm=stances").text
+    table = text[
+        text.index('<table class="beside">') : text.index("</table>", text.index('<table class="beside">'))
+    ]
+
+    heads = [
+        unescape(re.sub("<[^>]+>", "", head)) for head in re.findall(r'<th scope="col">(.*?)</th>', table)
+    ]
+    assert heads == [
+        "attribute",
+        "stances orchestrated",
+        "single single",
+        "people's median",
+        "ana person",
+        "ben person",
+    ]
+    assert re.search(r'data-label="people[^"]*"><b>1</b>', table)
+
+
+def test_the_largest_difference_from_people_comes_first(served: InspectorServer) -> None:
+    text = served.ask("people").text
+
+    first = re.search(r'<a class="case"[^>]*>([^<]+)</a>', text)
+    assert first is not None and first[1] == "fabricated"
+    assert "accurate</b> 4, people 1: +3" in text
+
+
+def test_without_ratings_there_is_no_such_page(run: Path) -> None:
+    with InspectorServer(run) as server:
+        assert server.ask("people").status == 404
+        assert "differ most" not in server.ask().text
+
+
+def test_the_orchestrators_question_stands_between_the_votes_it_is_about(served: InspectorServer) -> None:
+    text = served.ask("case?id=persuaded&in_arm=stances").text
+    spoken = text[text.index('class="votes"') :]
+
+    assert spoken.index("Every value is in the notes.") < spoken.index('class="asked"')
+    assert spoken.index('class="asked"') < spoken.index("The rash came after treatment")
+
+
+def test_reasons_are_in_view_without_a_click(served: InspectorServer) -> None:
+    text = served.ask("case?id=persuaded&in_arm=stances").text
+    folded = re.findall(r'<details class="vote"[^>]*?( open)?>', text)
+
+    assert folded.count("") == 3  # Round one of the attribute that was argued; every last word is open.
+
+
+def test_a_histogram_has_a_bar_for_each_value():
+    assert histogram([(1, 0), (2, 1), (3, 8)]) == " ▁█"
+    assert histogram([]) == ""
+    assert ScoreCounts().systems() == []
