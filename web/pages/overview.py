@@ -51,12 +51,12 @@ def overview(
         element("section", {"data-live": "scores"}, heading("Scores"), scores_section(arms, counts), _causes(censuses)),
         element("section", {"data-live": "people"}, differences_section(*differences)) if differences else None,
         element("section", {"data-live": "looks", "class": "looks"}, heading("Look here first"), _looks(looks, reach), _kinds(censuses, cases)),
-        element("section", {"data-live": "arms"}, heading("Arms"), _folded(f"{len(arms)} arms: stops and cost", len(arms) > 2 * OPEN_ARMS, _arms(arms, censuses)), _alike(arms, censuses)),
+        element("section", {"data-live": "arms"}, heading("Arms"), _foldable(f"{len(arms)} arms: stops and cost", len(arms) > 2 * OPEN_ARMS, _arms(arms, censuses)), _alike(arms, censuses)),
         details,
     )  # fmt: skip
 
 
-def _folded(summary: str, folded: bool, *parts: Child) -> Html:
+def _foldable(summary: str, folded: bool, *parts: Child) -> Html:
     """The parts, behind a summary where they are `folded`."""
     if not folded:
         return fragment(*parts)
@@ -199,7 +199,7 @@ def _alike(arms: Sequence[Arm], censuses: Mapping[str, Census]) -> Html:
         for (one, two), (times, alike) in pairs.items()
         if times
     ]  # fmt: skip
-    return _folded(f"how often two arms found the same: {len(told)} pairs", len(told) > OPEN_ARMS, told)
+    return _foldable(f"how often two arms found the same: {len(told)} pairs", len(told) > OPEN_ARMS, told)
 
 
 def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:

@@ -57,7 +57,7 @@ def votes(verdict: Verdict, lanes: Lanes, attribute: str, *, prefix: str = "") -
     """The lanes, then what was said of the attribute in its order: votes, each juror's last in view, and the orchestrator's questions."""
     return fragment(
         element("div", {"class": "figure", "tabindex": "0", "role": "region", "aria-label": f"Votes of {verdict.arm} on {attribute}"}, lanes.drawing(attribute)),
-        element("div", {"class": "votes"}, _spoken(verdict, attribute, prefix)),
+        element("div", {"class": "votes"}, _speech(verdict, attribute, prefix)),
         _decision(verdict.outcomes[attribute]),
     )  # fmt: skip
 
@@ -87,7 +87,7 @@ def _kinds(found: Sequence[Flag]) -> list[tuple[str, int]]:
     return list(kinds.items())
 
 
-def _spoken(verdict: Verdict, attribute: str, prefix: str) -> list[Html]:
+def _speech(verdict: Verdict, attribute: str, prefix: str) -> list[Html]:
     """Votes and the orchestrator's questions on the attribute, in the order in which they were spoken."""
     order = {entry.id: number for number, entry in enumerate(verdict.transcript.entries)}
     said: list[tuple[int, Html]] = []
