@@ -30,9 +30,14 @@ _CLINICAL = re.compile(
 """Where people are graded, and not texts."""
 
 _FOUND = r"(?:un|not[_ -]?)?supported|not[_ -]?addressed|verified|true|correct|concordant"
+_CLAIMS = (
+    r"(?:all|every|each|any|this|these|those|the|both|my|our)\s+"
+    r"(?:(?:of|the|these|those|my|our|single|following|above|atomic|extracted|listed|remaining|other|such)\s+){0,3}claims?"
+)
 VERDICT_ORDER = re.compile(
-    rf"\b(?:mark|label|treat|rate|judge|classify|consider|count|call|return|report|set|declare|deem|accept|tag)\b[^.!?\n]{{0,40}}\bclaims?\b[^.!?\n]{{0,40}}\b(?:{_FOUND})\b"
-    rf"|\bclaims?\b[^.!?\n]{{0,30}}\b(?:must|should|shall|are to|is to|have to|has to)\b[^.!?\n]{{0,30}}\b(?:{_FOUND})\b"
+    rf"\b(?:mark|label|treat|rate|judge|classify|consider|count|call|return|report|set|declare|deem|accept|tag)\s+(?:\w+\s+){{0,2}}?{_CLAIMS}\b[^.!?;\n]{{0,40}}\b(?:{_FOUND})\b"
+    rf"|\b(?:mark|label|treat|classify|declare|deem|tag)\s+claims?\b[^.!?;\n]{{0,40}}\b(?:{_FOUND})\b"
+    rf"|\b{_CLAIMS}\b[^.!?;\n]{{0,20}}\bbe (?:marked|label+ed|treated|rated|judged|classified|considered|counted|declared|deemed|accepted)\b[^.!?;\n]{{0,20}}\b(?:{_FOUND})\b"
 )
 """In a folded text: an order to whoever checks claims, saying what to answer."""
 

@@ -21,10 +21,13 @@ class _RunOrSubcommand(click.Group):
 
 @click.group(cls=_RunOrSubcommand)
 def claims() -> None:
-    """RUN [CASE]: claims, checks, quotes, omissions of a decompose-verify run. import FILE: labelled claims of others."""
+    """Claims, checks and quotes of a run, or imported.
+
+    `venire claims RUN [CASE]` is short for `venire claims show RUN [CASE]`.
+    """
 
 
-@claims.command("show", hidden=True)
+@claims.command("show")
 @RUN
 @click.argument("case", required=False)
 @click.option("--arm", help="Only this jury's claims; without it all that checked claims.")
@@ -179,7 +182,10 @@ def import_claims(file: Path, output: Path | None, seed: int, resamples: int, as
 @RESAMPLES
 @JSON
 def threshold(run: Path | str, human: Path, wide: bool, **options: Any) -> None:
-    """The cut-off on a score, chosen inside folds; ROC, optimism, and the fixed threshold beside it."""
+    """The cut-off on a score, chosen inside folds.
+
+    Shows what it is worth on cases left out, how much better it looks on its own (optimism), a fixed threshold, and the ROC.
+    """
     from ..evals import load_ratings
     from ..evals.claims.labelled_cases import labelled_cases
     from ..evals.claims.threshold import threshold_report

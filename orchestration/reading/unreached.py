@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ...rubrics.safe_text import safe
 from ..record import Location, Store
-from ..transcript import UNREACHED, Abstained, Said, Transcript
+from ..transcript import UNREACHED, Abstained, Checked, Extracted, Said, Transcript
 
 _SHOWN = 8
 """Models that are named one by one."""
@@ -95,6 +95,10 @@ def _failures(transcript: Transcript) -> Iterator[tuple[str, str]]:
                     entry.speaker.partition("#")[0],
                     _brief(entry.abstention.detail) or entry.abstention.reason,
                 )
+        elif isinstance(entry, Extracted | Checked):
+            for failure in entry.abstentions:
+                if failure.abstention.reason in UNREACHED:
+                    yield entry.speaker, _brief(failure.abstention.detail) or failure.abstention.reason
         elif entry.failed in UNREACHED:
             said = _brief(entry.text) if isinstance(entry, Said) else ""
             yield "orchestrator", said or str(entry.failed)

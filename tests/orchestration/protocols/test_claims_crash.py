@@ -9,11 +9,19 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from claim_server import claim_provider, sentences
 from command_line import venire
-from openai_server import ProviderServer
+from openai_server import Fault, ProviderServer
+from rich.console import Console
+
+from venire import load_jury, load_rubric
+from venire.agents import retry
+from venire.orchestration.reading.unreached import unreached_at
+from venire.orchestration.run_session import RunSession, run_session
 
 CASES, CLAIMS, VERIFIERS = 8, 5, 2
 CALLS = CASES * (1 + CLAIMS * VERIFIERS)
@@ -91,3 +99,33 @@ def test_another_share_threshold_weight_or_verifier_asks_nothing_that_was_asked(
 
         assert {call.model for call in server.calls} == {"another"}
         assert len(server.calls) == CASES * CLAIMS
+
+
+@pytest.mark.parametrize("dead", ["extractor", "v1"])
+def test_a_seat_that_cannot_be_reached_is_named_and_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dead: str
+) -> None:
+    for name, value in (("FAILURES", 1), ("WAITS", 0)):
+        monkeypatch.setattr(retry, name, value)
+    provider = claim_provider(sentences(CLAIMS), lambda model, claim: "supported")
+    broken = [True]
+    with ProviderServer(
+        lambda call: Fault() if broken[0] and call.model == dead else provider(call)
+    ) as server:
+        write_files(tmp_path, server.url)
+        session = RunSession(
+            tmp_path / "cases.jsonl",
+            load_rubric("claims"),
+            [load_jury(tmp_path / "jury.yaml")],
+            tmp_path / "run",
+        )
+        run_session(session, Console(quiet=True), quiet=True)
+        (lacking,) = unreached_at(tmp_path / "run")
+        broken[0] = False
+        server.calls.clear()
+        run_session(replace(session, retry=True), Console(quiet=True), quiet=True)
+
+    assert (lacking.model, lacking.seats, lacking.cases) == (f"server/{dead}", (dead,), CASES)
+    assert unreached_at(tmp_path / "run") == []
+    asked = {call.model for call in server.calls}
+    assert asked == ({"v1"} if dead == "v1" else {"extractor", "v0", "v1"})
