@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -391,7 +392,7 @@ def _line(loc: Location, lines: Mapping[Location, int]) -> int:
 
 def _fields_at(model: type[BaseModel], loc: Location) -> list[str]:
     """The field names that are legal at `loc`, found by walking the model's JSON schema."""
-    schema = model.model_json_schema()
+    schema = _json_schema(model)
     at: Any = schema
     for part in loc:
         at = _resolve(at, schema)
@@ -402,6 +403,11 @@ def _fields_at(model: type[BaseModel], loc: Location) -> list[str]:
         elif isinstance(at.get("additionalProperties"), dict):
             at = at["additionalProperties"]
     return list(_resolve(at, schema).get("properties", model.model_fields))
+
+
+@cache
+def _json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
 
 
 def _resolve(at: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
