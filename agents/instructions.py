@@ -178,7 +178,10 @@ _PATTERNS: tuple[_Pattern, ...] = (
     ),
 )
 """Ways in which a folded text speaks to the jury."""
-_BASE64 = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{32,}={0,2}(?![\w+/])")
+_HINTS = tuple(dict.fromkeys(hint for hints, _ in (*_PATTERNS, *_SCORES) for hint in hints))
+_ENCODED = 32
+"""Characters of base64 that are taken for some."""
+_BASE64 = re.compile(rf"(?<![\w+/])[A-Za-z0-9+/]{{{_ENCODED},}}={{0,2}}(?![\w+/])")
 _HIDDEN = re.compile(r"(?<!\U0001f3f4)[\U000e0020-\U000e007e]{3,}|[\u202d\u202e]")
 """Characters that nobody sees and that spell words, or turn them round; a flag's own are not meant."""
 
@@ -204,12 +207,9 @@ def _passages(text: str) -> Iterator[str]:
     folded = fold(text)
     # Letters keep their places where nothing but their case was folded.
     shown = text if len(folded) == len(text) and text.isascii() else folded
+    found = {hint for hint in _HINTS if hint in folded}
     for hints, pattern in (*_PATTERNS, *_SCORES):
-        # A plain loop: every text of every case is looked through, and a generator would double what that costs.
-        for hint in hints:
-            if hint in folded:
-                break
-        else:
+        if found.isdisjoint(hints):
             continue
         for match in pattern.finditer(folded):
             around = folded[max(0, match.start() - 60) : match.end() + 60]
@@ -219,8 +219,9 @@ def _passages(text: str) -> Iterator[str]:
         yield from (_excerpt(spaced, *match.span()) for match in _CLOSED_UP.finditer(spaced))
     if not text.isascii() and (hidden := _HIDDEN.search(text)):
         yield f"characters that cannot be seen: {fold(hidden.group())[:60]!r}"
-    for encoded in _BASE64.findall(text):
-        yield from _passages(_decode_base64(encoded))
+    if max(map(len, text.split()), default=0) >= _ENCODED:
+        for encoded in _BASE64.findall(text):
+            yield from _passages(_decode_base64(encoded))
 
 
 _CLOSED_UP = re.compile(

@@ -240,6 +240,46 @@ def test_a_record_of_version_1_is_upgraded_when_it_is_read(
     assert _shape(tmp_path / "record.sqlite") == _shape(_fresh(tmp_path / "new"))
 
 
+def test_a_record_of_version_3_is_upgraded_with_all_it_holds(run: Path | str) -> None:
+    """In PostgreSQL as in SQLite: version 4 says of a call whether its tokens are estimated."""
+    asked, later = request("one"), request("two")
+    reply, estimate = Reply("Yes.", Usage(7, 2, 1), 0.5, 1.0), Reply("No.", Usage(3, 1, 0), estimated=True)
+
+    async def keep(question: Request, answer: Reply) -> None:
+        store = Store.create(run)
+        await store.put(question.key, question, answer)
+        assert await store.get(asked.key) == reply
+        await store.close()
+
+    asyncio.run(keep(asked, reply))
+    _back_to_version_3(run)
+    asyncio.run(keep(later, estimate))
+
+    store = Store.read(run)
+    assert store._database.version() == CURRENT
+    assert asyncio.run(store.get(later.key)) == estimate
+    store.release()
+
+
+def _back_to_version_3(run: Path | str) -> None:
+    """Take away what version 4 added."""
+    columns = "(made_at, prompt, completion, cached, usd)"
+    undo = "DROP INDEX {0}calls_by_time; ALTER TABLE {0}calls DROP COLUMN estimated;"
+    undo += f"CREATE INDEX calls_by_time ON {{0}}calls {columns};"
+    if isinstance(run, Path):
+        old = sqlite3.connect(run / "record.sqlite")
+        old.executescript(f"{undo.format('')} PRAGMA user_version = 3;")
+        old.close()
+        return
+    from venire.orchestration.record.address import address
+    from venire.orchestration.record.connection import PostgresSession
+
+    session = PostgresSession(address(run))
+    schema = f"{run.rpartition('=')[2]}."
+    session.script(f"{undo.format(schema)} DELETE FROM {schema}schema_version WHERE version = 4")
+    session.close()
+
+
 def _fresh(folder: Path) -> Path:
     asyncio.run(Store.create(folder).close())
     return folder / "record.sqlite"
