@@ -21,6 +21,7 @@ CAPTIONS = {
 FIGURES = {"frontier": "frontier", "jurors": "contributions", "growth": "growth"}
 """The figure of a table's section."""
 SECTIONS = (
+    ("choices", "measures"),
     ("answers",),
     ("frontier", "noise"),
     ("jurors",),

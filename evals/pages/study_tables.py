@@ -31,6 +31,22 @@ TABLES: Mapping[str, StudyTable] = {
         {"number": "trial", "arm": "arm", "state": "state", "seats": "seats", "protocol": "protocol", "cases": "cases",
          "agreement": "agreement", "cost": "cost", "latency": "seconds", "note": ""},
     ),
+    "choices": StudyTable(
+        "What to seat, attribute by attribute",
+        "One judge, a jury or weights, chosen on other cases than those it is scored on, against the best single judge chosen the same "
+        "way. A jury pays where it is shown to be better than the judge and than one answer to everything. `cheaper` says whether "
+        "the judge is shown to be within the margin.",
+        {"attribute": "attribute", "objective": "by", "chosen": "chosen", "who": "who", "value": "held out", "low": "low", "high": "high",
+         "optimism": "optimism", "cost": "cost", "single": "best single judge", "single_value": "held out", "single_cost": "its cost",
+         "gain": "jury minus judge", "gain_low": "low", "gain_high": "high", "p": "p", "pays": "a jury pays",
+         "cheaper": "the judge is", "more_cases": "more cases to tell", "n": "n"},
+    ),
+    "measures": StudyTable(
+        "The same arms in the usual coefficients",
+        "Of the arms named above, on the cases held out, against people's values.",
+        {"attribute": "attribute", "arm": "arm", "who": "who", "objective": "objective", "spearman": "Spearman", "icc3k": "ICC(3,k)",
+         "icc2": "ICC(2,1)", "kappa": "kappa", "kappa_quadratic": "quadratic kappa", "mae": "mean absolute error", "n": "n"},
+    ),
     "answers": StudyTable(
         "What choosing is worth",
         "The best jury and the best single judge on cases that did not choose them, their difference, and how far the figures on "

@@ -14,9 +14,11 @@ and people's reference.
 `Composition.tables`, `.sentences()`, `.notes`, `.methods`; `pages/composition_files.py` draws and writes it.
 """
 
+from .choices import Goal
 from .composition import Composition
 from .credits import arm_credits
 from .deliberated_arms import weigh
+from .objectives import OBJECTIVES, objective
 from .recorded_jurors import analyse
 
-__all__ = ["Composition", "analyse", "arm_credits", "weigh"]
+__all__ = ["OBJECTIVES", "Composition", "Goal", "analyse", "arm_credits", "objective", "weigh"]

@@ -36,6 +36,11 @@ class Composition:
     """`jury`, `jurors`, `correlation`, `effective`, `low`, `high`, `participation`, `note`."""
     growth: pd.DataFrame = field(default_factory=pd.DataFrame)
     """`how` (random or chosen), `size`, `score`, `low`, `high`, `weakest`, `strongest`, `juries`."""
+    choices: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """For each attribute, or all: what to seat by the study's objective, held out, against the best single judge, with what
+    the jury gains, and whether a cheaper one is shown to be within the margin."""
+    measures: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """`attribute`, `arm`, `who`, and Spearman, ICC, kappa of the arms that `choices` names, held out."""
     position: pd.DataFrame = field(default_factory=pd.DataFrame)
     """One row a juror with both orders: `consistent`, `first`, `low`, `high`, `n`."""
     unit: str = "votes a case"
@@ -48,7 +53,7 @@ class Composition:
     def tables(self) -> Mapping[str, pd.DataFrame]:
         """Every table that has rows, by name."""
         names = (
-            "answers", "frontier", "noise", "selection", "jurors", "independence",
+            "choices", "measures", "answers", "frontier", "noise", "selection", "jurors", "independence",
             "correlations", "growth", "position", "power",
         )  # fmt: skip
         found = {name: getattr(self, name) for name in names}

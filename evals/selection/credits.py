@@ -21,7 +21,7 @@ def arm_credits(
     costs: pd.DataFrame | None = None,
     groups: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """The table that `weigh` takes, from arms' scores (`case, rater, attribute, value`) and people's reference.
+    """The table that `weigh` takes, with the arms' and people's values as numbers, from arms' scores (`case, rater, attribute, value`) and people's reference.
 
     Every arm has a row for every attribute of a case that any arm answered and people have a value for; what it did not answer
     is a miss on nominal and binary scales and has no credit on others.
@@ -54,4 +54,4 @@ def arm_credits(
         table = table.merge(costs[["arm", "cost", "seconds"]], on="arm", how="left")
     if groups:
         table["group"] = table["case"].map(dict(groups))
-    return table.drop(columns=["value", "truth"])
+    return table

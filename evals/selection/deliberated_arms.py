@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,15 +10,19 @@ import pandas as pd
 from ...rubrics.errors import VenireError
 from ..ratings.clusters import cluster_numbers, groups_in
 from ..ratings.folds import Fold, held_rows, selection_folds, widening
+from ..ratings.question import Question
 from ..ratings.reference import KEYS, Rule, require_columns
 from ..statistics.draws import Draws
 from ..statistics.matrix import IntArray
 from .advice import AdviceTables, advice, recommended_arm
+from .attribute_choice import listed_arms
 from .candidates import Candidate, Candidates, answers, chosen_credits, frontier, noise, price_tiers
+from .choices import Choices, Goal, Voters, scored_votes
 from .composition import Composition
 from .juror_pool import PRICED
 from .jury_counts import mean_credit
 from .methods_text import arm_methods
+from .objectives import OBJECTIVES, AnswerScale
 from .power import pairs_power, typical
 
 JURY, SINGLE = "jury", "single judge"
@@ -35,6 +39,8 @@ def weigh(
     seed: int = 0,
     resamples: int = 1000,
     unit: str | None = None,
+    questions: Mapping[str, Question] | None = None,
+    goal: Goal | None = None,
 ) -> Composition:
     """Which arm to use, from the credit that each earned.
 
@@ -45,6 +51,9 @@ def weigh(
         test: The cases to score on; the others choose. Without it each case is held out in turn.
         reference: How people's ratings became the value that credits agree with, for the methods.
         unit: What `cost` counts, where the table has no column `unit`.
+        questions: What was asked. With them, and the columns `value` and `truth` of `arm_credits`, arms are also chosen for each
+            attribute, and Spearman, ICC and kappa stand beside.
+        goal: What to choose by; without it mean credit, and the advice says nothing of it.
     """
     require_columns(arms, ("arm", "kind", "case", "attribute", "credit"), "the arms")
     given = arms.astype({"arm": str, "case": str, "attribute": str})
@@ -77,10 +86,19 @@ def weigh(
         ],
         ignore_index=True,
     )
+    chosen_by = _choices(
+        given, wide, cost, facts, cluster, parts, questions or {}, goal, counted, draws.rng()
+    )
     usual = typical(np.column_stack(list(earned.values())), candidates.cluster)
     empty = pd.DataFrame()
     return Composition(
-        advice=advice(AdviceTables(said, table, against, power, counted, empty, empty, empty, empty)),
+        advice=(
+            *(chosen_by.sentences() if goal else ()),
+            *advice(AdviceTables(said, table, against, power, counted, empty, empty, empty, empty)),
+        ),
+        choices=chosen_by.table,
+        measures=chosen_by.measures,
+        notes=chosen_by.notes,
         recommended=recommended_arm(table, against),
         answers=said,
         frontier=table,
@@ -89,6 +107,38 @@ def weigh(
         unit=counted,
         methods=arm_methods(wide.shape, parts, cluster, test is not None, reference, draws, usual),
     )
+
+
+def _choices(
+    given: pd.DataFrame,
+    wide: pd.DataFrame,
+    cost: pd.Series,
+    facts: pd.DataFrame,
+    cluster: IntArray,
+    parts: Sequence[Fold],
+    questions: Mapping[str, Question],
+    goal: Goal | None,
+    unit: str,
+    rng: np.random.Generator,
+) -> Choices:
+    """Which arm to use for each attribute; none where the arms' own values, or a single judge, are not there."""
+    names = [str(name) for name in wide.columns]
+    kinds = [str(facts.loc[name, "kind"]) for name in names]
+    wanted = goal or Goal(OBJECTIVES["credit"])
+    choices = Choices(wanted, Voters(tuple(names), cost[names].to_numpy(float), unit))
+    asked = list(dict.fromkeys(wide.index.get_level_values("attribute")))
+    if (
+        not {"value", "truth"} <= set(given.columns)
+        or not set(asked) <= set(questions)
+        or SINGLE not in kinds
+    ):
+        return choices
+    values = given.pivot(index=KEYS, columns="arm", values="value").reindex(wide.index)[names]
+    truth = given.drop_duplicates(KEYS).set_index(KEYS)["truth"].reindex(wide.index)
+    scales = {name: AnswerScale.of(questions[name].scale) for name in asked}
+    places = wide.index.get_level_values("attribute").tolist()
+    votes = scored_votes(values.to_numpy(float), truth.to_numpy(float), places, cluster, scales)
+    return choices.make(votes, asked, parts, listed_arms(kinds, names, wanted.objective), rng)
 
 
 def _costs(facts: pd.DataFrame, unit: str | None) -> tuple[pd.Series, str]:

@@ -14,7 +14,9 @@ from ..ratings.question import Question
 from ..ratings.reference import Rule
 from ..statistics.draws import Draws
 from .advice import AdviceTables, advice, recommended_arm
+from .attribute_choice import composed_arms
 from .candidates import Candidate, Candidates, Tier, answers, frontier, noise, price_tiers
+from .choices import Choices, Goal, Voters, scored_votes
 from .composition import Composition
 from .contributions import shapley
 from .deliberated_arms import JURY, SINGLE
@@ -26,6 +28,7 @@ from .jury_counts import Members, VoteCounter
 from .jury_search import sizes_of
 from .methods_text import pool_methods
 from .nested_validation import HeldOut, held_out, jury_label
+from .objectives import OBJECTIVES, AnswerScale
 from .position_bias import position_bias
 from .power import pairs_power, typical
 
@@ -47,6 +50,7 @@ def analyse(
     reference: Rule | None = None,
     seed: int = 0,
     resamples: int = 1000,
+    goal: Goal | None = None,
 ) -> Composition:
     """Which of the jurors in `judgements` to seat, judged on cases that did not choose them.
 
@@ -60,6 +64,7 @@ def analyse(
         folds: How many parts the cases are held out in, and `rounds` how often they are parted anew.
         orders: How many orders of arrival Shapley values are sampled over, beyond ten jurors.
         reference: How people's ratings become the value that is agreed with; without it as `ratings/reference.py` says.
+        goal: What to choose by, for each attribute or all; without it mean credit, and the advice says nothing of it.
 
     Raises:
         InvalidRatings: A table cannot be read.
@@ -79,6 +84,9 @@ def analyse(
     with threadpool_limits(limits=1, user_api="blas"):
         chosen = held_out(pool, parts, sizes=sizes_of(pool, largest), rng=rng)
 
+        # Asked for, what is chosen is held out in every round of folds; as a supplement, in one.
+        some = parts if goal else parts[:folds]
+        chosen_by = _choices(pool, questions, some, goal or Goal(OBJECTIVES["credit"]), largest, rng)
     counter = VoteCounter(pool)
     candidates = _candidates(counter, chosen, parts)
     table = frontier(candidates)
@@ -104,7 +112,9 @@ def analyse(
         position=position_bias(judgements),
     )
     return Composition(
-        advice=advice(grounds),
+        advice=(*(chosen_by.sentences() if goal else ()), *advice(grounds)),
+        choices=chosen_by.table,
+        measures=chosen_by.measures,
         recommended=recommended_arm(table, against),
         selection=chosen.selection,
         correlations=error_correlations(pool),
@@ -112,9 +122,26 @@ def analyse(
             pool, parts, counting, shares, largest=chosen.sizes[-1], tested=test is not None, rule=reference,
             draws=draws, usual=typical(counter.credits(np.eye(len(pool.jurors), dtype=bool)).T, pool.cluster),
         ),
-        notes=pool.notes,
+        notes=(*pool.notes, *chosen_by.notes),
         **grounds._asdict(),
     )  # fmt: skip
+
+
+def _choices(
+    pool: Pool,
+    questions: Mapping[str, Question],
+    parts: Sequence[Fold],
+    goal: Goal,
+    largest: int,
+    rng: np.random.Generator,
+) -> Choices:
+    """What to seat for each attribute by the goal's objective, juries being counted by the mean of those who answered."""
+    asked = list(dict.fromkeys(pool.questions["attribute"]))
+    scales = {name: AnswerScale.of(questions[name].scale) for name in asked}
+    votes = scored_votes(pool.votes, pool.truth, pool.questions["attribute"].tolist(), pool.cluster, scales)
+    voters = Voters(pool.jurors, pool.cost, pool.unit)
+    fit = composed_arms(goal.objective, largest)
+    return Choices(goal, voters).make(votes, asked, parts, fit, rng)
 
 
 def _candidates(counter: VoteCounter, chosen: HeldOut, parts: Sequence[Fold]) -> Candidates:

@@ -110,6 +110,7 @@ def recorded_findings(plan: RecordedPlan, folder: Path, *, resamples: int) -> Re
         reference=plan.study.reference,
         seed=plan.study.seeds.statistics,
         resamples=resamples,
+        goal=plan.study.goal,
     )
     return RecordedFindings(plan.study.name, folder, replace(jurors, notes=(*check.notes, *jurors.notes)))
 
@@ -138,6 +139,8 @@ def _findings(
         unit=study.unit,
         seed=study.seed,
     )
+    arms = [arm for arm in store.arms() if arm.name in study.arms]
+    questions = rubric_questions(*(arm.rubric for arm in arms), only=study.attributes)
     heard = table.dropna(subset=["credit"]).groupby("arm")["case"].agg(set)
     tested = [arm for arm, cases in heard.items() if not study.test or cases & set(study.test)]
     if not tested:
@@ -152,9 +155,9 @@ def _findings(
         seed=study.seed,
         resamples=resamples,
         unit=UNITS[study.unit],
+        questions=questions,
+        goal=study.goal,
     )
-    arms = [arm for arm in store.arms() if arm.name in study.arms]
-    questions = rubric_questions(*(arm.rubric for arm in arms), only=study.attributes)
     jurors: Composition | None = None
     try:
         jurors = _jurors(store, study, people, questions, resamples)
@@ -193,6 +196,7 @@ def _jurors(
         reference=study.reference,
         seed=study.seed,
         resamples=resamples,
+        goal=study.goal,
     )
 
 

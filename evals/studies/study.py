@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from ...agents.cost import CostUnit
-from ...rubrics.errors import InvalidFile
+from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import Written, read_yaml
 from ...rubrics.rubric import Name, Rubric, load_rubric
 from ..ratings.reference import Rule
+from ..selection.choices import MARGIN, Choosing, Goal
+from ..selection.objectives import ObjectiveName, objective
 from .errors import one_error
 from .schema import Grid, Judgements, Search, Seeds, Split, StrictModel, StudyBudget
 
@@ -40,10 +42,21 @@ class Study(StrictModel):
     cost: CostUnit | None = None
     """What cost is counted in; without it dollars where every price is known, else tokens, else calls."""
     prices: Path | None = None
+    objective: ObjectiveName | None = None
+    """What arms and juries are chosen by; without it mean credit."""
+    choose: Choosing = "per-attribute"
+    """Whether one is chosen for each attribute, or one for all."""
+    margin: float = Field(default=MARGIN, ge=0)
+    """How much worse a cheaper one may be and still do."""
     split: Split = Split(test=0.5)
     seeds: Seeds = Seeds()
     budget: StudyBudget = StudyBudget()
     redact: bool = False
+
+    @property
+    def goal(self) -> Goal | None:
+        """What to choose by, where the file says so."""
+        return None if self.objective is None else Goal(objective(self.objective), self.choose, self.margin)
 
     @model_validator(mode="after")
     def _something_to_compare(self) -> Self:
@@ -61,6 +74,11 @@ class Study(StrictModel):
             raise ValueError("there is no arm in it\nwrite arms, or a grid")
         elif self.search is not None and self.grid is None:
             raise ValueError("search: there is nothing to choose from\nadd a grid with personas and models")
+        if self.objective is not None:
+            try:
+                objective(self.objective)
+            except VenireError as error:
+                raise ValueError(f"{error.problem}\n{error.remedy}") from None
         if self.search is not None and self.redact:
             raise ValueError(
                 "redact: what a redacted run has heard is not kept for the next trial, and would be paid for again\n"

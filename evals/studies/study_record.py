@@ -17,6 +17,7 @@ from ...rubrics.errors import InvalidFile, VenireError
 from ..ratings.csv_text import csv_text
 from ..ratings.people import load_ratings
 from ..ratings.reference import Rule
+from ..selection import Goal, objective
 from .plan import Plan
 from .schema import Calibration
 from .study_arms import StudyArm
@@ -38,6 +39,8 @@ class StudyRecord:
     seed: int
     planned: Mapping[str, Any]
     search: Mapping[str, Any] | None
+    goal: Goal | None = None
+    """What the study chooses by, where its file says so."""
 
 
 def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = None) -> None:
@@ -59,6 +62,9 @@ def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = Non
             "alone": plan.alone,
         },
         "search": None if study.search is None else study.search.model_dump(),
+        "goal": None
+        if study.objective is None
+        else {"objective": study.objective, "choose": study.choose, "margin": study.margin},
     }
     # What people wrote beside their scores is no part of the numbers, and may be about patients.
     columns = [name for name in ("case", "rater", "attribute", "value", "round") if name in plan.ratings]
@@ -88,9 +94,19 @@ def read_record(folder: Path) -> StudyRecord:
             seed=document["seeds"]["statistics"],
             planned=document["planned"],
             search=document["search"],
+            goal=_goal(document.get("goal")),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidFile(f"{path}: not a study's record: {error}", remedy="run the study again") from None
+
+
+def _goal(written: Mapping[str, Any] | None) -> Goal | None:
+    """The goal as `study.json` has it; runs of before have none."""
+    return (
+        None
+        if written is None
+        else Goal(objective(written["objective"]), written["choose"], written["margin"])
+    )
 
 
 def recorded_ratings(folder: Path) -> pd.DataFrame:

@@ -1,0 +1,272 @@
+"""For each attribute, or for all together: one judge, a jury or weights, chosen by an objective on other cases than those it is
+scored on; and whether the jury pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from ..ratings.folds import Fold, folds, held_rows, widening
+from ..statistics.estimate import Estimate
+from ..statistics.matrix import FloatArray, IntArray
+from .jury_weights import simplex_weights
+from .objectives import OBJECTIVES, Objective
+from .scored_votes import ScoredVotes, equal_weights
+
+INNER = 5
+RIDGES = (0.1, 1.0)
+"""How strongly weights are drawn towards equal ones: the strengths that inner folds choose among."""
+BLOCKS = 100
+"""Delete-a-group jackknife: at the most so many groups of clusters."""
+SINGLE, EVERYONE, GREEDY = "single judge", "all jurors", "jury of {size}"
+
+Arms = Mapping[str, FloatArray]
+"""By name of an arm, the weights of its members."""
+Fit = Callable[[ScoredVotes], Arms]
+"""What the questions it is given make of each arm; `SINGLE` is one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldArm:
+    """An arm that other cases chose, on the cases that they did not choose it on."""
+
+    name: str
+    """What all cases to choose on choose now."""
+    weights: FloatArray
+    value: Estimate
+    naive: float
+    """On the cases that chose it."""
+    measures: Mapping[str, float]
+    """By objective, held out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What to seat, and what that is worth against one judge."""
+
+    best: HeldArm
+    jury: HeldArm | None
+    """The best of two or more."""
+    single: HeldArm
+    gain: Estimate
+    """The jury's value less the single judge's, high being good; NaN where there is no jury."""
+    p: float
+    over_constant: Estimate
+    """The jury's value less that of one answer to everything."""
+    clusters: int
+    error: float
+    """The standard error of the gain, as the interval has it."""
+
+    @property
+    def pays(self) -> bool:
+        """A jury pays that is shown to be better than the best judge, and than one answer to everything."""
+        return self.gain.low > 0 and not self.over_constant.low <= 0
+
+
+def composed_arms(objective: Objective, largest: int) -> Fit:
+    """The best judge, the juries that grow from it by one juror at a time, everyone, and everyone by weights."""
+    steps_by = OBJECTIVES[objective.stand_in] if objective.stand_in else objective
+
+    def fit(votes: ScoredVotes) -> Arms:
+        voters = votes.votes.shape[1]
+        alone = votes.scores(votes.votes.T, steps_by)
+        members = [int(np.nanargmax(np.where(np.isnan(alone), -np.inf, alone)))]
+        arms = {SINGLE: equal_weights(members, voters)}
+        for size in range(2, min(largest, voters) + 1):
+            outside = [juror for juror in range(voters) if juror not in members]
+            found = votes.scores(votes.answers_with_one_more(members, outside), steps_by)
+            members.append(outside[int(np.argmax(np.where(np.isnan(found), -np.inf, found)))])
+            arms[GREEDY.format(size=size)] = equal_weights(members, voters)
+        arms[EVERYONE] = equal_weights(range(voters), voters)
+        if all(scale.ordered for scale in votes.scales):
+            for ridge in RIDGES:
+                arms[f"weights (ridge {ridge:g})"] = simplex_weights(
+                    votes.votes, votes.truth, ridge=ridge, absolute=objective.absolute
+                )
+        return arms
+
+    return fit
+
+
+def listed_arms(kinds: Sequence[str], names: Sequence[str], objective: Objective) -> Fit:
+    """The best of the arms that are single judges, and each of the others by name."""
+    singles = np.array([kind == SINGLE for kind in kinds])
+
+    def fit(votes: ScoredVotes) -> Arms:
+        each = np.eye(len(names))
+        scores = votes.scores(votes.votes.T, objective)
+        among = np.where(singles & ~np.isnan(scores), scores, -np.inf)
+        alone = {SINGLE: each[int(np.argmax(among))]} if singles.any() else {}
+        return {**alone, **{name: each[at] for at, name in enumerate(names) if not singles[at]}}
+
+    return fit
+
+
+def choose(
+    votes: ScoredVotes,
+    parts: Sequence[Fold],
+    objective: Objective,
+    fit: Fit,
+    *,
+    rng: np.random.Generator,
+    confidence: float = 0.95,
+) -> Choice:
+    """The judge, the jury and the better of them that each fold's other cases choose, on the cases it holds out.
+
+    Args:
+        parts: Folds over the questions that keep clusters whole: one for a test set, or several rounds of them.
+    """
+    held: dict[str, list[FloatArray]] = {"best": [], "jury": [], SINGLE: [], "constant": []}
+    for fold in parts:
+        train, test = votes.at(fold.chosen_on), votes.at(fold.held_out)
+        arms, jury, best = _chosen(train, objective, fit, rng)
+        rows = np.array([arms[best], arms[jury or SINGLE], arms[SINGLE]])
+        said = test.answers(rows)
+        usual = _usual_answers(train, test)
+        for name, answers in zip(held, (*said, usual), strict=True):
+            held[name].append(answers)
+    every = votes.at(np.unique(np.concatenate([fold.chosen_on for fold in parts])))
+    arms, jury, best = _chosen(every, objective, fit, rng)
+    rounds = _Rounds(votes, parts, objective, confidence)
+    tables = {name: rounds.table(pieces) for name, pieces in held.items()}
+
+    def arm(role: str, name: str) -> HeldArm:
+        measures = {
+            each.name: rounds.value(tables[role], each)
+            for each in OBJECTIVES.values()
+            if _applies(each, votes)
+        }
+        naive = float(_scores(every, arms[name][None, :], objective)[0]) * objective.better
+        return HeldArm(name, arms[name], rounds.estimate(tables[role]), naive, measures)
+
+    gain, p, error = rounds.difference(tables["jury"], tables[SINGLE])
+    nothing = Estimate(np.nan, np.nan, np.nan, gain.n, gain.method, note="there is no jury to choose")
+    return Choice(
+        best=arm("best", best),
+        jury=arm("jury", jury) if jury else None,
+        single=arm(SINGLE, SINGLE),
+        gain=gain if jury else nothing,
+        p=p if jury else np.nan,
+        over_constant=rounds.difference(tables["jury"], tables["constant"])[0],
+        clusters=rounds.clusters,
+        error=error,
+    )
+
+
+def _chosen(
+    votes: ScoredVotes, objective: Objective, fit: Fit, rng: np.random.Generator
+) -> tuple[Arms, str | None, str]:
+    """The arms that all of `votes` make, and which jury and which of all that inner folds prefer."""
+    arms = fit(votes)
+    names = list(arms)
+    inner = [
+        (fold.held_out, fit(votes.at(fold.chosen_on)), votes.at(fold.held_out))
+        for fold in folds(votes.cluster, INNER, rng)
+    ]
+    answers = np.full((len(names), len(votes.truth)), np.nan)
+    for rows, made, out in inner:
+        answers[:, rows] = out.answers(np.array([made[name] for name in names]))
+    scores = np.where(np.isnan(found := votes.scores(answers, objective)), -np.inf, found)
+    juries = [at for at, name in enumerate(names) if name != SINGLE]
+    jury = names[max(juries, key=lambda at: scores[at])] if juries else None
+    best = names[int(np.argmax(scores))]
+    return arms, jury, best
+
+
+def _scores(votes: ScoredVotes, weights: FloatArray, objective: Objective) -> FloatArray:
+    return votes.scores(votes.answers(weights), objective)
+
+
+def _usual_answers(train: ScoredVotes, test: ScoredVotes) -> FloatArray:
+    """For each question of `test`, the one answer that people mostly give to its attribute in `train`."""
+    usual = train.constant()
+    by_place = {int(place): usual[train.attribute == place][0] for place in np.unique(train.attribute)}
+    return np.array([by_place.get(int(place), np.nan) for place in test.attribute])
+
+
+def _applies(objective: Objective, votes: ScoredVotes) -> bool:
+    return not objective.needs_order or all(scale.ordered for scale in votes.scales)
+
+
+class _Rounds:
+    """Held-out answers of each round of folds, and estimates from them: the mean over rounds, intervals by a jackknife."""
+
+    def __init__(
+        self, votes: ScoredVotes, parts: Sequence[Fold], objective: Objective, confidence: float
+    ) -> None:
+        self._parts, self._objective, self._confidence = parts, objective, confidence
+        self._rows = held_rows(parts)
+        self._votes = votes.at(self._rows)
+        self._widening = widening(parts)
+        self.clusters = len(np.unique(self._votes.cluster))
+        block = _blocks(self._votes.cluster)
+        self._kept = np.asarray(block[None, :] != np.arange(block.max() + 1)[:, None], dtype=float)
+        """By group of clusters, the questions that are left when it is left out."""
+
+    def table(self, pieces: Sequence[FloatArray]) -> FloatArray:
+        """One row a round, one column a held-out question."""
+        rows: list[FloatArray] = []
+        filled = np.zeros(len(self._rows), dtype=bool)
+        for fold, piece in zip(self._parts, pieces, strict=True):
+            at = np.searchsorted(self._rows, fold.held_out)
+            if not rows or filled[at].any():
+                rows.append(np.full(len(self._rows), np.nan))
+                filled[:] = False
+            rows[-1][at], filled[at] = piece, True
+        return np.array(rows)
+
+    def value(self, table: FloatArray, objective: Objective) -> float:
+        """The mean over rounds, as it is reported."""
+        return float(self._means(table, objective)[0]) * objective.better
+
+    def estimate(self, table: FloatArray) -> Estimate:
+        found, _, _ = self._interval(self._means(table, self._objective), self._left_out(table))
+        if self._objective.better > 0:
+            return found
+        return replace(found, value=-found.value, low=-found.high, high=-found.low)
+
+    def difference(self, first: FloatArray, second: FloatArray) -> tuple[Estimate, float, float]:
+        """The first's value less the second's, high being good; its p, and its standard error."""
+        whole = self._means(first, self._objective) - self._means(second, self._objective)
+        return self._interval(whole, self._left_out(first) - self._left_out(second))
+
+    def _means(self, table: FloatArray, objective: Objective) -> FloatArray:
+        scores = self._votes.scores(table, objective)
+        known = scores[~np.isnan(scores)]
+        return np.array([known.mean() if len(known) else np.nan])
+
+    def _left_out(self, table: FloatArray) -> FloatArray:
+        """By group of clusters, the mean over rounds without it."""
+        groups, rounds = len(self._kept), len(table)
+        scores = self._votes.scores(
+            np.tile(table, (groups, 1)), self._objective, np.repeat(self._kept, rounds, axis=0)
+        ).reshape(groups, rounds)
+        return np.asarray(scores.mean(axis=1))
+
+    def _interval(self, whole: FloatArray, left_out: FloatArray) -> tuple[Estimate, float, float]:
+        """A t interval from a delete-a-group jackknife, widened for folds that share cases."""
+        value, groups = float(whole[0]), len(left_out)
+        method = f"delete-a-group jackknife of {groups} groups"
+        known = left_out[~np.isnan(left_out)]
+        n = len(self._rows)
+        if np.isnan(value) or len(known) < 3:
+            return (
+                Estimate(value, np.nan, np.nan, n, method, self._confidence, "undefined on these cases"),
+                np.nan,
+                np.nan,
+            )
+        spread = float(((known - known.mean()) ** 2).sum()) * (len(known) - 1) / len(known)
+        error = np.sqrt(spread) * self._widening
+        free = len(known) - 1
+        reach = float(stats.t.ppf((1 + self._confidence) / 2, free)) * error
+        p = float(2 * stats.t.sf(abs(value) / error, free)) if error > 0 else (1.0 if value == 0 else 0.0)
+        return Estimate(value, value - reach, value + reach, n, method, self._confidence), p, float(error)
+
+
+def _blocks(cluster: IntArray) -> IntArray:
+    """Each question's group of clusters, at the most `BLOCKS` of about equal size."""
+    _, number = np.unique(cluster, return_inverse=True)
+    return np.asarray(number % min(BLOCKS, int(number.max()) + 1), dtype=np.int64)

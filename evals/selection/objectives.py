@@ -1,0 +1,233 @@
+"""What a search maximises: agreement of answers with people's values, for many rows of answers at a time.
+
+Each function takes `said` and `truth`, one row for each arm or resample and one column a case; what is NaN in either is left
+out. They are the coefficients of `agreement/` for two raters, the arm and people's reference, in closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.stats import kendalltau, rankdata
+
+from ...rubrics.errors import VenireError
+from ...rubrics.scale import Level, Scale
+from ..statistics.matrix import FloatArray
+
+ObjectiveName = Literal[
+    "icc3k", "icc2", "kappa_quadratic", "kappa", "spearman", "kendall", "alpha", "mae", "credit", "costs"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerScale:
+    """An attribute's scale, as far as agreement depends on it."""
+
+    level: Level
+    steps: FloatArray
+    """The legal answers as numbers, in order; empty where any number between two ends is legal."""
+    width: float
+
+    @property
+    def ordered(self) -> bool:
+        return self.level in ("ordinal", "interval")
+
+    @classmethod
+    def of(cls, scale: Scale) -> AnswerScale:
+        """Words are numbered in the scale's order, as `ratings/reference.py` codes them."""
+        steps = np.array([float(v) for v in scale.values] if scale.numeric else range(len(scale.values)), dtype=float)  # fmt: skip
+        low, high = map(float, scale.ends) if scale.numeric else (0.0, 1.0)
+        return cls(scale.level, steps, high - low)
+
+    def legal(self, values: FloatArray) -> FloatArray:
+        """Each value taken to the nearest legal answer, in the middle of two to the lower."""
+        if not len(self.steps):
+            return values
+        at = np.searchsorted((self.steps[1:] + self.steps[:-1]) / 2, values)
+        return np.where(np.isnan(values), np.nan, self.steps[np.minimum(at, len(self.steps) - 1)])
+
+
+Batch = Callable[[FloatArray, FloatArray, AnswerScale], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A measure of agreement: `value` is what is reported, `score` what is maximised."""
+
+    name: str
+    words: str
+    value: Batch
+    better: float = 1.0
+    """-1 where less is better."""
+    needs_order: bool = True
+    absolute: bool = False
+    """Whether an offset from people's values lowers it."""
+    stand_in: str = ""
+    """The objective that a search takes its steps by, where this one is too slow for many."""
+
+    def score(self, said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+        """High is good."""
+        return self.better * self.value(said, truth, scale)
+
+
+def objective(name: str) -> Objective:
+    """The objective of that name."""
+    if name == "costs":
+        raise VenireError(
+            "objective: costs needs a cost for every two values of a scale, and no scale has any",
+            remedy=f"choose one of {', '.join(OBJECTIVES)}",
+        )
+    return OBJECTIVES[name]
+
+
+def _both(said: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The two with NaN wherever either is, and how many pairs are left in each row."""
+    known = ~(np.isnan(said) | np.isnan(truth))
+    return np.where(known, said, np.nan), np.where(known, truth, np.nan), known.sum(axis=-1).astype(float)
+
+
+def _mean(values: FloatArray, n: FloatArray) -> FloatArray:
+    return np.nansum(values, axis=-1) / np.maximum(n, 1)
+
+
+def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    """NaN where there is nothing to divide by."""
+    some = bottom > 1e-12
+    return np.where(some, top / np.where(some, bottom, 1.0), np.nan)
+
+
+def _correlation(x: FloatArray, y: FloatArray, n: FloatArray) -> FloatArray:
+    left, right = x - _mean(x, n)[:, None], y - _mean(y, n[: len(y)])[:, None]
+    shared = np.nansum(left * right, axis=1)
+    return _ratio(shared, np.sqrt(np.nansum(left**2, axis=1) * np.nansum(right**2, axis=1)))
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Mean ranks within each row; NaN stays."""
+    ranks = rankdata(np.where(np.isnan(values), np.inf, values), axis=1)
+    return np.where(np.isnan(values), np.nan, ranks)
+
+
+def _spearman(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+    x, y, n = _both(said, truth)
+    # Arms held against the same values, all answered: those are ranked once.
+    once = truth.strides[0] == 0 and bool((n == truth.shape[1]).all())
+    return _correlation(_ranks(x), _ranks(y[:1]) if once else _ranks(y), n)
+
+
+def _kendall(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+    x, y, _ = _both(said, truth)
+    known = ~np.isnan(x)
+    return np.array(
+        [_tau_b(left[k], right[k]) for left, right, k in zip(x, y, known, strict=True)], dtype=float
+    )
+
+
+def _tau_b(x: FloatArray, y: FloatArray) -> float:
+    """Kendall's tau-b from the table of the two, which is small where there are few different values."""
+    _, across = np.unique(x, return_inverse=True)
+    _, down = np.unique(y, return_inverse=True)
+    rows, columns = (int(code.max()) + 1 if len(code) else 0 for code in (across, down))
+    if rows < 2 or columns < 2:
+        return np.nan
+    if rows * columns > 4096:
+        return float(kendalltau(x, y).statistic)
+    table = (
+        np.bincount(across * columns + down, minlength=rows * columns).reshape(rows, columns).astype(float)
+    )
+    # For each cell, what stands below it and to its right, or to its left.
+    below = table[::-1].cumsum(axis=0)[::-1] - table
+    right = below[:, ::-1].cumsum(axis=1)[:, ::-1] - below
+    left = below.cumsum(axis=1) - below
+    n = table.sum()
+    pairs = n * (n - 1) / 2
+    tied = [float((total * (total - 1)).sum()) / 2 for total in (table.sum(axis=1), table.sum(axis=0))]
+    return float((table * (right - left)).sum() / np.sqrt((pairs - tied[0]) * (pairs - tied[1])))
+
+
+def _squares(said: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The mean squares of two raters: between cases, between raters, residual; and the number of cases."""
+    x, y, n = _both(said, truth)
+    free = np.maximum(n - 1, 1)
+    middle, apart = (x + y) / 2, x - y
+    offset = _mean(apart, n)
+    cases = 2 * np.nansum((middle - _mean(middle, n)[:, None]) ** 2, axis=1) / free
+    residual = np.nansum((apart - offset[:, None]) ** 2, axis=1) / 2 / free
+    return cases, n * offset**2 / 2, residual, n
+
+
+def _icc3k(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+    cases, _, residual, _ = _squares(said, truth)
+    return _ratio(cases - residual, cases)
+
+
+def _icc2(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+    cases, raters, residual, n = _squares(said, truth)
+    return _ratio(cases - residual, cases + residual + 2 * (raters - residual) / np.maximum(n, 1))
+
+
+def _kappa_quadratic(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+    x, y, n = _both(scale.legal(said), scale.legal(truth))
+    left, right = _mean(x, n), _mean(y, n)
+    spread = _mean(x**2, n) - left**2 + _mean(y**2, n) - right**2 + (left - right) ** 2
+    return 1 - _ratio(_mean((x - y) ** 2, n), spread)
+
+
+def _kappa(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+    x, y, n = _both(scale.legal(said), scale.legal(truth))
+    steps = scale.steps if len(scale.steps) else np.unique(np.concatenate([x, y], axis=None)[~np.isnan(np.concatenate([x, y], axis=None))])  # fmt: skip
+    chance = sum((_mean(x == step, n) * _mean(y == step, n) for step in steps), np.zeros(len(x)))
+    return _ratio(_mean(x == y, n) - chance, 1 - chance)
+
+
+def _alpha(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+    """Krippendorff's, at the scale's level; the ordinal distance of two values is that of their mean ranks among all."""
+    x, y, n = _both(said, truth)
+    every = np.concatenate([x, y], axis=1)
+    if not scale.ordered:
+        pairs = np.maximum(2 * n * (2 * n - 1), 1)
+        shared = np.zeros(len(x))
+        for step in np.unique(every[~np.isnan(every)]):
+            count = (every == step).sum(axis=1)
+            shared += count * (count - 1) / pairs
+        return 1 - _ratio(np.where(n > 0, 1 - _mean(x == y, n), np.nan), 1 - shared)
+    if scale.level == "ordinal":
+        every = _ranks(every)
+        x, y = np.split(every, 2, axis=1)
+    expected = (
+        2 * np.nanvar(np.where((n > 0)[:, None], every, 0.0), axis=1) * 2 * n / np.maximum(2 * n - 1, 1)
+    )
+    return 1 - _ratio(_mean((x - y) ** 2, n), expected)
+
+
+def _mae(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+    x, y, n = _both(said, truth)
+    return np.where(n > 0, _mean(np.abs(x - y), n), np.nan)
+
+
+def _credit(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+    """As `jury_counts.credit`: no answer is a miss where only the same answer agrees."""
+    if scale.ordered:
+        return 1 - _mae(said, truth, scale) / scale.width
+    asked = ~np.isnan(truth)
+    n = asked.sum(axis=-1)
+    return np.where(n > 0, ((said == truth) & asked).sum(axis=-1) / np.maximum(n, 1), np.nan)
+
+
+OBJECTIVES: Mapping[str, Objective] = {
+    each.name: each
+    for each in (
+        Objective("icc3k", "ICC(3,k)", _icc3k),
+        Objective("icc2", "ICC(2,1)", _icc2, absolute=True),
+        Objective("kappa_quadratic", "quadratic kappa", _kappa_quadratic, absolute=True),
+        Objective("kappa", "kappa", _kappa, needs_order=False, absolute=True),
+        Objective("spearman", "Spearman's rho", _spearman),
+        Objective("kendall", "Kendall's tau", _kendall, stand_in="spearman"),
+        Objective("alpha", "Krippendorff's alpha", _alpha, needs_order=False, absolute=True),
+        Objective("mae", "mean absolute error", _mae, better=-1.0, absolute=True),
+        Objective("credit", "mean credit", _credit, needs_order=False, absolute=True),
+    )
+}
