@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from ..ratings.folds import Fold
-from ..statistics.matrix import FloatArray
+from ..statistics.matrix import FloatArray, IntArray
 from .attribute_choice import SINGLE, Choice, Fit, HeldArm, choose
 from .objectives import OBJECTIVES, AnswerScale, Objective
 from .scored_votes import ScoredVotes
@@ -214,13 +214,13 @@ def scored_votes(
     votes: FloatArray,
     truth: FloatArray,
     attribute: Sequence[str],
-    cluster: FloatArray,
+    cluster: IntArray,
     scales: Mapping[str, AnswerScale],
 ) -> ScoredVotes:
     """The votes with their attributes numbered in the order of `scales`."""
     places = {name: place for place, name in enumerate(scales)}
     numbers = np.array([places[name] for name in attribute], dtype=np.int64)
-    return ScoredVotes(votes, truth, numbers, np.asarray(cluster, dtype=np.int64), tuple(scales.values()))
+    return ScoredVotes(votes, truth, numbers, cluster, tuple(scales.values()))
 
 
 def _renumbered(votes: ScoredVotes, places: Sequence[int]) -> ScoredVotes:

@@ -62,7 +62,7 @@ class ScoredVotes:
         nearly = seat_weights(len(members) + 1)
         for place, scale in enumerate(self.scales):
             rows = np.flatnonzero(self.attribute == place)
-            inside, more = self.votes[np.ix_(rows, members)], self.votes[np.ix_(rows, joining)]
+            inside, more = self.votes[rows][:, list(members)], self.votes[rows][:, list(joining)]
             if scale.ordered:
                 known, joins = ~np.isnan(inside), ~np.isnan(more)
                 total = (known @ nearly[:-1])[:, None] + joins * nearly[-1]
@@ -122,4 +122,4 @@ def equal_weights(members: Sequence[int], voters: int) -> FloatArray:
 
 def seat_weights(seats: int) -> FloatArray:
     """Equal but for a hair, so that of answers with as many votes that of the first member counts."""
-    return 1.0 - 1e-6 * np.arange(seats)
+    return np.asarray(1.0 - 1e-6 * np.arange(seats), dtype=float)
