@@ -44,7 +44,7 @@ class HeldArm:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ArmChoice:
     """What to seat, and what that is worth against one judge."""
 
     best: HeldArm
@@ -91,7 +91,7 @@ def composed_arms(objective: Objective, largest: int) -> Fit:
     return fit
 
 
-def listed_arms(kinds: Sequence[str], names: Sequence[str], objective: Objective) -> Fit:
+def arms_as_given(kinds: Sequence[str], names: Sequence[str], objective: Objective) -> Fit:
     """The best of the arms that are single judges, and each of the others by name."""
     singles = np.array([kind == SINGLE for kind in kinds])
 
@@ -113,7 +113,7 @@ def choose(
     *,
     rng: np.random.Generator,
     confidence: float = 0.95,
-) -> Choice:
+) -> ArmChoice:
     """The judge, the jury and the better of them that each fold's other cases choose, on the cases it holds out.
 
     Args:
@@ -144,7 +144,7 @@ def choose(
 
     gain, p, error = rounds.difference(tables["jury"], tables[SINGLE])
     nothing = Estimate(np.nan, np.nan, np.nan, gain.n, gain.method, note="there is no jury to choose")
-    return Choice(
+    return ArmChoice(
         best=arm("best", best),
         jury=arm("jury", jury) if jury else None,
         single=arm(SINGLE, SINGLE),

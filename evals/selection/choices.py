@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from ..ratings.folds import Fold
 from ..statistics.matrix import FloatArray, IntArray
-from .attribute_choice import SINGLE, Choice, Fit, HeldArm, choose
+from .attribute_choice import SINGLE, ArmChoice, Fit, HeldArm, choose
 from .objectives import OBJECTIVES, AnswerScale, Objective
 from .scored_votes import ScoredVotes
 
@@ -54,7 +54,7 @@ class Choices:
 
     def __init__(self, goal: Goal, voters: Voters) -> None:
         self.goal, self._voters = goal, voters
-        self._found: dict[str, Choice] = {}
+        self._found: dict[str, ArmChoice] = {}
         self._skipped: list[str] = []
 
     def make(
@@ -127,7 +127,7 @@ class Choices:
             yield self._use(name, found)
             yield from self._cheaper(name, found)
 
-    def _use(self, name: str, found: Choice) -> str:
+    def _use(self, name: str, found: ArmChoice) -> str:
         best, words = found.best, self.goal.objective.words
         beside = ", ".join(
             f"{OBJECTIVES[key].words} {best.measures[key]:.3f}"
@@ -146,7 +146,7 @@ class Choices:
             + f"; {verdict}: {gain}."
         )
 
-    def _cheaper(self, name: str, found: Choice) -> Iterator[str]:
+    def _cheaper(self, name: str, found: ArmChoice) -> Iterator[str]:
         if found.best.name == SINGLE or found.jury is None:
             return
         cost, single = self._cost(found.best), self._cost(found.single)
@@ -167,7 +167,7 @@ class Choices:
                 + (f"about {more} more would tell." if more else "the difference lies too near the margin.")
             )
 
-    def _row(self, name: str, found: Choice) -> dict[str, Any]:
+    def _row(self, name: str, found: ArmChoice) -> dict[str, Any]:
         best, single, jury = found.best, found.single, found.jury
         better = self.goal.objective.better
         return {
@@ -239,14 +239,14 @@ def _narrowed(fold: Fold, rows: np.ndarray) -> Fold:
     return Fold(*(np.flatnonzero(np.isin(rows, side)) for side in fold))
 
 
-def _within_margin(found: Choice, margin: float) -> str:
+def _within_margin(found: ArmChoice, margin: float) -> str:
     """What the best jury's gain over the best judge says of the judge: within the margin, worse, or open."""
     if math.isnan(found.gain.low):
         return "open"
     return "within" if found.gain.high < margin else "worse" if found.gain.low > margin else "open"
 
 
-def _more_cases(found: Choice, margin: float) -> float:
+def _more_cases(found: ArmChoice, margin: float) -> float:
     """How many cases (or groups) more would show, four times in five, on which side of the margin a gain as large as the one
     seen lies; 0 where it is shown, or lies too near the margin for any number."""
     apart = abs(found.gain.value - margin)

@@ -15,7 +15,7 @@ from ..ratings.reference import KEYS, Rule, require_columns
 from ..statistics.draws import Draws
 from ..statistics.matrix import IntArray
 from .advice import AdviceTables, advice, recommended_arm
-from .attribute_choice import listed_arms
+from .attribute_choice import arms_as_given
 from .candidates import Candidate, Candidates, answers, chosen_credits, frontier, noise, price_tiers
 from .choices import Choices, Goal, Voters, scored_votes
 from .composition import Composition
@@ -138,7 +138,7 @@ def _choices(
     scales = {name: AnswerScale.of(questions[name].scale) for name in asked}
     places = wide.index.get_level_values("attribute").tolist()
     votes = scored_votes(values.to_numpy(float), truth.to_numpy(float), places, cluster, scales)
-    return choices.make(votes, asked, parts, listed_arms(kinds, names, wanted.objective), rng)
+    return choices.make(votes, asked, parts, arms_as_given(kinds, names, wanted.objective), rng)
 
 
 def _costs(facts: pd.DataFrame, unit: str | None) -> tuple[pd.Series, str]:
