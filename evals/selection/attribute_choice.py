@@ -122,14 +122,14 @@ def choose(
     held: dict[str, list[FloatArray]] = {"best": [], "jury": [], SINGLE: [], "constant": []}
     for fold in parts:
         train, test = votes.at(fold.chosen_on), votes.at(fold.held_out)
-        arms, jury, best = _chosen(train, objective, fit, rng)
+        arms, jury, best = _preferred_arms(train, objective, fit, rng)
         rows = np.array([arms[best], arms[jury or SINGLE], arms[SINGLE]])
         said = test.answers(rows)
         usual = _usual_answers(train, test)
         for name, answers in zip(held, (*said, usual), strict=True):
             held[name].append(answers)
     every = votes.at(np.unique(np.concatenate([fold.chosen_on for fold in parts])))
-    arms, jury, best = _chosen(every, objective, fit, rng)
+    arms, jury, best = _preferred_arms(every, objective, fit, rng)
     rounds = _Rounds(votes, parts, objective, confidence)
     tables = {name: rounds.table(pieces) for name, pieces in held.items()}
 
@@ -156,7 +156,7 @@ def choose(
     )
 
 
-def _chosen(
+def _preferred_arms(
     votes: ScoredVotes, objective: Objective, fit: Fit, rng: np.random.Generator
 ) -> tuple[Arms, str | None, str]:
     """The arms that all of `votes` make, and which jury and which of all that inner folds prefer."""

@@ -81,8 +81,8 @@ class Choices:
         for places in groups:
             name = POOLED if self.goal.choosing == "pooled" else attributes[places[0]]
             rows = np.flatnonzero(np.isin(votes.attribute, places) & ~np.isnan(votes.truth))
-            part = _renumbered(votes.at(rows), places)
-            within = [_narrowed(fold, rows) for fold in parts]
+            part = _votes_on(votes.at(rows), places)
+            within = [_fold_among(fold, rows) for fold in parts]
             within = [fold for fold in within if len(fold.chosen_on) and len(fold.held_out)]
             if len(np.unique(part.cluster)) < 4 or not within:
                 self._skipped.append(f"{name}: too few cases to choose on some and score on others")
@@ -137,7 +137,7 @@ class Choices:
         gain = (
             "there is no jury to hold against it"
             if found.jury is None
-            else f"the best jury minus the best single judge is {_signed(found.gain)}"
+            else f"the best jury minus the best single judge is {_signed_words(found.gain)}"
         )
         verdict = "a jury pays" if found.pays else "a jury is not shown to pay"
         return (
@@ -157,9 +157,9 @@ class Choices:
         saved = f"{self._who(found.single)} alone would cost {single:.4g} in place of {cost:.4g} {self._voters.unit}"
         verdict = _within_margin(found, margin)
         if verdict == "within":
-            yield f"{name}: {saved}, and is shown to lose no more than {margin:g} ({_signed(lost)})."
+            yield f"{name}: {saved}, and is shown to lose no more than {margin:g} ({_signed_words(lost)})."
         elif verdict == "worse":
-            yield f"{name}: {saved}, and is shown to lose more than {margin:g} ({_signed(lost)})."
+            yield f"{name}: {saved}, and is shown to lose more than {margin:g} ({_signed_words(lost)})."
         else:
             more = _more_cases(found, margin)
             yield (
@@ -223,7 +223,7 @@ def scored_votes(
     return ScoredVotes(votes, truth, numbers, cluster, tuple(scales.values()))
 
 
-def _renumbered(votes: ScoredVotes, places: Sequence[int]) -> ScoredVotes:
+def _votes_on(votes: ScoredVotes, places: Sequence[int]) -> ScoredVotes:
     """The votes on the attributes at `places` alone, numbered from 0."""
     return ScoredVotes(
         votes.votes,
@@ -234,7 +234,7 @@ def _renumbered(votes: ScoredVotes, places: Sequence[int]) -> ScoredVotes:
     )
 
 
-def _narrowed(fold: Fold, rows: np.ndarray) -> Fold:
+def _fold_among(fold: Fold, rows: np.ndarray) -> Fold:
     """The fold among some of the questions, numbered as they are there."""
     return Fold(*(np.flatnonzero(np.isin(rows, side)) for side in fold))
 
@@ -262,6 +262,6 @@ def _interval(arm: HeldArm) -> str:
     return f"{value.value:.3f}{ends}"
 
 
-def _signed(found: Any) -> str:
+def _signed_words(found: Any) -> str:
     ends = "" if math.isnan(found.low) else f" (95% interval {found.low:+.3f} to {found.high:+.3f})"
     return f"{found.value + 0.0:+.3f}{ends}"
