@@ -14,6 +14,7 @@ from .fields import Converted
 from .files import near_column, read_rows
 
 _TEXTS = ("source", "reference", "question", "audience", "group", "system")
+_ANY_NAMES = "; a sheet with other names becomes a folder with venire new FOLDER --from SHEET"
 _KNOWN = {"id", "output", "metadata", *_TEXTS}
 
 
@@ -99,7 +100,7 @@ def _numbered_rows(
     cases: str | Path | Frame | Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if isinstance(cases, str | Path):
-        yield from read_rows(Path(cases), required=("id", "output"))
+        yield from read_rows(Path(cases), required=("id", "output"), otherwise=_ANY_NAMES)
         return
     rows = cases.to_dict("records") if isinstance(cases, Frame) else cases
     for number, row in enumerate(rows, 1):

@@ -82,32 +82,39 @@ def read_json(path: Path) -> Any:
     return _json_value(text, str(path), "see how it was written")
 
 
-def read_rows(path: Path, *, required: tuple[str, ...] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each row of a .csv, .jsonl, .xlsx or .parquet file with its line number, one at a time."""
+def read_rows(
+    path: Path, *, required: tuple[str, ...] = (), otherwise: str = ""
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each row of a .csv, .jsonl, .xlsx or .parquet file with its line number, one at a time.
+
+    `otherwise` is what else to do where a required column is not there.
+    """
     match path.suffix.lower():
         case ".csv":
-            return _csv_rows(path, required)
+            return _csv_rows(path, required, otherwise)
         case ".xlsx" | ".xlsm":
-            return _table_rows(path, workbook_table(path), required)
+            return _table_rows(path, workbook_table(path), required, otherwise)
         case ".parquet":
-            return _table_rows(path, parquet_table(path), required)
+            return _table_rows(path, parquet_table(path), required, otherwise)
         case ".xls":
             raise InvalidFile(f"{path}: an old Excel file", remedy="save it in Excel as .xlsx, or as .csv")
     return _json_rows(path)
 
 
-def _table_rows(path: Path, table: Table, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
-    _check_header(f"{path}:{table.line}" if table.line else str(path), table.columns, required)
+def _table_rows(
+    path: Path, table: Table, required: tuple[str, ...], otherwise: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    _check_header(f"{path}:{table.line}" if table.line else str(path), table.columns, required, otherwise)
     return table.rows
 
 
-def _check_header(where: str, header: Sequence[str], required: tuple[str, ...]) -> None:
+def _check_header(where: str, header: Sequence[str], required: tuple[str, ...], otherwise: str) -> None:
     """An error that names the first column in `required` that a table does not have, and the nearest one that it has."""
     for column in required:
         if column not in header:
             raise InvalidFile(
                 f"{where}: no column {column!r}",
-                remedy=f"{near_column(column, header)}the columns {', '.join(required)} are required",
+                remedy=f"{near_column(column, header)}the columns {', '.join(required)} are required{otherwise}",
             )
 
 
@@ -189,7 +196,7 @@ def _depth(value: Any) -> int:
     return deep
 
 
-def _csv_rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(LARGEST_ROW)
     taken = 0
     """Characters since the last row: a quoted cell may go on for many lines."""
@@ -211,7 +218,7 @@ def _csv_rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict
                 remedy="write one row a line",
             )
         if header:
-            _check_header(f"{path}:1", header, required)
+            _check_header(f"{path}:1", header, required, otherwise)
         for row in reader:
             taken = 0
             cells = len(header) + len(row.pop(None, [])) - sum(cell is None for cell in row.values())

@@ -43,7 +43,7 @@ def test_a_redacted_run_holds_no_words_and_can_still_be_read(tmp_path: Path) -> 
         again = venire(*command, "--json", cwd=tmp_path)
         assert len(server.calls) == calls
 
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 4, ended.stderr
     assert leaks(tmp_path / "plain")
     shown = venire("show", "out", "case-1", cwd=tmp_path)
     exported = [venire("export", "out", "--to", to, cwd=tmp_path) for to in ("jsonl", "csv", "graphml")]
@@ -84,7 +84,7 @@ def test_a_redacted_run_leaves_no_words_in_any_file_of_a_database(
     database.stop("fast")
     database.start()
 
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 4, ended.stderr
     assert len(json.loads(ended.stdout)["cases"]) == 3
     assert (
         leaks(database.folder / "data", ended.stdout.replace(PASSWORD, ""), ended.stderr, database.log())
