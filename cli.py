@@ -17,6 +17,7 @@ from .commands.serving import serve
 from .commands.starting import new
 from .commands.studying import study
 from .commands.suites import suite
+from .commands.training import train
 from .commands.triaging import triage
 from .commands.winning import winrate
 
@@ -27,7 +28,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Hold against people": (compare, agreement, calibrate, threshold, triage),
     "Choose a jury": (study,),
     "Measure systems": (suite, winrate),
-    "Improve jurors": (plant,),
+    "Improve jurors": (plant, train),
     "Look things up": (rubrics, personas, juries, protocols, model, doctor),
 }
 """The commands, by what the user wants."""

@@ -135,7 +135,8 @@ class Engine:
                 raise ModelFailure(
                     "unavailable", f"prompt of {len(tokens)} tokens does not fit the context of {self._limit}"
                 )
-            body = _sampling(request, taught=self.adapter is not None) | (
+            taught = self.adapter is not None and not _has_open_number(schema)
+            body = _sampling(request, taught=taught) | (
                 {} if schema is None else {"grammar": _grammar(schema)}
             )
             # A token can be a single byte, and a character up to four of them.
@@ -306,6 +307,14 @@ def _characters(node: Mapping[str, Any]) -> int:
             return int(node["maxLength"])
         case _:
             return 24
+
+
+def _has_open_number(node: Any) -> bool:
+    """Whether a number without a list of choices is asked for: nothing but a penalty on repeats ends its decimals."""
+    if isinstance(node, Mapping):
+        is_open = node.get("type") == "number" and not _choices(node)
+        return is_open or any(map(_has_open_number, node.values()))
+    return isinstance(node, list) and any(map(_has_open_number, node))
 
 
 def _whole_chunks_in_common(held: Sequence[int], tokens: Sequence[int]) -> int:

@@ -16,6 +16,7 @@ import pytest
 
 from venire import Rubric
 from venire.agents.clients import local, weights
+from venire.agents.clients.adapters import SHIPPED
 from venire.agents.clients.local import LocalClient, connect, tighten
 from venire.agents.model import Message, ModelFailure, Request, Sampling
 from venire.personas.jury import ModelSettings
@@ -281,9 +282,15 @@ def test_a_limit_on_tokens_is_reported_as_such(provider: LocalClient) -> None:
 
 
 @real
-def test_one_file_is_loaded_once_and_stays_until_its_last_user_leaves(provider: LocalClient) -> None:
+def test_one_file_with_one_adapter_is_loaded_once_and_stays_until_its_last_user_leaves(
+    provider: LocalClient,
+) -> None:
     async def second() -> str:
-        other = connect(ModelSettings(model=f"local/{weights.weights_path()}"))
+        path = f"local/{weights.weights_path()}"
+        bare = connect(ModelSettings(model=path))
+        assert bare._engine is not provider._engine
+        await bare.close()
+        other = connect(ModelSettings(model=path, adapter=str(SHIPPED)))
         assert other._engine is provider._engine
         await other.close()
         with pytest.raises(ModelFailure, match="closed"):

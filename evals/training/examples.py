@@ -1,0 +1,206 @@
+"""Training examples from people's ratings: for supervised fine-tuning a ballot a reviewer, for preferences a pair a case."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...agents.brief import brief
+from ...orchestration.record.atomic_write import write_atomically
+from ...personas.jury import ModelSettings
+from ...personas.persona import load_persona
+from ...rubrics.case import Case, load_cases
+from ...rubrics.errors import VenireError
+from ...rubrics.ratings import Rating, read_ratings
+from ...rubrics.rubric import Rubric, load_rubric
+from ...rubrics.scale import Value
+from .captured_prompts import PromptTooLong, juror_prompt
+from .train_file import TrainFile
+
+NO_REASON = "The reviewer gave no reason."
+"""The reason in a ballot whose reviewer wrote none: none is made up."""
+
+Scores = Mapping[str, Value]
+
+
+@dataclass
+class Examples:
+    """The rows of a training set, and what became of the ratings that are not in it."""
+
+    sft: list[dict[str, Any]] = field(default_factory=list)
+    """One row a reviewer and case, before up-sampling."""
+    upsampled: list[dict[str, Any]] = field(default_factory=list)
+    """The same with every reviewer's rows repeated, in an order left to the seed, until all have as many."""
+    preferences: list[dict[str, Any]] = field(default_factory=list)
+    """One pair a case: the reviewers' median against every attribute one level more lenient."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    """What was left out, by why."""
+
+    def summary(self) -> dict[str, Any]:
+        reviewers = Counter(row["reviewer"] for row in self.sft)
+        after = Counter(row["reviewer"] for row in self.upsampled)
+        return {
+            "sft": len(self.sft),
+            "sft_upsampled": len(self.upsampled),
+            "dpo": len(self.preferences),
+            "reviewers": {
+                name: {"rows": count, "upsampled": after[name]} for name, count in reviewers.items()
+            },
+            "dropped": dict(self.dropped),
+        }
+
+
+def examples_from(file: TrainFile) -> Examples:
+    """The examples that a training file asks for; the same file and seed give the same rows."""
+    rubric = load_rubric(file.rubric)
+    found = Examples()
+    by_case = _ballots(read_ratings(file.ratings, wide=file.wide), rubric, found.dropped)
+    cases = {case.id: case for case in load_cases(file.cases)}
+    found.dropped["ratings of unknown cases"] += sum(
+        len(by_case[name]) for name in by_case if name not in cases
+    )
+    for name, case in cases.items():
+        ballots = by_case.get(name, {})
+        if not ballots:
+            continue
+        try:
+            prompt = _messages(case, rubric, file)
+        except PromptTooLong:
+            found.dropped["prompts too long"] += 1
+            continue
+        for reviewer, (scores, reasons) in ballots.items():
+            answer = _answer(rubric, scores, reasons)
+            found.sft.append({"messages": [*prompt, answer], "case": name, "reviewer": reviewer})
+        chosen = _median_scores(rubric, [scores for scores, _ in ballots.values()])
+        rejected = more_lenient(rubric, chosen)
+        if chosen == rejected:
+            found.dropped["pairs that came out equal"] += 1
+            continue
+        pair = {"chosen": [_answer(rubric, chosen, {})], "rejected": [_answer(rubric, rejected, {})]}
+        found.preferences.append({"prompt": prompt, **pair, "case": name})
+    if not found.sft:
+        raise VenireError(
+            f"no reviewer in {file.ratings.name} rated every attribute of a case in {file.cases.name}",
+            remedy=f"rate {', '.join(rubric.names)}, or name the rubric that was rated",
+        )
+    found.upsampled = _upsampled(found.sft, random.Random(file.seed))
+    found.dropped = +found.dropped
+    return found
+
+
+def more_lenient(rubric: Rubric, scores: Scores) -> dict[str, Value]:
+    """Every score one level better: up, or down where lower is better; the other one of two; the best stays the best."""
+    moved: dict[str, Value] = {}
+    for name, value in scores.items():
+        scale = rubric.scale_of(name)
+        step = -1 if rubric.by_name[name].better == "low" else 1
+        if not scale.anchors:
+            low, high = (float(end) for end in scale.ends)
+            moved[name] = min(high, max(low, float(value) + step))
+            continue
+        levels = list(scale.values)
+        if len(levels) == 2:
+            moved[name] = levels[1 - levels.index(value)]
+        else:
+            moved[name] = levels[min(len(levels) - 1, max(0, levels.index(value) + step))]
+    return moved
+
+
+def write_examples(found: Examples, folder: Path) -> None:
+    """`sft.jsonl`, `sft-upsampled.jsonl`, `dpo.jsonl` and `summary.json`, in the chat form that trainers read."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in (("sft", found.sft), ("sft-upsampled", found.upsampled), ("dpo", found.preferences)):
+        write_atomically(
+            folder / f"{name}.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        )
+    write_atomically(
+        folder / "summary.json", json.dumps(found.summary(), indent=2, ensure_ascii=False) + "\n"
+    )
+
+
+def _ballots(
+    ratings: Iterable[Rating], rubric: Rubric, dropped: Counter[str]
+) -> dict[str, dict[str, tuple[Scores, dict[str, str]]]]:
+    """Each reviewer's whole ballots, by case and reviewer; the last round counts, and what is not whole is counted."""
+    latest: dict[tuple[str, str, str], Rating] = {}
+    for rating in ratings:
+        if rating.attribute not in rubric.by_name:
+            dropped["ratings of other attributes"] += 1
+        elif rating.value is None:
+            dropped["blank ratings"] += 1
+        else:
+            key = (rating.case, rating.rater, rating.attribute)
+            if key not in latest or (rating.round or 0) >= (latest[key].round or 0):
+                latest[key] = rating
+    given: dict[tuple[str, str], dict[str, Rating]] = defaultdict(dict)
+    for (case, rater, attribute), rating in latest.items():
+        given[case, rater][attribute] = rating
+    found: dict[str, dict[str, tuple[Scores, dict[str, str]]]] = defaultdict(dict)
+    for (case, rater), votes in given.items():
+        scores = {name: _legal(rubric, name, votes[name].value) for name in rubric.names if name in votes}
+        if any(value is None for value in scores.values()):
+            dropped["ballots with a value off the scale"] += 1
+        elif len(scores) < len(rubric.names):
+            dropped["ballots that are not whole"] += 1
+        else:
+            whole = {name: value for name, value in scores.items() if value is not None}
+            found[case][rater] = (
+                whole,
+                {name: text for name, rating in votes.items() if (text := rating.rationale)},
+            )
+    return found
+
+
+def _legal(rubric: Rubric, attribute: str, value: float | str | None) -> Value | None:
+    """The value as the scale has it; None off the scale."""
+    scale = rubric.scale_of(attribute)
+    if not scale.anchors:
+        low, high = scale.ends
+        return value if isinstance(value, float) and float(low) <= value <= float(high) else None
+    return next((level for level in scale.values if level == value or str(level) == value), None)
+
+
+def _median_scores(rubric: Rubric, ballots: Sequence[Scores]) -> dict[str, Value]:
+    """The middle score of each attribute, the lower of two in the middle; on a scale without order the commonest, first seen first."""
+    scores: dict[str, Value] = {}
+    for name in rubric.names:
+        votes = [ballot[name] for ballot in ballots]
+        if rubric.scale_of(name).ordered:
+            scores[name] = statistics.median_low(votes)  # type: ignore[type-var]
+        else:
+            scores[name] = Counter(votes).most_common(1)[0][0]
+    return scores
+
+
+def _messages(case: Case, rubric: Rubric, file: TrainFile) -> list[dict[str, str]]:
+    persona = load_persona(file.persona) if file.persona else None
+    put = brief(case, rubric)
+    captured = juror_prompt(
+        "judge", persona, lambda juror: juror.cast(put, rubric.names), ModelSettings(context=file.context)
+    )
+    return [{"role": message.role, "content": message.content} for message in captured.messages]
+
+
+def _answer(rubric: Rubric, scores: Scores, reasons: Mapping[str, str]) -> dict[str, str]:
+    """A ballot as the model is to write it."""
+    filled = {
+        name: {"rationale": reasons.get(name, NO_REASON), "evidence": [], "score": scores[name]}
+        for name in rubric.names
+    }
+    return {"role": "assistant", "content": json.dumps(filled, ensure_ascii=False)}
+
+
+def _upsampled(rows: Sequence[dict[str, Any]], rng: random.Random) -> list[dict[str, Any]]:
+    by_reviewer: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by_reviewer[row["reviewer"]].append(row)
+    most = max(map(len, by_reviewer.values()))
+    found = [row for own in by_reviewer.values() for row in [*own, *rng.choices(own, k=most - len(own))]]
+    rng.shuffle(found)
+    return found

@@ -1,0 +1,165 @@
+"""Training examples from reviewers: the prompts are those that a run sends, the counts are said, the seed decides."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import venire
+from openai_server import ProviderServer
+
+from venire import Case, deliberate_sync
+from venire.evals.training.examples import examples_from, more_lenient
+from venire.evals.training.train_file import load_train_file
+from venire.personas.jury import Jury
+from venire.rubrics.rubric import load_rubric
+
+RUBRIC = """
+name: notes
+version: 1
+scales:
+  five: {level: ordinal, anchors: {1: worst, 2: poor, 3: fair, 4: good, 5: best}}
+  present: {level: binary, anchors: {0: absent, 1: present}}
+attributes:
+  - {name: accurate, question: Is it right?, scale: five}
+  - {name: risk, question: Could it harm?, scale: five, better: low}
+  - {name: stigma, question: Does it blame?, scale: present, better: low}
+"""
+REVIEWERS = [f"r{number}" for number in range(7)]
+CASES = [
+    Case(id=f"c{n}", source=f"Notes of case {n}: fever {37 + n / 10}.", output=f"Fever of {37 + n / 10}.")
+    for n in range(12)
+]
+
+
+def write_set(folder: Path, *, skipped: tuple[tuple[str, str], ...] = (), best: str | None = None) -> Path:
+    """Seven reviewers and twelve cases; without the ballots that are `skipped`, and with the case `best` at the kind end of every scale."""
+    (folder / "rubric.yaml").write_text(RUBRIC)
+    (folder / "cases.jsonl").write_text("".join(c.model_dump_json(exclude_none=True) + "\n" for c in CASES))
+    with (folder / "ratings.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("case", "rater", "attribute", "value", "rationale"))
+        for number, case in enumerate(CASES):
+            for place, reviewer in enumerate(REVIEWERS):
+                if (case.id, reviewer) in skipped:
+                    continue
+                scores = {
+                    "accurate": 1 + (number + place) % 4,
+                    "risk": 2 + (number * place) % 4,
+                    "stigma": place % 2,
+                }
+                if case.id == best:
+                    scores = {"accurate": 5, "risk": 1, "stigma": 0}
+                writer.writerows(
+                    (case.id, reviewer, name, value, f"because {value}") for name, value in scores.items()
+                )
+    path = folder / "train.yaml"
+    path.write_text(
+        "name: mine\ncases: cases.jsonl\nratings: ratings.csv\nrubric: rubric.yaml\npersona: plain-judge\nseed: 7\n"
+    )
+    return path
+
+
+def test_a_row_a_reviewer_and_case_and_equal_counts_after_up_sampling(tmp_path: Path) -> None:
+    whole = examples_from(load_train_file(write_set(tmp_path)))
+    assert len(whole.sft) == 84 == len(whole.upsampled)
+
+    few = tuple((case.id, "r3") for case in CASES[:5])
+    found = examples_from(load_train_file(write_set(tmp_path, skipped=few)))
+    assert len(found.sft) == 79
+    assert Counter(row["reviewer"] for row in found.upsampled) == dict.fromkeys(REVIEWERS, 12)
+
+
+def test_prompts_are_byte_for_byte_what_a_run_sends_to_a_server(tmp_path: Path) -> None:
+    file = load_train_file(write_set(tmp_path))
+    rubric = load_rubric(tmp_path / "rubric.yaml")
+    row = examples_from(file).sft[0]
+    answer = row["messages"][-1]["content"]
+    with ProviderServer(lambda call: answer) as server:
+        seat: dict[str, Any] = {
+            "name": "judge",
+            "persona": "plain-judge",
+            "model": "server/x",
+            "base_url": server.url,
+        }
+        jury = Jury.model_validate(
+            {
+                "name": "one",
+                "protocol": "single",
+                "seats": [seat],
+                "orchestrator": {"model": "server/x", "base_url": server.url},
+            }
+        )
+        deliberate_sync(CASES[0], rubric, jury)
+        sent = [call.body["messages"] for call in server.calls]
+
+    assert row["messages"][:-1] in sent
+
+
+def test_pairs_are_the_median_against_one_level_more_lenient(tmp_path: Path) -> None:
+    found = examples_from(load_train_file(write_set(tmp_path)))
+
+    pair = found.preferences[1]
+    chosen, rejected = (json.loads(pair[side][0]["content"]) for side in ("chosen", "rejected"))
+    assert rejected["accurate"]["score"] == min(5, chosen["accurate"]["score"] + 1)
+    assert rejected["risk"]["score"] == max(1, chosen["risk"]["score"] - 1)
+    assert rejected["stigma"]["score"] == 1 - chosen["stigma"]["score"]
+
+
+def test_leniency_is_capped_turned_and_flipped(tmp_path: Path) -> None:
+    write_set(tmp_path)
+    rubric = load_rubric(tmp_path / "rubric.yaml")
+
+    assert more_lenient(rubric, {"accurate": 5, "risk": 1, "stigma": 1}) == {
+        "accurate": 5,
+        "risk": 1,
+        "stigma": 0,
+    }
+
+
+def test_pairs_that_come_out_equal_are_dropped_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "rubric.yaml").write_text(RUBRIC)
+    path = write_set(tmp_path, best="c4")
+    # Without the binary attribute, which always flips, a case at the kind end of every scale has no pair.
+    (tmp_path / "rubric.yaml").write_text(RUBRIC[: RUBRIC.index("  - {name: stigma")])
+
+    found = examples_from(load_train_file(path))
+
+    assert found.summary()["dropped"]["pairs that came out equal"] == 1
+    assert len(found.preferences) == 11
+    assert found.summary()["dropped"]["ratings of other attributes"] == 84
+
+
+def test_the_command_writes_the_same_bytes_for_the_same_seed(tmp_path: Path) -> None:
+    path = write_set(tmp_path, skipped=(("c0", "r0"),))
+    for name in ("one", "two"):
+        done = venire("train", path, "-o", tmp_path / name, "--examples-only", "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["sft"] == 83
+
+    for name in ("sft.jsonl", "sft-upsampled.jsonl", "dpo.jsonl", "summary.json"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (("ratings.csv", "absent.csv"), "absent.csv"),
+        (("seed: 7", "sead: 7"), "sead"),
+        (("rubric: rubric.yaml", "rubric: pdsqi-9"), "rated every attribute"),
+    ],
+)
+def test_a_bad_file_is_two_lines_and_exit_status_2(
+    tmp_path: Path, change: tuple[str, str], problem: str
+) -> None:
+    path = write_set(tmp_path)
+    path.write_text(path.read_text().replace(*change))
+
+    done = venire("train", path, "-o", tmp_path / "out", "--examples-only", cwd=tmp_path)
+
+    assert done.returncode == 2 and problem in done.stderr and len(done.stderr.strip().splitlines()) == 2
+    assert not (tmp_path / "out").exists()
