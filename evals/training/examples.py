@@ -189,7 +189,7 @@ def _messages(case: Case, rubric: Rubric, file: TrainFile) -> list[dict[str, str
 
 def _answer(rubric: Rubric, scores: Scores, reasons: Mapping[str, str]) -> dict[str, str]:
     """A ballot as the model is to write it."""
-    filled = {
+    filled: dict[str, dict[str, Any]] = {
         name: {"rationale": reasons.get(name, NO_REASON), "evidence": [], "score": scores[name]}
         for name in rubric.names
     }
