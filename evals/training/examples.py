@@ -89,7 +89,7 @@ def examples_from(file: TrainFile) -> Examples:
             f"no reviewer in {file.ratings.name} rated every attribute of a case in {file.cases.name}",
             remedy=f"rate {', '.join(rubric.names)}, or name the rubric that was rated",
         )
-    found.upsampled = _upsampled(found.sft, random.Random(file.seed))
+    found.upsampled = _with_equal_counts(found.sft, random.Random(file.seed))
     found.dropped = +found.dropped
     return found
 
@@ -196,7 +196,7 @@ def _answer(rubric: Rubric, scores: Scores, reasons: Mapping[str, str]) -> dict[
     return {"role": "assistant", "content": json.dumps(filled, ensure_ascii=False)}
 
 
-def _upsampled(rows: Sequence[dict[str, Any]], rng: random.Random) -> list[dict[str, Any]]:
+def _with_equal_counts(rows: Sequence[dict[str, Any]], rng: random.Random) -> list[dict[str, Any]]:
     by_reviewer: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         by_reviewer[row["reviewer"]].append(row)
