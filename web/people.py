@@ -41,6 +41,11 @@ class People:
             mine = self._by_case.setdefault(rating.case, {}).setdefault(rating.attribute, {})
             mine[rating.rater] = rating.value
 
+    @property
+    def cases(self) -> list[str]:
+        """The cases that somebody rated."""
+        return list(self._by_case)
+
     def of(self, case: str) -> Mapping[str, Numbers]:
         """By attribute, what each person gave the case."""
         return self._by_case.get(case, {})

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from ..rubrics.scale import Value
+from .index import DERIVED
 
 PAGE = 50
 SORTS = {
@@ -203,13 +204,13 @@ class Finder:
         ).fetchall()
         return [value for (value,) in found] if len(found) <= most else []
 
-    def scores(self) -> Iterator[tuple[str, str, str, float]]:
-        """Case, arm, attribute and score of everything that was reached with a number, what is derived not among it."""
+    def scores(self, cases: Iterable[str]) -> Iterator[tuple[str, str, str, float]]:
+        """Case, arm, attribute and score of whatever was reached with a number in these cases, what is derived not among it."""
         known = ", ".join("?" * len(self._arms))
         yield from self._connection.execute(
-            "SELECT d.case_id, d.arm_name, o.attribute, o.score FROM outcomes o JOIN deliberations d USING (number) "
-            f"WHERE o.score IS NOT NULL AND o.method != 'derived' AND d.arm IN ({known})",
-            self._arms,
+            "SELECT d.case_id, d.arm_name, o.attribute, o.score FROM deliberations d JOIN outcomes o USING (number) "
+            f"WHERE d.case_id IN (SELECT value FROM json_each(?)) AND o.score IS NOT NULL AND o.method != ? AND d.arm IN ({known})",
+            (json.dumps(list(cases)), DERIVED, *self._arms),
         )
 
 
@@ -226,7 +227,8 @@ def _order(search: CaseSearch) -> tuple[str, list[str]]:
         _, column, down = SORTS[search.sort]
         bound = []
     down = down != bool(search.up)
-    return f"{column} {'DESC' if down else 'ASC'} NULLS LAST, case_id, arm", bound
+    # Descending, SQLite puts what has no value last of itself, and can read an index.
+    return f"{column} {'DESC' if down else 'ASC NULLS LAST'}, case_id, arm", bound
 
 
 def _words(text: str) -> str:

@@ -189,7 +189,7 @@ class Inspector:
         if self.people is None:
             return None
         if self._apart is None or self._apart[0] != self.index.read_to:
-            self._apart = (self.index.read_to, self.people.differences(finder.scores()))
+            self._apart = (self.index.read_to, self.people.differences(finder.scores(self.people.cases)))
         return self._apart[1]
 
     def _finder(self) -> Finder:

@@ -25,8 +25,8 @@ LEAST_CLUSTERS = 7
 """Clusters below which no interval is given. Of five or six that differ, the rarest swaps are one in sixteen, so that
 arms which do not differ would be told apart in 6% of studies; from seven on it is 5% or less, and
 `benchmarks/null_studies.py` shows that intervals hold."""
-BLOCK = 60_000
-"""Sums held at a time: few enough to stay in the processor's cache."""
+BLOCK = 250_000
+"""Sums held at a time."""
 
 Swaps = npt.NDArray[np.bool_]
 """One row for each way to swap, one column a cluster."""

@@ -18,16 +18,29 @@ def stratified_spearman_statistic(x: FloatArray, y: FloatArray, stratum: IntArra
     def value(weights: FloatArray) -> FloatArray:
         shared, left, right = (np.zeros(len(weights)) for _ in range(3))
         for rows, across, down in parts:
-            mine = weights[:, rows]
+            mine, place = _distinct(weights[:, rows])
             (first, square), (second, other) = _ranks(mine, across), _ranks(mine, down)
-            shared += np.einsum("ij,ij,ij->i", mine, first[:, across], second[:, down])
-            left += square
-            right += other
+            shared += np.einsum("ij,ij,ij->i", mine, first[:, across], second[:, down])[place]
+            left += square[place]
+            right += other[place]
         moving = (left > 1e-12) & (right > 1e-12)
         bottom = np.sqrt(np.where(moving, left, 1.0) * np.where(moving, right, 1.0))
         return np.where(moving, np.clip(shared / bottom, -1.0, 1.0), np.nan)
 
     return value
+
+
+def _distinct(weights: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The distinct rows and, for each row, which of them it is.
+
+    A stratum holds few clusters, so that thousands of swaps and omissions leave it in a few dozen states. Rows are told
+    apart by their product with one random direction; should two that differ share it, all rows are kept.
+    """
+    key = weights @ np.random.default_rng(0).random(weights.shape[1])
+    _, at, place = np.unique(key, return_index=True, return_inverse=True)
+    if not np.array_equal(weights[at][place], weights):
+        return weights, np.arange(len(weights))
+    return weights[at], place
 
 
 def _codes(values: FloatArray) -> IntArray:

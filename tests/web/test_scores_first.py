@@ -50,8 +50,9 @@ def test_the_cause_stands_beside_what_is_hung(served: InspectorServer) -> None:
     cause = re.search(r'<p class="cause"[^>]*><b>hung</b> ([^<]+)</p>', rows)
 
     assert cause is not None
-    assert cause[1] in case.partition("Side by side")[2]
-    assert f"in 1: {cause[1]}" in served.ask().text
+    told = cause[1][:60]
+    assert told in case.partition("Side by side")[2]
+    assert f"in 1: {told}" in served.ask().text
 
 
 @pytest.mark.parametrize(
