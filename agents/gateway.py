@@ -310,4 +310,5 @@ def sampling(settings: ModelSettings) -> Sampling:
         "base_url": settings.base_url,
         "adapter": adapter.sha256 if (adapter := adapter_of(settings)) else None,
     }
-    return Sampling((name, value) for name, value in found.items() if value is not None)
+    given = {name: value for name, value in found.items() if value is not None}
+    return Sampling({**settings.params, **given})

@@ -48,8 +48,12 @@ CountingRule = str
 COUNTING = "venire.counting"
 
 
-LATER_FIELDS = ("max_reply", "extracts", "adapter")
+LATER_FIELDS = ("max_reply", "extracts", "adapter", "params")
 """Fields of a seat that came after the first records."""
+RESERVED = frozenset(
+    ("model", "messages", "stream", "response_format", "n", "temperature", "top_p", "max_tokens", "seed", "base_url", "timeout")
+)  # fmt: skip
+"""What a request has already: no name for one of `params`."""
 
 
 class ModelSettings(BaseModel):
@@ -68,6 +72,8 @@ class ModelSettings(BaseModel):
     seed: int | None = None
     adapter: str | None = None
     """A GGUF adapter for a `local` model; in a jury file, a path relative to it."""
+    params: dict[str, Any] = {}
+    """Further parameters of the provider, such as `reasoning_effort`: sent as they are, and part of the call's address."""
     timeout: float = Field(default=120, gt=0)
     """Seconds to wait for one answer."""
     context: int | None = Field(default=None, gt=0)
@@ -87,6 +93,14 @@ class ModelSettings(BaseModel):
     def __hash__(self) -> int:
         """So that what is made of a seat's settings can be kept by them, at little cost."""
         return hash((self.model, self.base_url))
+
+    @field_validator("params")
+    @classmethod
+    def _further_ones(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name in value:
+            if name in RESERVED or re.search(r"key|token$|secret|authorization|headers", name):
+                raise ValueError(f"{name!r} is not for params\nset it on the seat, or leave it to venire")
+        return value
 
     @field_validator("api_key_env")
     @classmethod

@@ -35,8 +35,12 @@ class Axes:
     tolerances: tuple[float, ...]
     quorums: tuple[int, ...]
     calibrations: tuple[Calibration, ...]
-    orchestrator: Mapping[str, Any] | None
+    orchestrators: tuple[Mapping[str, Any] | None, ...]
     singles: bool
+    repeats: tuple[int, ...] = (1,)
+    shots: tuple[Mapping[str, Any] | None, ...] = (None,)
+    temperatures: tuple[float | None, ...] = (None,)
+    params: tuple[Mapping[str, Any], ...] = ({},)
 
     @property
     def personas(self) -> dict[str, Persona | None]:
@@ -70,10 +74,14 @@ def axes_of(study: Study, written: Written) -> tuple[Axes, list[VenireError]]:
             tolerances=tuple(value or 0.0 for value in grid.tolerance),
             quorums=grid.quorum,
             calibrations=grid.calibration,
-            orchestrator=None
+            orchestrators=(None,)
             if grid.orchestrator is None
-            else _with_model(grid.orchestrator.model_dump(exclude_none=True), study),
+            else tuple(_with_model(each.model_dump(exclude_none=True), study) for each in grid.orchestrator),
             singles=grid.singles,
+            repeats=grid.repeats,
+            shots=grid.shots,
+            temperatures=grid.temperature,
+            params=grid.params,
         ),
         errors,
     )

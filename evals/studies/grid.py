@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from ...orchestration.protocols import protocol
 from ...personas.persona import Persona
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import Written
@@ -28,9 +29,9 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
     where = f"{written.path}:{written.line('grid')}"
     beside = written.path.parent
     for way in axes.protocols:
-        for group, (model, dealt), limits, count, tolerance, quorum, calibration in product(
+        for group, (model, dealt), limits, count, tolerance, quorum, calibration, (asked, further) in product(
             axes.groups, axes.models.items(), limits_of_use(axes.limits, way), axes.counts, axes.tolerances,
-            axes.quorums, axes.calibrations,
+            axes.quorums, axes.calibrations, _ways_of_asking(axes, way),
         ):  # fmt: skip
             labels = {
                 "personas": group,
@@ -41,6 +42,7 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
                 "tolerance": f"tol{tolerance:g}".replace(".", "_") if len(axes.tolerances) > 1 else "",
                 "quorum": f"q{quorum}" if len(axes.quorums) > 1 else "",
                 "calibration": calibration if len(axes.calibrations) > 1 else "",
+                **further,
             }
             name = "-".join(filter(None, labels.values()))
             try:
@@ -51,6 +53,8 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
                         remedy="leave single out of the protocols: singles: true has each seat judge alone",
                     )
                 fields = {"limits": limits} if limits else {}
+                fields |= {key: asked[key] for key in ("repeats", "shots") if key in asked}
+                settings = [_settings(each, asked) for each in dealt]
                 jury = build_jury(
                     {
                         "name": name,
@@ -58,9 +62,9 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
                         "count": count,
                         "tolerance": tolerance,
                         "quorum": quorum,
-                        "seats": seats_of(axes.groups[group], dealt),
+                        "seats": seats_of(axes.groups[group], settings),
                         **fields,
-                        "orchestrator": axes.orchestrator or dealt[0],
+                        "orchestrator": asked["orchestrator"] or settings[0],
                     },
                     beside,
                     where,
@@ -70,6 +74,45 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
                 yield error
     if axes.singles:
         yield from _singles(axes, beside, where)
+
+
+def _ways_of_asking(axes: Axes, way: str) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
+    """Every combination of orchestrator, repeats, examples, temperature and parameters that a protocol uses, with the part of
+    an arm's name that tells it from the others."""
+    known = protocol(way).options.model_fields
+    presided = axes.orchestrators if protocol(way).orchestrator else axes.orchestrators[:1]
+    repeats = axes.repeats if "repeats" in known else (1,)
+    shots = axes.shots if "shots" in known else (None,)
+    for (chair, boss), times, (number, examples), temperature, (place, params) in product(
+        enumerate(presided, 1), repeats, enumerate(shots), axes.temperatures, enumerate(axes.params)
+    ):
+        asked = {"orchestrator": boss, "temperature": temperature, "params": params}
+        asked |= {"repeats": times} if times > 1 else {}
+        asked |= {"shots": examples} if examples else {}
+        yield (
+            asked,
+            {
+                "orchestrator": f"chair{chair}" if len(presided) > 1 else "",
+                "repeats": f"x{times}" if len(repeats) > 1 else "",
+                "shots": _shots_label(examples, number) if len(shots) > 1 else "",
+                "temperature": f"t{temperature}".replace(".", "_") if len(axes.temperatures) > 1 else "",
+                "params": f"params{place + 1}" if len(axes.params) > 1 else "",
+            },
+        )
+
+
+def _shots_label(examples: Mapping[str, Any] | None, number: int) -> str:
+    if examples is None:
+        return "zero-shot"
+    count = examples.get("k", examples.get("n", len(examples.get("ids", ()))))
+    return f"{count}-shot-{number}"
+
+
+def _settings(model: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A seat's model settings with the temperature and the parameters that the grid tries."""
+    further = {} if asked["temperature"] is None else {"temperature": asked["temperature"]}
+    params = {**model.get("params", {}), **asked["params"]}
+    return {**model, **further, **({"params": params} if params else {})}
 
 
 def _singles(axes: Axes, beside: object, where: str) -> Iterator[StudyArm]:

@@ -84,8 +84,18 @@ class Grid(StrictModel):
     tolerance: Numbers = (0.0,)
     quorum: Annotated[tuple[int, ...], BeforeValidator(_as_tuple)] = (1,)
     calibration: Annotated[tuple[Calibration, ...], BeforeValidator(_as_tuple)] = ("none",)
-    orchestrator: Model | None = None
-    """Who presides, where someone does; without one, the model of the first seat."""
+    orchestrator: Seating | None = None
+    """Who presides, where someone does, or several who are tried in turn; without one, the model of the first seat."""
+    repeats: Annotated[tuple[int, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = (1,)
+    """How often a single judge, or each seat of a panel, is asked."""
+    shots: Annotated[tuple[dict[str, Any] | None, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = (
+        None,
+    )
+    """Worked examples, as a jury file has them; null for none."""
+    temperature: Numbers = (None,)
+    """Of every seat; null leaves each model its own."""
+    params: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_as_tuple), Field(min_length=1)] = ({},)
+    """Further parameters of the provider, for every seat, beside those that its model has."""
     singles: bool = True
     """Whether each seat of the grid is also an arm alone: the judges that every jury must beat. Where juries start
     blind their calls are the juries' own, so that they cost nothing more."""

@@ -73,7 +73,7 @@ class SearchSpace:
                 "name": name,
                 "description": ", ".join(seated),
                 "seats": seats,
-                "orchestrator": members[0][1] if size == 1 else axes.orchestrator or members[0][1],
+                "orchestrator": members[0][1] if size == 1 else axes.orchestrators[0] or members[0][1],
                 **fields,
             },
             self._path.parent,

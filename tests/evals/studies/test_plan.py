@@ -319,3 +319,38 @@ def test_a_panel_of_one_seat_is_a_single_judge(tmp_path: Path) -> None:
     )  # fmt: skip
 
     assert [arm.kind for arm in plan.arms] == ["single judge", "jury"]
+
+
+def test_how_seats_are_asked_are_axes_too(tmp_path: Path) -> None:
+    chairs = [{"model": f"server/{name}", "base_url": NOWHERE} for name in ("a", "b")]
+    shots = {"k": 1, "cases": str(CASES), "ratings": str(LABELS)}
+    plan = plan_study(
+        study_file(
+            tmp_path,
+            cases=str(_without_first_group(tmp_path)),
+            grid={
+                "personas": {"pair": ["high-scoring", "low-scoring"]}, "models": server_models(NOWHERE, "a"),
+                "protocol": ["panel", "orchestrated"], "orchestrator": chairs, "repeats": [1, 3], "shots": [None, shots],
+                "temperature": [0, 1], "params": [{}, {"reasoning_effort": "low"}], "singles": False,
+            },
+        )
+    )  # fmt: skip
+    assert isinstance(plan, Plan)
+
+    panels = [arm.jury for arm in plan.arms if arm.jury.protocol == "panel"]
+    presided = [arm.jury for arm in plan.arms if arm.jury.protocol == "orchestrated"]
+    assert len(panels) == 2 * 2 * 2 * 2, "repeats, shots, temperature, params"
+    assert len(presided) == 2 * 2 * 2 * 2, "orchestrator, shots, temperature, params"
+    assert {jury.orchestrator.model for jury in presided} == {"server/a", "server/b"}
+    assert {jury.repeats for jury in panels} == {1, 3}
+    assert {jury.seats[0].temperature for jury in panels} == {0, 1}
+    assert {str(jury.seats[0].params) for jury in panels} == {"{}", "{'reasoning_effort': 'low'}"}
+    assert sum(jury.shots is not None for jury in panels) == 8
+
+
+def _without_first_group(folder: Path) -> Path:
+    """The demonstration's cases without those of its first group, which is left for examples."""
+    cases = list(load_cases(CASES))
+    kept = [case for case in cases if case.group != cases[0].group]
+    (folder / "kept.jsonl").write_text("\n".join(case.model_dump_json(exclude_none=True) for case in kept))
+    return folder / "kept.jsonl"

@@ -1,0 +1,39 @@
+"""Parameters of the provider: sent as they are, part of the call's address, never a way to send a key."""
+
+from __future__ import annotations
+
+import pytest
+from openai_server import ProviderServer, jury_of
+from pydantic import ValidationError
+from server_juries import jury_at
+
+from venire import Case, Jury, Rubric, deliberate_sync
+from venire.agents.gateway import sampling
+from venire.personas.jury import ModelSettings
+
+
+def with_params(jury: Jury, **params: object) -> Jury:
+    seats = tuple(seat.model_copy(update={"params": params}) for seat in jury.seats)
+    return jury.model_copy(update={"seats": seats})
+
+
+def test_params_reach_the_provider_as_they_are(rubric: Rubric, case: Case) -> None:
+    with ProviderServer(jury_of({"a": 4})) as server:
+        jury = with_params(jury_at(server.url, "a", protocol="single"), reasoning_effort="low", top_k=5)
+        deliberate_sync(case, rubric, jury)
+
+    assert (server.calls[0].body["reasoning_effort"], server.calls[0].body["top_k"]) == ("low", 5)
+
+
+def test_params_are_part_of_the_address_and_absent_ones_change_nothing() -> None:
+    plain, low = ModelSettings(model="m"), ModelSettings(model="m", params={"reasoning_effort": "low"})
+
+    assert sampling(plain).text != sampling(low).text
+    assert "params" not in plain.model_dump()
+    assert ModelSettings.model_validate(low.model_dump()) == low
+
+
+@pytest.mark.parametrize("name", ["api_key", "messages", "temperature", "extra_headers", "authorization"])
+def test_what_has_its_own_place_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="is not for params"):
+        ModelSettings(params={name: "x"})
