@@ -46,7 +46,7 @@ def _kinds(arm: Arm) -> dict[str, Kind]:
 
 
 def _alike(seat: Seat) -> Kind:
-    return tuple(value for name, value in seat if name != "name")
+    return (seat.model_dump_json(exclude={"name"}),)
 
 
 def _first_ballots(arm: Arm, transcript: Transcript) -> Iterator[tuple[Cast, Kind]]:
