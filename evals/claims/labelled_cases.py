@@ -13,12 +13,15 @@ from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Arm, Store
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
+from ...rubrics.scale import Scale
 from ..ratings.clusters import cluster_numbers
 from ..ratings.people import last_round
-from ..ratings.question import Question, assumed_question
+from ..ratings.question import Question, rubric_questions
 from ..ratings.reference import reference
 from ..statistics.matrix import FloatArray, IntArray
 from .run_claims import cards, case_groups
+
+_ZERO_OR_ONE = Question(Scale(level="binary", anchors={0: "No", 1: "Yes"}), "high")
 
 
 class LabelledCases(NamedTuple):
@@ -49,10 +52,14 @@ def labelled_cases(
     """
     chosen = _arm(store, arm, score)
     scores = _scores(store, chosen, score)
-    name, question = _yes_no_question(human, attribute)
+    name, question = _yes_no_question(human, attribute, chosen)
     final = last_round(human[human["attribute"].astype(str) == name])
     answers = reference(final, {name: question})
-    truth = dict(zip(answers.table["case"].astype(str), answers.table["value"].astype(float), strict=True))
+    high = question.scale.ends[1]
+    truth = {
+        str(case): str(value) == str(high) if isinstance(high, str) else float(value) == float(high)
+        for case, value in zip(answers.table["case"], answers.table["value"], strict=True)
+    }
     both = [case for case in scores if case in truth]
     if not both:
         raise VenireError(
@@ -70,7 +77,7 @@ def labelled_cases(
     return LabelledCases(
         both,
         np.array([scores[case] for case in both]),
-        np.array([truth[case] == float(question.scale.ends[1]) for case in both]),
+        np.array([truth[case] for case in both]),
         cluster_numbers(pd.Series(both, dtype=object), case_groups(store)),
         chosen.name,
         name,
@@ -124,18 +131,25 @@ def _fixed_threshold(arm: Arm, score: str) -> float:
     return (low + high) / 2
 
 
-def _yes_no_question(human: pd.DataFrame, attribute: str | None) -> tuple[str, Question]:
-    """The question of two values that people answered."""
+def _yes_no_question(human: pd.DataFrame, attribute: str | None, arm: Arm) -> tuple[str, Question]:
+    """The question of two values that people answered: as the rubric has it, else answered by 0 and 1."""
     names = human["attribute"].astype(str)
     if attribute is not None and attribute not in set(names):
         raise VenireError(f"people did not rate {attribute!r}", remedy=nearest(attribute, sorted(set(names))))
+    asked = rubric_questions(arm.rubric)
     found: dict[str, Question] = {}
     for name in dict.fromkeys(names) if attribute is None else [attribute]:
-        asked = assumed_question(human["value"][names == name], None)
-        if asked is not None and asked.scale.level == "binary":
-            found[name] = asked
+        if name in asked:
+            question: Question | None = asked[name]
+        else:
+            numbers = pd.to_numeric(human["value"][names == name], errors="coerce")
+            question = _ZERO_OR_ONE if numbers.isin([0, 1]).all() else None
+        if question is not None and question.scale.level == "binary":
+            found[name] = question
     if len(found) != 1:
-        several = f"{len(found)} of people's questions are answered by 0 and 1"
+        several = (
+            f"{len(found)} of people's questions are answered by two values, 0 and 1 or the rubric's own"
+        )
         raise VenireError(
             f"{attribute!r} is not answered by 0 and 1" if attribute else several,
             remedy="name the one that tells yes from no with --attribute",
