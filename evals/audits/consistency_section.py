@@ -42,8 +42,8 @@ def consistency_section(marks: Marks, draws: Draws) -> Section:
         (
             "Internal consistency is Spearman's rho between every two attributes over the cases an evaluator judged, each "
             "attribute turned so that good is high; its summary is their mean, set against that of the people's reference on "
-            f"the same scores (a person's against the others'), ranked once, with {draws.resamples} resamples of cases or their "
-            f"groups, seed {draws.seed}, and p corrected by Holm's method over the evaluators.",
+            "the same scores (a person's against the others'), ranked once, tested by swapping the two within cases or their "
+            f"groups ({draws.resamples} ways, seed {draws.seed}), and p corrected by Holm's method over the evaluators.",
         ),
         (*marks.notes, *notes),
     )

@@ -41,8 +41,8 @@ def stability_section(evidence: Evidence, draws: Draws) -> Section:
     tables = {"judges": judges, "steadier": against, "convergence": curve, "enough": enough, "cases": by_case}
     methods = (
         "Stability is of repeats with everything held fixed. The SD of a judge is the root of the mean variance within a "
-        f"case (n - 1 below), with an interval from {draws.resamples} resamples of cases or their groups, seed {draws.seed}; beside it "
-        "stand the means of each case's SD and CV (SD over mean). People's is the scatter among those who rated a case. "
+        f"case (n - 1 below), with an interval from {draws.resamples} resamples of cases or their groups, seed {draws.seed}; two "
+        "judges are compared by swapping them within cases or groups. Beside it stand the means of each case's SD and CV (SD over mean). People's is the scatter among those who rated a case. "
         f"Enough repeats are the fewest whose mean is reliable to {RELIABLE:g} by the Spearman-Brown formula. Overall pools "
         f"the attributes that share a scale ({', '.join(shared)}).",
     )

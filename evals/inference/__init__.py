@@ -1,0 +1,1 @@
+"""Few labels, many scores: what a jury's votes are worth."""

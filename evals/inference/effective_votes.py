@@ -1,0 +1,149 @@
+"""How many independent jurors a jury is worth, and what an independent jury of the same members would get right.
+
+Jurors who err together add agreement, not information. From who was right on which case follow two counts of
+independent votes: Kish's, from the mean correlation between two jurors, and the participation ratio of the correlations'
+eigenvalues, which also sees that some jurors go together and others do not. Condorcet's null is the accuracy of a majority
+whose members are each as good as these but err apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ..statistics.matrix import FloatArray
+
+LEAST = 2
+"""Cases that two jurors must share for their correlation to be taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveVotes:
+    """What a jury is worth in independent votes, with the accuracies that it rests on."""
+
+    jurors: int
+    cases: int
+    kish: float
+    """k / (1 + (k - 1) r), r being the mean correlation of two jurors' being right; NaN where none is known."""
+    eigenvalues: float
+    """The square of the sum of the correlations' eigenvalues over the sum of their squares."""
+    correlation: float
+    accuracy: dict[str, float]
+    """By juror, the share of cases that it got right; what it did not answer counts as wrong."""
+    majority: float
+    """The share that the majority got right, a tie being half right."""
+    independent: float
+    """What the majority would get right if jurors erred apart."""
+    note: str = ""
+
+
+def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
+    """The effective votes of a jury whose answers are right or wrong.
+
+    Args:
+        votes: `case`, `juror`, `value`, one row each; a blank value is an abstention.
+        labels: By case, the right answer; cases without one are left out.
+    """
+    wide = votes.pivot(index="case", columns="juror", values="value")
+    known = labels.dropna()
+    wide = wide.reindex([case for case in wide.index if case in known.index])
+    truth = known.reindex(wide.index).to_numpy()[:, None]
+    answered = wide.notna().to_numpy()
+    right = (wide.to_numpy() == truth) & answered
+    names = [str(name) for name in wide.columns]
+    accuracy = right.mean(axis=0) if len(wide) else np.full(len(names), np.nan)
+    together, note = _correlations(right.astype(float))
+    k = len(names)
+    mean = float(together[~np.eye(k, dtype=bool)].mean()) if k > 1 else 0.0
+    share = 1 + (k - 1) * mean
+    return EffectiveVotes(
+        k,
+        len(wide),
+        k / share if share > 0 else np.nan,
+        k**2 / float((together**2).sum()),
+        mean,
+        dict(zip(names, map(float, accuracy), strict=True)),
+        _majority(wide, truth),
+        independent_majority(accuracy),
+        note if share > 0 else "jurors err so far apart that no number of independent votes is as good",
+    )
+
+
+def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
+    """One row a round: the effective votes of where jurors stood after it, and who changed from right to wrong or back.
+
+    Does deliberation add information or only agreement? Where rounds raise the correlation more than the accuracy, it is
+    agreement. A juror who was not heard again stands where they stood.
+
+    Args:
+        votes: `case`, `juror`, `value`, `round`; a blank value is an abstention.
+        labels: By case, the right answer.
+
+    Returns:
+        `round`, `kish`, `eigenvalues`, `correlation`, `majority`, `independent`, `right_to_wrong`, `wrong_to_right`
+        (counts of votes since the round before), `cases`, `note`.
+    """
+    rows, before = [], None
+    for number in sorted(votes["round"].unique()):
+        heard = votes[votes["round"] <= number].sort_values("round", kind="stable")
+        standing = heard.drop_duplicates(["case", "juror"], keep="last")
+        found = effective_votes(standing, labels)
+        right = standing.set_index(["case", "juror"])["value"]
+        right = right == labels.reindex(right.index.get_level_values("case")).to_numpy()
+        both = right.to_frame("now").join(before.rename("then"), how="inner") if before is not None else None
+        rows.append(
+            {
+                "round": number,
+                "kish": found.kish,
+                "eigenvalues": found.eigenvalues,
+                "correlation": found.correlation,
+                "majority": found.majority,
+                "independent": found.independent,
+                "right_to_wrong": 0 if both is None else int((both["then"] & ~both["now"]).sum()),
+                "wrong_to_right": 0 if both is None else int((~both["then"] & both["now"]).sum()),
+                "cases": found.cases,
+                "note": found.note,
+            }
+        )
+        before = right
+    return pd.DataFrame(rows)
+
+
+def independent_majority(accuracy: FloatArray) -> float:
+    """How often a majority of jurors who err apart is right, by the distribution of how many of them are; a tie is half right."""
+    if np.isnan(accuracy).any():
+        return np.nan
+    chance = np.ones(1)
+    for each in accuracy:
+        chance = np.convolve(chance, [1 - each, each])
+    twice = 2 * np.arange(len(chance))
+    k = len(accuracy)
+    return float(chance[twice > k].sum() + chance[twice == k].sum() / 2)
+
+
+def _majority(wide: pd.DataFrame, truth: FloatArray) -> float:
+    """The share of cases on which the commonest answer is right, divided among answers that are as common."""
+    if wide.empty:
+        return np.nan
+    won = []
+    for row, label in zip(wide.to_numpy(), truth[:, 0], strict=True):
+        values, counts = np.unique(row[~pd.isna(row)], return_counts=True)
+        top = values[counts == counts.max()] if len(values) else values
+        won.append((top == label).mean() if len(top) else 0.0)
+    return float(np.mean(won))
+
+
+def _correlations(right: FloatArray) -> tuple[FloatArray, str]:
+    """The correlations of being right; a juror who is always right, or never, goes with nobody."""
+    cases, k = right.shape
+    if cases < LEAST:
+        return np.eye(k), f"{cases} case(s) with a label: jurors are taken as independent"
+    spread = right.std(axis=0)
+    moving = spread > 0
+    apart = np.divide(right - right.mean(axis=0), spread, out=np.zeros_like(right), where=moving)
+    found = apart.T @ apart / cases
+    np.fill_diagonal(found, 1.0)
+    still = int((~moving).sum())
+    return found, f"{still} juror(s) right on all cases, or on none, go with nobody" if still else ""
