@@ -85,14 +85,17 @@ def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
         `round`, `kish`, `eigenvalues`, `correlation`, `majority`, `independent`, `right_to_wrong`, `wrong_to_right`
         (counts of votes since the round before), `cases`, `note`.
     """
-    rows, before = [], None
+    rows: list[dict[str, object]] = []
+    before: pd.Series | None = None
     for number in sorted(votes["round"].unique()):
         heard = votes[votes["round"] <= number].sort_values("round", kind="stable")
         standing = heard.drop_duplicates(["case", "juror"], keep="last")
         found = effective_votes(standing, labels)
-        right = standing.set_index(["case", "juror"])["value"]
-        right = right == labels.reindex(right.index.get_level_values("case")).to_numpy()
-        both = right.to_frame("now").join(before.rename("then"), how="inner") if before is not None else None
+        values = standing.set_index(["case", "juror"])["value"]
+        right = values == labels.reindex(values.index.get_level_values("case")).to_numpy()
+        then = right if before is None else before
+        again = right.index.intersection(then.index)
+        now, then = right.loc[again], then.loc[again]
         rows.append(
             {
                 "round": number,
@@ -101,8 +104,8 @@ def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
                 "correlation": found.correlation,
                 "majority": found.majority,
                 "independent": found.independent,
-                "right_to_wrong": 0 if both is None else int((both["then"] & ~both["now"]).sum()),
-                "wrong_to_right": 0 if both is None else int((~both["then"] & both["now"]).sum()),
+                "right_to_wrong": int((then & ~now).sum()),
+                "wrong_to_right": int((~then & now).sum()),
                 "cases": found.cases,
                 "note": found.note,
             }
