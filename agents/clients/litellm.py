@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -35,6 +37,8 @@ _OPENAI_LIKE = frozenset(
     {"openai", "hosted_vllm", "lm_studio", "llamafile", "custom_openai", "openai_like", "vllm"}
 )
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
+_CLOSING = 2.0
+"""Seconds for connections to be closed in."""
 _UNPROBED = "entered_by_venire"
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
@@ -66,13 +70,19 @@ class LiteLLMClient(ModelClient):
         LiteLLMClient._open += 1
 
     async def complete(self, request: Request) -> Reply:
+        # Some of LiteLLM's providers ask for a token or a capability by a request that blocks: not this loop.
+        with silence_loggers(*_LOGGERS):
+            answered = asyncio.run_coroutine_threadsafe(self._complete(request), _own_loop())
+            return await asyncio.wrap_future(answered)
+
+    async def _complete(self, request: Request) -> Reply:
         litellm = _litellm()
         if request.model not in self._formats:
             _keep_from_probing(litellm, request.model)
             self._formats[request.model] = _first_format(litellm, request.model)
         form = self._formats[request.model]
         started = time.perf_counter()
-        with silence_loggers(*_LOGGERS), capped_reply(request):
+        with capped_reply(request):
             try:
                 answer = await litellm.acompletion(**_body(request, form), **self._endpoint)
                 return _reply(
@@ -94,10 +104,10 @@ class LiteLLMClient(ModelClient):
             return
         self._closed = True
         LiteLLMClient._open -= 1
-        if LiteLLMClient._open == 0 and _litellm.cache_info().currsize:
-            litellm = _litellm()
-            await litellm.close_litellm_async_clients()
-            litellm.in_memory_llm_clients_cache.flush_cache()
+        if LiteLLMClient._open == 0:
+            closing = asyncio.run_coroutine_threadsafe(_close_connections(), _own_loop())
+            # A loop that is blocked is not waited for.
+            await asyncio.wait([asyncio.wrap_future(closing)], timeout=_CLOSING)
 
     def check_model(self, model: str) -> None:
         if self._endpoint["api_base"] is not None:
@@ -156,6 +166,20 @@ class LiteLLMClient(ModelClient):
             wait = _asked_to_wait(error)
             return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
         return AccessRefused(detail) if status in NO_ACCESS else ModelFailure("unavailable", detail)
+
+
+@cache
+def _own_loop() -> asyncio.AbstractEventLoop:
+    """The event loop of LiteLLM's calls, in a thread of its own that lasts as long as the process."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="litellm", daemon=True).start()
+    return loop
+
+
+async def _close_connections() -> None:
+    litellm = _litellm()
+    await litellm.close_litellm_async_clients()
+    litellm.in_memory_llm_clients_cache.flush_cache()
 
 
 @cache

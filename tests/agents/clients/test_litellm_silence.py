@@ -21,6 +21,13 @@ pytestmark = [
 ]
 
 FAMILIES = [
+    "anthropic",
+    "gemini",
+    "mistral",
+    "groq",
+    "azure",
+    "huggingface",
+    "databricks",
     "ollama",
     "ollama_chat",
     "hosted_vllm",
@@ -54,8 +61,9 @@ def silent() -> Iterator[str]:
 def test_the_loop_goes_on_while_an_address_is_silent(
     monkeypatch: pytest.MonkeyPatch, silent: str, family: str, stated: bool
 ) -> None:
-    for name in VARIABLES:
+    for name in (*VARIABLES, "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.setenv(name, silent)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setenv("SOME_KEY", "sk-canary-1234567890")
     model = f"{family}/no-such-model"
     client = connect(ModelSettings(model=model, base_url=silent if stated else None, api_key_env="SOME_KEY"))
