@@ -54,10 +54,12 @@ def adapter_of(settings: ModelSettings) -> Adapter | None:
     return read_adapter(SHIPPED) if model == "local" else None
 
 
-def adapter_hashes(jury: Jury) -> dict[str, str]:
-    """The hash of every adapter that the jury's models answer with, by seat; the orchestrator's under its own name."""
-    seats = [(seat.name, seat) for seat in jury.seats]
-    found = {name: adapter_of(settings) for name, settings in [*seats, ("orchestrator", jury.orchestrator)]}
+def adapter_hashes(jury: Jury, *, presided: bool) -> dict[str, str]:
+    """The hash of every adapter that the jury's models answer with, by seat; where it is presided over, the orchestrator's too."""
+    asked: dict[str, ModelSettings] = {seat.name: seat for seat in jury.seats}
+    if presided:
+        asked["orchestrator"] = jury.orchestrator
+    found = {name: adapter_of(settings) for name, settings in asked.items()}
     return {name: adapter.sha256 for name, adapter in found.items() if adapter is not None}
 
 

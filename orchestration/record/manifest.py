@@ -10,7 +10,6 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from ...agents.clients.adapters import adapter_hashes
 from ...agents.model import digest
 from ...agents.prices import Price
 from ...agents.prompting import PROMPTS
@@ -30,20 +29,20 @@ def manifest(
     examples: str,
     protocol_prompts: str | None,
     prices: Mapping[str, Price],
+    adapters: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """What the arm is. A key in a seat's address is not part of it.
 
     `examples` is the text of its worked examples; `protocol_prompts` the hash of the prompts that its protocol brings,
-    None where it has venire's only.
+    None where it has venire's only; `adapters` the hashes of those on its local models, by seat.
     """
     asked = rubric.model_dump(mode="json")
-    adapters = adapter_hashes(jury)
     return {
         "venire": version("venire"),
         "rubric": asked,
         "jury": _without_keys(jury.model_dump(mode="json")),
         "prompts": PROMPTS.hash,
-        **({"adapters": adapters} if adapters else {}),
+        **({"adapters": dict(adapters)} if adapters else {}),
         **({} if protocol_prompts is None else {"protocol_prompts": protocol_prompts}),
         "examples": digest(examples) if examples else "",
         "seed": seed,
