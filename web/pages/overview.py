@@ -52,7 +52,7 @@ def overview(
         element("section", {"data-live": "people"}, differences_section(*differences)) if differences else None,
         element("section", {"data-live": "looks", "class": "looks"}, heading("Look here first"), _looks(looks, reach), _kinds(censuses, cases)),
         element("section", {"data-live": "arms"}, heading("Arms"), _foldable(f"{len(arms)} arms: stops and cost", len(arms) > 2 * OPEN_ARMS, _arms(arms, censuses)), _alike(arms, censuses)),
-        details,
+        _foldable(f"each of the {len(arms)} arms in detail", len(arms) > OPEN_ARMS, details),
     )  # fmt: skip
 
 
