@@ -90,6 +90,8 @@ class Ledger(_Entry):
     declared: tuple[str, ...] = ()
     """The attributes on which a moderator declared consensus and code found it so."""
     note: str = ""
+    saw: tuple[str, ...] = ()
+    """The entries put before whoever wrote it; empty in records made before they were kept."""
 
     @property
     def speaker(self) -> str:

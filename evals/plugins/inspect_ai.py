@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from . import host
-from .judgement import Judgement
+from .judgement import Judgement, counts_of
 from .sitting import case_from_sample, convene, field_of
 
 with host("inspect_ai", extra="inspect"):
@@ -23,7 +23,8 @@ def jury(rubric: Any, jury: Any, *, source: str | None = None, **options: Any) -
     """Have `jury` judge the output under `rubric`: a score for each attribute, unscored where none was reached.
 
     `source` names the field of a sample's metadata that holds what the output was made from; `options` are those of
-    a sitting: `model`, `base_url`, `record`, `max_usd` ... Every epoch is a hearing of its own.
+    a sitting: `model`, `base_url`, `record`, `max_usd` ... Every epoch is a hearing of its own. Several juries may be scorers of
+    one task, and keep one record.
     """
     sitting = convene(rubric, jury, **options)
 
@@ -69,4 +70,4 @@ def _value(judgement: Judgement) -> dict[str, float]:
         else:
             for word in scale.values:
                 found[f"{name}={word}"] = math.nan if mark.value is None else float(mark.value == word)
-    return found
+    return found | counts_of(judgement)

@@ -104,6 +104,16 @@ class Judgement:
             raise AssertionError("\n".join([*missed, "", self.text]))
 
 
+def counts_of(judgement: Judgement) -> dict[str, float]:
+    """How many attributes are hung and how often a juror abstained, for a host's metrics; a rubric's own names go first."""
+    verdict = judgement.verdict
+    counts = {
+        "hung": float(sum(outcome.status == "hung" for outcome in verdict.outcomes.values())),
+        "abstentions": float(len(verdict.transcript.abstentions)),
+    }
+    return {name: number for name, number in counts.items() if name not in judgement.marks}
+
+
 def share(rubric: Rubric, name: str, value: Value | None) -> float | None:
     """Where `value` lies between the worst (0) and the best (1) that `name` can be; None where that has no meaning."""
     ends = _worst_and_best(rubric, name)

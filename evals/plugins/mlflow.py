@@ -8,7 +8,7 @@ from typing import Any
 
 from ...agents.model import digest
 from . import host
-from .judgement import Judgement, Mark
+from .judgement import Judgement, Mark, counts_of
 from .sitting import case_from_sample, convene, field_of
 
 with host("mlflow", extra="mlflow"):
@@ -45,7 +45,9 @@ def jury_scorer(
             reference=_text((expectations or {}).get(reference)),
         )
         judgement = sitting.hear_sync(case)
-        return [_feedback(mark, judgement) for mark in judgement.marks.values()]
+        marks = [_feedback(mark, judgement) for mark in judgement.marks.values()]
+        counts = [Feedback(name=key, value=number) for key, number in counts_of(judgement).items()]
+        return [*marks, *counts]
 
     return jury_feedback
 

@@ -172,6 +172,8 @@ def _schemas() -> dict[str, Any]:
             "derived": {"type": "object", "additionalProperties": {"type": "number"}},
             "ballots": rows,
             "abstentions": rows,
+            "ledgers": rows,
+            "decisions": rows,
             "flags": {"type": "array", "items": _WORDS},
         },
     }

@@ -43,6 +43,7 @@ async def _moderation(
     standing = transcript.standing()
     in_dispute = open_attributes(transcript, brief, bench)
     heard = statements(held for name in pending for held in standing[name].values())
+    saw = tuple(dict.fromkeys(held.entry for name in pending for held in standing[name].values()))
     replan = bool(in_dispute) and stalls(transcript) > 0
     turn = await bench.orchestrator.moderate(brief, pending, heard, round=transcript.rounds, replan=replan)
     if isinstance(turn, Silence):
@@ -52,6 +53,7 @@ async def _moderation(
             author="code",
             replan=replan,
             note=f"the moderator said nothing usable ({turn.reason}: {turn.detail})",
+            saw=saw,
             spent=turn.spent,
             failed=turn.reason,
         )
@@ -68,6 +70,7 @@ async def _moderation(
         replan=replan,
         declared=tuple(name for name in turn.declared if name not in refused),
         note=f"declared consensus where the votes show none: {', '.join(refused)}" if refused else "",
+        saw=saw,
         spent=turn.spent,
     )
 

@@ -46,6 +46,7 @@ async def _ledger(transcript: Transcript, brief: Brief, bench: Bench, in_dispute
     """The orchestrator's ledger; where it gives none, code asks everyone concerned about each dispute."""
     standing = transcript.standing()
     heard = statements(held for name in in_dispute for held in standing[name].values())
+    saw = tuple(dict.fromkeys(held.entry for name in in_dispute for held in standing[name].values()))
     number, replan = transcript.rounds + 1, stalls(transcript) > 0
     named = await bench.orchestrator.name_disputes(
         brief, in_dispute, heard, round=transcript.rounds, replan=replan
@@ -60,11 +61,14 @@ async def _ledger(transcript: Transcript, brief: Brief, bench: Bench, in_dispute
             author="code",
             replan=replan,
             note=note,
+            saw=saw,
             spent=spent_on_it,
             failed=named.reason,
         )
     disputes = address_disputes(transcript, named.disputes)
-    return Ledger(round=number, disputes=disputes, author="orchestrator", replan=replan, spent=spent_on_it)
+    return Ledger(
+        round=number, disputes=disputes, author="orchestrator", replan=replan, saw=saw, spent=spent_on_it
+    )
 
 
 orchestrated = Protocol(

@@ -11,6 +11,7 @@ from ...rubrics.ballot import Vote
 from ..counting import Count, counting_rule
 from ..deliberate import recount, rule_of
 from ..record import Arm, Store
+from ..transcript import Decided, Ledger, Transcript
 from ..verdict import Outcome, Verdict, tallies
 from .claim_card import outcome_json
 from .unreached import unreached_models
@@ -78,7 +79,44 @@ def case_json(verdict: Verdict) -> dict[str, Any]:
             }
             for entry in transcript.abstentions
         ],
+        "ledgers": [_ledger_json(entry) for entry in transcript.entries if isinstance(entry, Ledger)],
+        "decisions": [
+            _decision_json(entry, transcript) for entry in transcript.entries if isinstance(entry, Decided)
+        ],
         **({"claims": [outcome_json(claim) for claim in verdict.claims]} if verdict.claims else {}),
+    }
+
+
+def _ledger_json(ledger: Ledger) -> dict[str, Any]:
+    return {
+        "round": ledger.round,
+        "entry": ledger.id,
+        "author": ledger.author,
+        "disputes": [dispute.model_dump(mode="json") for dispute in ledger.disputes],
+        "declared": list(ledger.declared),
+        "replan": ledger.replan,
+        "note": ledger.note,
+        "saw": list(ledger.saw),
+    }
+
+
+def _decision_json(decision: Decided, transcript: Transcript) -> dict[str, Any]:
+    standing = transcript.standing()
+    return {
+        "round": decision.round,
+        "entry": decision.id,
+        "saw": list(decision.saw),
+        "findings": [
+            finding.model_dump(mode="json")
+            | {
+                "weighed_entries": [
+                    held.entry
+                    for juror, held in standing.get(finding.attribute, {}).items()
+                    if juror in finding.weighed
+                ]
+            }
+            for finding in decision.findings
+        ],
     }
 
 

@@ -15,6 +15,8 @@ from .analysis.movement import moves
 
 Graph: TypeAlias = nx.MultiDiGraph
 CASE = "case"
+WIDE, TALL = 240, 90
+"""Between two steps, and between two seats, in a drawing."""
 _NOT_XML = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -55,16 +57,31 @@ def deliberation_graph(transcript: Transcript, verdict: Verdict) -> Graph:
             ordered=move.under_orders,
         )
     _add_verdict(graph, transcript, verdict)
+    _place(graph)
     return graph
 
 
+def arm_graphs(verdicts: Iterable[Verdict]) -> list[Graph]:
+    """A graph for each arm, in the order of the record, with all its deliberations."""
+    by_arm: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_arm.setdefault(verdict.arm, []).append(verdict)
+    graphs = []
+    for arm, its in by_arm.items():
+        graph = run_graph(its)
+        graph.graph.update(id=_plain(arm), arm=_plain(arm))
+        graphs.append(graph)
+    return graphs
+
+
 def run_graph(verdicts: Iterable[Verdict]) -> Graph:
-    """Many deliberations in one graph, their nodes abstention apart by arm and case."""
+    """Many deliberations in one graph, their nodes kept apart by arm and case."""
     whole: Graph = nx.MultiDiGraph()
     for verdict in verdicts:
         graph = deliberation_graph(verdict.transcript, verdict)
         prefix = f"{_plain(verdict.arm)}/{_plain(verdict.case)}/"
-        whole.add_nodes_from((prefix + name, node) for name, node in graph.nodes(data=True))
+        frame = {"deliberation": _plain(verdict.case)}
+        whole.add_nodes_from((prefix + name, node | frame) for name, node in graph.nodes(data=True))
         whole.add_edges_from(
             (prefix + start, prefix + end, prefix + key, edge)
             for start, end, key, edge in graph.edges(keys=True, data=True)
@@ -72,9 +89,11 @@ def run_graph(verdicts: Iterable[Verdict]) -> Graph:
     return whole
 
 
-def graphml(graph: Graph) -> str:
-    """The graph as GraphML; `networkx.read_graphml` gives back equal nodes, edges and attributes."""
-    return "\n".join(nx.generate_graphml(graph, named_key_ids=False)) + "\n"
+def graphml(*graphs: Graph) -> str:
+    """The graphs as one GraphML document; `networkx.read_graphml` gives back equal nodes, edges and attributes of the first."""
+    writer = nx.readwrite.graphml.GraphMLWriter(prettyprint=True)
+    writer.add_graphs(graphs)
+    return f"{writer}\n"
 
 
 def node_link(graph: Graph) -> str:
@@ -83,18 +102,51 @@ def node_link(graph: Graph) -> str:
 
 
 def dot(graph: Graph) -> str:
-    """The graph in the DOT language of Graphviz, with short labels."""
-    lines = ["digraph deliberation {", '  rankdir="LR";', '  node [fontname="Helvetica", shape="box"];']
-    for name, node in graph.nodes(data=True):
-        label = f"{node['kind']}: {node.get('label', name)}"
-        lines.append(
-            f"  {_dot_string(name)} [label={_dot_string(label)}, class={_dot_string(node['kind'])}];"
-        )
+    """The graph in the DOT language of Graphviz: time from left to right, a frame around each deliberation."""
+    lines = [
+        f"digraph {_dot_string(str(graph.graph.get('arm', 'deliberation')))} {{",
+        '  rankdir="LR";',
+        '  node [fontname="Helvetica", shape="box"];',
+        '  edge [fontname="Helvetica", fontsize="9"];',
+    ]
+    frames: dict[str, list[str]] = {}
+    for name in graph.nodes:
+        frames.setdefault(graph.nodes[name].get("deliberation", ""), []).append(name)
+    for number, (frame, names) in enumerate(frames.items()):
+        lines += _dot_frame(graph, number, frame, names)
     for start, end, edge in graph.edges(data=True):
         change = f" {edge['attribute']} {edge['before']} to {edge['after']}" if "before" in edge else ""
-        label = f"{edge['kind']}{change}"
-        lines.append(f"  {_dot_string(start)} -> {_dot_string(end)} [label={_dot_string(label)}];")
+        style = [f"label={_dot_string(edge['kind'] + change)}"]
+        if edge["kind"] in _BACKWARDS:
+            # Written from the earlier to the later, so that time goes one way; the arrow still points back.
+            start, end = end, start
+            style.append('dir="back"')
+        if edge["kind"] == "cited-evidence":
+            style.append('constraint="false"')
+        lines.append(
+            f"  {_dot_string(start, short=False)} -> {_dot_string(end, short=False)} [{', '.join(style)}];"
+        )
     return "\n".join((*lines, "}")) + "\n"
+
+
+_BACKWARDS = {"saw", "replied-to", "revised", "weighed"}
+"""Edges that point from what came later to what came before."""
+
+
+def _dot_frame(graph: Graph, number: int, frame: str, names: list[str]) -> list[str]:
+    inside = "    " if frame else "  "
+    lines = [f"  subgraph cluster_{number} {{", f"    label={_dot_string(frame)};"] if frame else []
+    columns: dict[float, list[str]] = {}
+    for name in names:
+        node = graph.nodes[name]
+        label = f"{node['kind']}: {node.get('label', name)}"
+        shown = f"label={_dot_string(label)}, class={_dot_string(node['kind'])}"
+        lines.append(f"{inside}{_dot_string(name, short=False)} [{shown}];")
+        columns.setdefault(node["x"], []).append(_dot_string(name, short=False))
+    lines += [
+        f'{inside}{{ rank="same"; {"; ".join(column)}; }}' for column in columns.values() if len(column) > 1
+    ]
+    return [*lines, "  }"] if frame else lines
 
 
 def _add_entry(graph: Graph, entry: AnyEntry) -> None:
@@ -108,7 +160,8 @@ def _add_entry(graph: Graph, entry: AnyEntry) -> None:
                 f"abstained {part.attribute}": f"{part.reason}: {part.detail}"
                 for part in entry.ballot.abstained
             }
-            label = ", ".join(f"{vote.attribute} {vote.value}" for vote in entry.ballot.votes)
+            votes = ", ".join(f"{vote.attribute} {vote.value}" for vote in entry.ballot.votes)
+            label = f"{entry.speaker}, round {entry.round}: {votes}"
             _node(
                 graph,
                 entry.id,
@@ -141,13 +194,14 @@ def _add_entry(graph: Graph, entry: AnyEntry) -> None:
                 entry.id,
                 "utterance",
                 about="abstention",
-                label=f"abstains: {abstention.reason}",
+                label=f"{entry.speaker}, round {entry.round}: abstains, {abstention.reason}",
                 text=abstention.detail,
                 **shared,
             )
         case Ledger():
             asked = {f"question {d.attribute}": f"{d.dispute} {d.question}" for d in entry.disputes}
-            label = "disputed: " + ", ".join(dispute.attribute for dispute in entry.disputes)
+            disputed = ", ".join(dispute.attribute for dispute in entry.disputes) or "nothing"
+            label = f"{entry.speaker}, round {entry.round}: disputed {disputed}"
             _node(
                 graph,
                 entry.id,
@@ -162,12 +216,12 @@ def _add_entry(graph: Graph, entry: AnyEntry) -> None:
         case Decided():
             found = {f"score {f.attribute}": f.value for f in entry.findings}
             reasons = {f"reason {f.attribute}": f.rationale for f in entry.findings}
-            label = ", ".join(f"{f.attribute} {f.value}" for f in entry.findings)
+            decided = ", ".join(f"{f.attribute} {f.value}" for f in entry.findings)
+            label = f"{entry.speaker}, round {entry.round}: decides {decided}"
             _node(graph, entry.id, "utterance", about="decision", label=label, **shared, **found, **reasons)
         case Said():
-            _node(
-                graph, entry.id, "utterance", about=entry.about, label=entry.about, text=entry.text, **shared
-            )
+            label = f"{entry.speaker}, round {entry.round}: {entry.about}"
+            _node(graph, entry.id, "utterance", about=entry.about, label=label, text=entry.text, **shared)
         case Extracted():
             _add_claims(graph, entry, shared)
         case Checked():
@@ -226,9 +280,9 @@ def _saw(entry: AnyEntry) -> tuple[str, ...]:
             return entry.ballot.saw
         case Abstained():
             return entry.abstention.saw
-        case Decided() | Said():
+        case Decided() | Said() | Ledger():
             return entry.saw
-        case Ledger() | Extracted() | Checked():
+        case Extracted() | Checked():
             return ()
 
 
@@ -253,7 +307,7 @@ def _add_replies(graph: Graph, transcript: Transcript) -> None:
 def _add_verdict(graph: Graph, transcript: Transcript, verdict: Verdict) -> None:
     standing = transcript.standing()
     decisions = {
-        finding.attribute: entry.id
+        finding.attribute: (entry.id, finding.weighed)
         for entry in transcript.entries
         if isinstance(entry, Decided)
         for finding in entry.findings
@@ -275,7 +329,12 @@ def _add_verdict(graph: Graph, transcript: Transcript, verdict: Verdict) -> None
             why=outcome.why,
         )
         if outcome.method == "decision" and attribute in decisions:
-            _edge(graph, decisions[attribute], node, "decided", attribute, attribute=attribute)
+            decision, weighed = decisions[attribute]
+            _edge(graph, decision, node, "decided", attribute, attribute=attribute)
+            for juror, held in standing.get(attribute, {}).items():
+                if juror in weighed:
+                    about = {"attribute": attribute, "value": held.vote.value}
+                    _edge(graph, decision, held.entry, "weighed", attribute, **about)
             continue
         against = {dissent.juror for dissent in outcome.dissent}
         for juror, held in standing.get(attribute, {}).items():
@@ -289,6 +348,21 @@ def _add_verdict(graph: Graph, transcript: Transcript, verdict: Verdict) -> None
                 value=held.vote.value,
                 agrees=juror not in against,
             )
+
+
+def _place(graph: Graph) -> None:
+    """Give every node `x` by time and `y` by who speaks: seats first, then step by step, verdicts last."""
+    steps = sorted({node["step"] for _, node in graph.nodes(data=True) if "step" in node})
+    seats = [name for name, node in graph.nodes(data=True) if node["kind"] == "seat"]
+    verdicts = [name for name, node in graph.nodes(data=True) if node["kind"] == "verdict"]
+    for name, node in graph.nodes(data=True):
+        if "step" in node:
+            column, row = 1 + steps.index(node["step"]), seats.index(_seat(node["speaker"]))
+        elif node["kind"] == "verdict":
+            column, row = 1 + len(steps), verdicts.index(name)
+        else:
+            column, row = 0, seats.index(name) if node["kind"] == "seat" else -1
+        node.update(x=column * WIDE, y=row * TALL)
 
 
 def _seat(name: str) -> str:
@@ -320,7 +394,8 @@ def _plain(text: str) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _dot_string(text: str) -> str:
-    short = text if len(text) <= 80 else f"{text[:79]}…"
-    escaped = short.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _dot_string(text: str, *, short: bool = True) -> str:
+    """A quoted string; a label is cut to what fits a box, a name is not."""
+    cut = text if len(text) <= 80 or not short else f"{text[:79]}…"
+    escaped = cut.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

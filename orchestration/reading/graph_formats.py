@@ -1,23 +1,29 @@
-"""Export formats of graphs: `graphml`, `json` (node-link) and `dot`, every deliberation in one graph."""
+"""Export formats of graphs: `graphml` and `dot`, a graph for each arm; `json` (node-link), all deliberations in one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TextIO
 
 from . import graph
-from .export_format import ExportedRun, ExportFormat
+from .export_format import ExportedRun
 
 
-def _graph_format(text_of: Callable[[graph.Graph], str]) -> ExportFormat:
-    def write(run: ExportedRun, out: TextIO) -> int:
-        found = list(run.verdicts())
-        out.write(text_of(graph.run_graph(found)))
-        return len(found)
-
-    return write
+def write_graphml(run: ExportedRun, out: TextIO) -> int:
+    """One GraphML document with a graph for each arm."""
+    found = list(run.verdicts())
+    out.write(graph.graphml(*graph.arm_graphs(found)))
+    return len(found)
 
 
-graphml = _graph_format(graph.graphml)
-node_link = _graph_format(graph.node_link)
-dot = _graph_format(graph.dot)
+def write_dot(run: ExportedRun, out: TextIO) -> int:
+    """A digraph for each arm, one after the other."""
+    found = list(run.verdicts())
+    out.writelines(graph.dot(each) for each in graph.arm_graphs(found))
+    return len(found)
+
+
+def write_node_link(run: ExportedRun, out: TextIO) -> int:
+    """One graph in networkx's node-link form."""
+    found = list(run.verdicts())
+    out.write(graph.node_link(graph.run_graph(found)))
+    return len(found)

@@ -17,7 +17,7 @@ from inspect_ai.model import ModelAPI, ModelOutput, modelapi
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from plugin_hosts import CANARY, EXAMPLES
 
-from venire import Rubric, load_rubric
+from venire import Rubric, Store, load_jury, load_rubric
 from venire.evals.plugins.inspect_ai import jury
 
 WORDS = Rubric.model_validate(
@@ -114,8 +114,23 @@ def others(folder: Path, url: str) -> dict[str, Any]:
         "shown": scores(evaluated(folder, ["A shown reference."], jury(shown, seats, **local), target)),
         "words": scores(evaluated(folder, ["Fever."], jury(WORDS, seats, **local))),
         "inspects_own": scores(own),
+        "both": both(folder, rubric, seats, local),
         "own_events": events,
     }
+
+
+def both(folder: Path, rubric: Rubric, seats: Path, local: dict[str, str]) -> dict[str, Any]:
+    """A jury and a single judge, scorers of one task, on one record."""
+    three = load_jury(seats)
+    one = three.model_copy(update={"name": "one-reader", "seats": three.seats[:1], "quorum": 1})
+    record = folder / "record"
+    log = evaluated(folder, ["Fever."], [jury(rubric, each, record=record, **local) for each in (three, one)])
+    assert log.status == "success" and log.samples and log.samples[0].scores, log.error
+    found = {name: _plain(score.value) for name, score in log.samples[0].scores.items()}
+    store = Store.read(record)
+    arms = sorted(arm.name for arm in store.arms())
+    store.release()
+    return {"scores": found, "arms": arms}
 
 
 if __name__ == "__main__":

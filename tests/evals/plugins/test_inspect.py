@@ -12,7 +12,9 @@ from plugin_hosts import CANARY, EXAMPLES, HOSTS, local_jurors, needs, run_in_ho
 
 pytestmark = needs("inspect_ai")
 
-REACHED = {"accurate": 4.0, "thorough": 5.0, "overall": 4.4}
+ATTRIBUTES = {"accurate": 4.0, "thorough": 5.0, "overall": 4.4}
+NONE_LOST = {"hung": 0.0, "abstentions": 0.0}
+REACHED = ATTRIBUTES | NONE_LOST
 PROGRAM = Path(__file__).parent / "in_inspect.py"
 
 
@@ -60,11 +62,17 @@ def test_the_example_leaves_scores_and_the_deliberation_in_inspects_log(folder: 
         )
         again = found_in_inspect(folder, "read", log)
 
-    hung = dict.fromkeys(REACHED)
+    hung = dict.fromkeys(ATTRIBUTES) | {"hung": 2.0, "abstentions": 2.0}
     assert found["scores"] == [
         ["visit-1", 1, REACHED], ["visit-1", 2, REACHED], ["visit-2", 1, hung], ["visit-2", 2, hung],
     ]  # fmt: skip
-    assert found["results"] == {"accurate": [1, 1, 4.0], "thorough": [1, 1, 5.0], "overall": [1, 1, 4.4]}
+    assert found["results"] == {
+        "accurate": [1, 1, 4.0],
+        "thorough": [1, 1, 5.0],
+        "overall": [1, 1, 4.4],
+        "hung": [2, 0, 1.0],
+        "abstentions": [2, 0, 1.0],
+    }
     assert "accurate   4        100% of 3" in found["explanation"]
     hanging = found["deliberation"]["visit-2"]
     assert hanging["verdict"]["accurate"]["status"] == "hung"
@@ -81,7 +89,9 @@ def test_what_a_sample_may_be_and_where_its_jurors_come_from(folder: Path) -> No
         seen = {name: _prompts(server, f"A {name} reference.") for name in ("hidden", "shown")}
 
     assert found["blank"] == [None, REACHED]
-    assert found["words"] == [{"tone=plain": 1.0, "tone=odd": 0.0}]
+    assert found["words"] == [{"tone=plain": 1.0, "tone=odd": 0.0} | NONE_LOST]
+    assert sorted(found["both"]["arms"]) == ["one-reader", "three-readers"]
+    assert list(found["both"]["scores"].values()) == [REACHED, REACHED]
     assert found["inspects_own"] == [REACHED]
     assert found["own_events"] == ["planted/writer", *["planted/juror"] * 3]
     assert found["loops"] == 1

@@ -24,6 +24,8 @@ def test_the_example_leaves_feedback_in_mlflows_store(tmp_path: Path) -> None:
         "accurate": 4,
         "thorough": 5,
         "overall": 4.4,
+        "hung": 0,
+        "abstentions": 0,
     }
     assert {one["error"] for one in reached.values()} == {None}
     assert reached["accurate"]["rationale"] == "4 by median, 100% of 3 votes for it"
@@ -31,6 +33,7 @@ def test_the_example_leaves_feedback_in_mlflows_store(tmp_path: Path) -> None:
     assert len(reached["accurate"]["deliberation"]["ballots"]) == 6
 
     hung = found["example"]["Left wrist sprain, no fracture on film. Splint for a week."]
+    assert (hung.pop("hung")["value"], hung.pop("abstentions")["value"]) == (2, 2)
     assert {one["value"] for one in hung.values()} == {None}
     assert {one["error"][0] for one in hung.values()} == {"HUNG"}
     assert "1 of the 2 votes that a quorum needs" in hung["accurate"]["error"][1]

@@ -11,6 +11,8 @@ import pytest
 from openai_server import ProviderServer
 from plugin_hosts import CANARY, juror_answer, prompts_read, run_program, show_reference
 
+from venire import Store
+
 FAILING = """
 import pytest
 
@@ -69,6 +71,36 @@ def test_the_example_passes_with_its_scores_in_the_report_and_each_repeat_is_hea
     again = run_tests(folder, server, "--venire-record", "run")
     assert again.returncode == 0
     assert len(server.calls) == before + 4 * 3
+
+
+ANOTHER_JURY = """
+import pytest
+
+def test_all(jury):
+    jury("Fever.").expect("accurate>=4")
+
+@pytest.mark.jury(jury="one.yaml")
+def test_one(jury):
+    jury("Fever.").expect("accurate>=4")
+"""
+
+
+def test_a_marker_names_another_jury_and_both_keep_the_record_of_the_settings(
+    folder: Path, server: ProviderServer
+) -> None:
+    (folder / "one.yaml").write_text("name: one\nprotocol: panel\nquorum: 1\nseats: [{name: a}]\n")
+    (folder / "test_two.py").write_text(ANOTHER_JURY)
+    settings = folder / "pytest.ini"
+    settings.write_text(settings.read_text() + "\nvenire_record = kept\n")
+    for _ in range(2):
+        ended = run_tests(folder, server, "test_two.py")
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+    asked = [call for call in server.calls if "Fever." in call.prompt]
+
+    store = Store.read(folder / "kept")
+    assert sorted(arm.name for arm in store.arms()) == ["one", "three-readers"]
+    store.release()
+    assert len(asked) == 3 + 1
 
 
 def test_it_works_in_several_workers(folder: Path, server: ProviderServer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import networkx as nx
@@ -14,6 +15,8 @@ from venire import deliberate_sync
 from venire.orchestration import deliberation_graph
 from venire.orchestration.reading.graph import dot, graphml, node_link
 
+WEIGHED = {"high", "low", "middle"}
+"""Whom the decision on the planted case `overruled` says it weighed."""
 HOSTILE = "<script>alert(1)</script> \x1b[2J \u202e & ]]> \r\n \x00 end"
 
 
@@ -41,7 +44,7 @@ def test_every_kind_of_node_and_edge_is_there(tmp_path: Path) -> None:
     }  # fmt: skip
     moved = drawn(tmp_path)
     found = {edge["kind"] for g in (graph, moved) for *_, edge in g.edges(data=True)}
-    assert found == {"spoke", "saw", "replied-to", "revised", "cited-evidence", "decided"}
+    assert found == {"spoke", "saw", "replied-to", "revised", "cited-evidence", "weighed", "decided"}
 
 
 def test_a_revision_carries_its_change(tmp_path: Path) -> None:
@@ -78,6 +81,21 @@ def test_what_a_verdict_rests_on(tmp_path: Path) -> None:
         a.endswith("/orchestrator") and b == "verdict/accurate" for a, b in decided
     )
     assert {a for a, b in decided if b == "verdict/organized"} == {"1/high", "1/low", "1/middle"}
+
+
+def test_what_a_ledger_saw_and_a_decision_weighed(tmp_path: Path) -> None:
+    graph = drawn(tmp_path, "overruled")
+    ledgers = [name for name, node in graph.nodes(data=True) if node["kind"] == "ledger"]
+    weighed = edges(graph, "weighed")
+
+    assert {b for a, b, _ in edges(graph, "saw") if a == ledgers[0]} == {"1/high", "1/low", "1/middle"}
+    assert {edge["attribute"] for *_, edge in weighed} == {"accurate"}
+    # The decision says which jurors it weighed: an edge to each one's standing ballot, and to no other.
+    assert {graph.nodes[b]["speaker"] for _, b, _ in weighed} == WEIGHED
+    ballot = graph.nodes["1/high"]["label"]
+    assert ballot.startswith("high, round 1: ")
+    steps = [(node["step"], node["x"]) for _, node in graph.nodes(data=True) if "step" in node]
+    assert sorted(steps) == sorted(steps, key=lambda each: each[1])
 
 
 @pytest.mark.parametrize("name", list(SCRIPTS))
@@ -131,10 +149,47 @@ def test_a_run_exports_as_one_graph(tmp_path: Path) -> None:
 
     whole = nx.read_graphml(tmp_path / "out.graphml", force_multigraph=True)
     single = nx.parse_graphml(one.stdout, force_multigraph=True)
-    assert sum(node["kind"] == "case" for _, node in whole.nodes(data=True)) == 2 * len(SCRIPTS)
+    assert sum(node["kind"] == "case" for _, node in whole.nodes(data=True)) == len(SCRIPTS)
+    assert (tmp_path / "out.graphml").read_text().count("<graph ") == 2
     assert "stances/persuaded/verdict/accurate" in whole
     assert sum(node["kind"] == "case" for _, node in single.nodes(data=True)) == 1
-    assert (tmp_path / "out.dot").read_text().startswith("digraph")
+    drawing = (tmp_path / "out.dot").read_text()
+    assert (
+        re.findall(r"^digraph (.*) {$", drawing, re.M) == ['"stances"', '"single"']
+        or drawing.count("digraph ") == 2
+    )
+    assert drawing.count("subgraph cluster_") == 2 * len(SCRIPTS)
+
+
+def test_lines_hold_ledgers_and_decisions(tmp_path: Path) -> None:
+    planted_run(tmp_path)
+    ended = venire("export", "run", "--to", "jsonl", "--arm", "stances", cwd=tmp_path)
+    found = {line["case"]: line for line in map(json.loads, ended.stdout.splitlines())}["overruled"]
+
+    assert found["ledgers"][0]["saw"] == ["1/high", "1/low", "1/middle"]
+    assert found["ledgers"][0]["disputes"][0]["attribute"] == "accurate"
+    (finding,) = found["decisions"][-1]["findings"]
+    ballots = {ballot["entry"] for ballot in found["ballots"]}
+    assert set(finding["weighed_entries"]) <= ballots
+    assert (
+        {entry.partition("/")[2] for entry in finding["weighed_entries"]}
+        == set(finding["weighed"])
+        == WEIGHED
+    )
+
+
+def test_parquet_holds_an_outcome_a_row(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="an extra")
+    import pandas as pd
+
+    planted_run(tmp_path)
+    ended = venire("export", "run", "--to", "parquet", "-o", "out.parquet", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    found = pd.read_parquet(tmp_path / "out.parquet")
+
+    assert set(found["arm"]) == {"stances", "single"}
+    assert found.loc[found["status"] == "hung", "value"].isna().all()
+    assert found["value"].dtype == float
 
 
 def test_an_unknown_case_or_format_is_two_lines_and_status_two(tmp_path: Path) -> None:
