@@ -239,7 +239,10 @@ def _interval(form: Form, squares: Squares, value: float, confidence: float) -> 
         single = float(_value("icc2", squares)[0])
         low, high = _absolute_bounds(cases, raters, error, n, k, single, upper)
         if form == "icc2k":
-            low, high = (k * bound / (1 + bound * (k - 1)) for bound in (low, high))
+            low, high = (
+                k * bound / (1 + bound * (k - 1)) if bound * (k - 1) > -1 else -np.inf
+                for bound in (low, high)
+            )
         return low, high
     rest, free = (within, n * (k - 1)) if form.startswith("icc1") else (error, (n - 1) * (k - 1))
     if rest == 0:
