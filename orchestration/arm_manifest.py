@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..agents.clients.adapters import adapter_hashes
 from ..agents.prices import Price
 from ..personas.jury import Jury
 from ..rubrics.rubric import Rubric
@@ -25,6 +26,7 @@ def arm_manifest(
         examples=worked_examples(jury.shots, rubric, scored),
         protocol_prompts=None if way.prompts is None else way.prompts.hash,
         prices=prices,
+        adapters=adapter_hashes(jury, presided=way.orchestrator),
     )
     inputs = way.inputs(jury) if way.inputs is not None else ""
     return {**made, "inputs": inputs} if inputs else made

@@ -13,7 +13,8 @@ from venire.agents.clients.adapters import SHIPPED, adapter_hashes, adapter_of, 
 from venire.agents.clients.local import connect
 from venire.agents.doctor import diagnose
 from venire.agents.gateway import sampling
-from venire.orchestration.record.manifest import arm_fingerprint, manifest
+from venire.orchestration.arm_manifest import arm_manifest
+from venire.orchestration.record.manifest import arm_fingerprint
 from venire.personas.jury import ModelSettings, load_jury
 from venire.rubrics.errors import VenireError
 from venire.rubrics.rubric import load_rubric
@@ -122,7 +123,7 @@ def test_the_hash_of_an_adapter_is_in_the_address_of_a_call_and_in_the_manifest(
         )
 
     def arm(path: Path | None) -> dict[str, object]:
-        return manifest(rubric, jury(path), seed=0, examples="", protocol_prompts=None, prices={})
+        return arm_manifest(rubric, jury(path), seed=0, scored=frozenset(), prices={})
 
     assert sampling(jury(one).seats[0])["adapter"] == read_adapter(one).sha256
     assert "adapter" not in sampling(jury(None).seats[0])
@@ -132,7 +133,9 @@ def test_the_hash_of_an_adapter_is_in_the_address_of_a_call_and_in_the_manifest(
 
 
 def test_a_jury_on_plain_local_names_the_shipped_adapter_in_its_manifest() -> None:
-    assert set(adapter_hashes(load_jury("local-stances")).values()) == {read_adapter(SHIPPED).sha256}
+    assert set(adapter_hashes(load_jury("local-stances"), presided=True).values()) == {
+        read_adapter(SHIPPED).sha256
+    }
 
 
 def test_doctor_tells_base_and_adapter_with_their_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,3 +150,8 @@ def test_repeats_are_not_penalised_once_the_model_was_taught() -> None:
 
     assert local._sampling(request, taught=True)["repeat_penalty"] == 1.0
     assert local._sampling(request, taught=False)["repeat_penalty"] == 1.1
+
+
+def test_a_jury_without_a_local_model_has_the_manifest_that_it_had() -> None:
+    """Its orchestrator would be `local` if it were asked; where nobody presides, it is not."""
+    assert not adapter_hashes(load_jury("lens-jury").fill(model=None), presided=False)
