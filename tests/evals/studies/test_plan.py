@@ -259,14 +259,15 @@ def test_the_selection_and_the_test_cases_are_all_cases(tmp_path: Path) -> None:
 
 def test_the_file_in_the_document_can_be_read(tmp_path: Path) -> None:
     text = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
-    whole, search, judgements = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    whole, search, judgements, objective = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     path = tmp_path / "study.yaml"
-    path.write_text(whole + search)
+    path.write_text(whole + search + objective)
     study, _ = load_study(path)
     path.write_text(f"name: x\nrubric: r\nratings: r.csv\n{judgements}")
     recorded, _ = load_study(path)
 
     assert study.search is not None and study.search.trials == 40
+    assert (study.objective, study.choose, study.margin) == ("spearman", "per-attribute", 0.02)
     assert recorded.judgements is not None and str(recorded.judgements.file) == "judgements.csv"
 
 
