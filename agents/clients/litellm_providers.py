@@ -17,7 +17,7 @@ from urllib.request import getproxies, proxy_bypass
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import ModelUnreachable
 from ...rubrics.files import nearest
-from .keys import key_from
+from .keys import key_from, refuse_in_address
 from .model_list import (
     ModelServer,
     check_address,
@@ -104,6 +104,7 @@ async def probe(settings: ModelSettings) -> bool:
         ModelUnreachable: The provider is unknown, its key is not set or refused, its address is dead, or it has no such model.
     """
     model = settings.model or ""
+    refuse_in_address(settings, "query", "username")
     prefix, name = _provider_of(model, given_address=settings.base_url is not None)
     provider = PROVIDERS.get(prefix)
     key, key_name = _key(settings, provider, model)
