@@ -174,6 +174,11 @@ async def _body(request: web.Request) -> bytes:
         raise RequestError(
             408, "the body did not come in time", "send it again", Connection="close"
         ) from None
+    except RuntimeError:
+        # aiohttp's word for a connection that was closed while its body was read.
+        if request.transport is not None:
+            raise
+        raise ConnectionResetError from None
 
 
 def _whole(request: web.Request, name: str, default: int, *, least: int, greatest: int) -> int:

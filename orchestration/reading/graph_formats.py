@@ -18,7 +18,8 @@ def write_graphml(run: ExportedRun, out: TextIO) -> int:
 def write_dot(run: ExportedRun, out: TextIO) -> int:
     """A digraph for each arm, one after the other."""
     found = list(run.verdicts())
-    out.writelines(graph.dot(each) for each in graph.arm_graphs(found))
+    for each in graph.arm_graphs(found):
+        out.write(graph.dot(each))
     return len(found)
 
 

@@ -15,14 +15,15 @@ import pytest
 from command_line import venire
 from openai_server import Fault, ProviderServer, jury_of
 from run_files import write_run
-from server_juries import jury_at
+from server_juries import AskNobody, jury_at
 
-from venire import Case, Limits, Rubric, deliberate_sync
+from venire import Case, Limits, ModelUnreachable, Rubric, deliberate_sync
 from venire.agents import rate_limiter, retry
 from venire.agents.admission_queue import AdmissionQueue
 from venire.agents.budget import Budget, BudgetSpent, Meter
 from venire.agents.model import Reply, Request, Sampling, TransientFailure
 from venire.agents.model_client import ModelClient
+from venire.agents.preflight import Preflight
 from venire.agents.providers import Providers, RateLimitedClient
 from venire.agents.rate_limiter import RateLimiter
 from venire.agents.retry import SENDS, RetrySchedule
@@ -309,20 +310,21 @@ def test_a_pause_that_one_endpoint_asks_for_holds_no_other(family: str) -> None:
     asyncio.run(main())
 
 
-def test_a_dead_provider_is_named_once_without_its_secrets_and_its_jurors_abstain(
+def test_a_provider_that_dies_is_named_once_without_its_secrets(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rubric: Rubric, case: Case
 ) -> None:
     monkeypatch.setattr(rate_limiter, "STREAK", 0.2)
     monkeypatch.setattr(rate_limiter, "PROBE_EVERY", 0.2)
     monkeypatch.setattr(retry, "LONGEST_PAUSE", 0.1)
     url = "http://user:sk-canary@127.0.0.1:9/v1?key=sk-canary"
-    verdict = deliberate_sync(case, rubric, jury_at(url, "a", "b", "c", protocol="panel"))
+    monkeypatch.setattr(Preflight, "check", AskNobody.check)
+    with pytest.raises(ModelUnreachable):
+        deliberate_sync(case, rubric, jury_at(url, "a", "b", "c", protocol="panel"))
 
     said = capsys.readouterr().err
     assert said.count("does not answer") == 1
     assert "provider http://127.0.0.1:9/v1 does not answer: ConnectionRefusedError" in said
     assert "canary" not in said
-    assert {entry.abstention.reason for entry in verdict.transcript.abstentions} == {"unavailable"}
 
 
 def test_no_more_than_so_many_requests_a_minute_leave_a_run(tmp_path: Path) -> None:

@@ -48,13 +48,19 @@ def test_json_has_every_coefficient_and_a_reason_for_every_null(ratings: Path) -
     for estimates in (*found["attributes"].values(), found["overall"]):
         assert list(estimates) == list(registered_coefficients())
         for each in estimates.values():
-            assert set(each) == {"value", "low", "high", "n", "method", "note"}
+            assert set(each) == {"value", "low", "high", "n", "method", "note", "few"}
             assert each["value"] is not None or each["note"]
     assert found["attributes"]["flag"]["percent"]["value"] == 1
     assert found["attributes"]["flag"]["kappa"]["value"] is None
 
 
 def test_the_page_and_the_table_name_bands_and_raters(ratings: Path, tmp_path: Path) -> None:
+    more = [
+        f"more-{number},{rater},accurate,{1 + (number + extra) % 5}\n"
+        for number in range(20)
+        for extra, rater in enumerate(("Ana", "Ben", "Chidi"))
+    ]
+    ratings.write_text(RATINGS + "".join(more))
     ended = venire("agreement", ratings, "-o", tmp_path / "page.html", "--resamples", 50, cwd=tmp_path)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
 

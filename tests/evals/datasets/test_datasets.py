@@ -23,7 +23,6 @@ from venire.evals.datasets.recording import choice
 from venire.evals.selection.juror_pool import pool_of
 from venire.evals.selection.jury_counts import VoteCounter
 from venire.evals.selection.position_bias import position_bias
-from venire.evals.statistics.bootstrap import Bootstrap
 from venire.rubrics.case import Case
 
 LLMBAR = pytest.mark.skipif(
@@ -50,7 +49,7 @@ def test_single_judges_are_as_accurate_as_published_and_as_steady_over_both_orde
     for subset, rows in published.groupby("dataset"):
         part = replace(recording, judgements=recording.judgements[subsets == subset])
         found = accuracies(part)
-        steady = position_bias(part.judgements, Bootstrap(np.random.default_rng(0), 2)).set_index("juror")
+        steady = position_bias(part.judgements).set_index("juror")
         for row in rows.to_dict("records"):
             juror = f"{row['model']}/{row['strategy']}"
             assert found[juror] == pytest.approx(percent(row["correct_average"]), abs=1e-12)

@@ -263,12 +263,12 @@ def test_whatever_happens_it_ends_within_its_limits_and_no_seat_is_forgotten(
     assert verdict.stop.limit is None or getattr(limits, verdict.stop.limit) == verdict.stop.value
 
 
-def run_it(folder: Path, presides: Any, **jury: Any) -> dict[str, Any]:
+def run_it(folder: Path, presides: Any, status: int = 0, **jury: Any) -> dict[str, Any]:
     answers = {"a": 3, "b": 1, "c": 2, "boss": presides}
     with ProviderServer(jury_of(answers)) as server:
         command = write_run(folder, server.url, protocol="magentic-one", **jury)
         ended = venire(*command, "--json", "--in-flight", 1, cwd=folder)
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == status, ended.stderr
     assert "Traceback" not in ended.stderr
     document: dict[str, Any] = json.loads(ended.stdout)["cases"][0]
     return document
@@ -288,10 +288,10 @@ def run_it(folder: Path, presides: Any, **jury: Any) -> dict[str, Any]:
     ],
     ids=["always stalled", "unknown juror", "missing key", "False", "two blocks", "words", "down", "refuses"],
 )
-def test_a_broken_orchestrator_ends_with_a_stop_reason_and_exit_0(
-    tmp_path: Path, presides: Any, reason: str
+def test_a_broken_orchestrator_ends_with_a_stop_reason_and_one_not_reached_with_exit_4(
+    tmp_path: Path, presides: Any, reason: str, request: pytest.FixtureRequest
 ) -> None:
-    document = run_it(tmp_path, presides)
+    document = run_it(tmp_path, presides, 4 if request.node.callspec.id == "down" else 0)
 
     assert document["stop"]["reason"] == reason
     assert {part["status"] for part in document["verdict"].values()} <= {"reached", "hung"}
