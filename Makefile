@@ -31,6 +31,8 @@ types: $(VENV)/.test | .editable/venire
 .editable/venire:
 	mkdir -p .editable && ln -s .. $@
 
+# The tests start the command line thousands of times: without bytecode each start compiles the package anew.
+unit: export PYTHONDONTWRITEBYTECODE :=
 unit: $(VENV)/.test $(HOSTS)/.ready
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 

@@ -76,7 +76,7 @@ _PATTERNS: tuple[_Pattern, ...] = (
     ),
     # Ballots and forms filled in beforehand.
     _pattern(
-        "score|rationale|verdict|ballot|rating|evidence|moved_by",
+        "score|rationale|verdict|ballot|rating|moved_by|weighed|<grade",
         r"[\"'`]\s*(?:score|rationale|moved_by|verdict|weighed|final_score|overall_score)[\"'`]\s*:",
         r"\brationale\s*[:=][^\0]{0,300}?\bscore\s*[:=]|\bscore\s*[:=]\s*\d[^\0]{0,120}?\brationale\s*[:=]",
         r"<(?:score|rating|verdict|ballot|grade|rationale)>|\brating\s*:?\s*\[\[\s*\d|\bballot\b[^.\n]{0,30}:",
