@@ -39,7 +39,7 @@ class ThresholdArm:
     name: str
     """`chosen in folds`, `chosen on all cases`, or `fixed at X`."""
     thresholds: tuple[float, ...]
-    """The cut-off of each fold, or the one of all."""
+    """The cut-off of each fold that has one, or the one of all."""
     metrics: Mapping[YesNoMetric, Estimate]
     counts: tuple[int, int, int, int]
     """True positives, false positives, false negatives, true negatives."""
@@ -114,17 +114,27 @@ def threshold_report(
     aim = "costs" if costs is not None else aim
     best = best_threshold(scores, truth, aim, costs)
     parts = folds(cluster, number, drawn.rng())
-    answers = np.zeros(len(scores), dtype=bool)
+    answers, answered = np.zeros(len(scores), dtype=bool), np.zeros(len(scores), dtype=bool)
     chosen: list[float] = []
     for part in parts:
         cut = best_threshold(scores[part.chosen_on], truth[part.chosen_on], aim, costs)
-        answers[part.held_out] = scores[part.held_out] >= cut
-        chosen.append(cut)
+        if not np.isnan(cut):
+            answers[part.held_out], answered[part.held_out] = scores[part.held_out] >= cut, True
+            chosen.append(cut)
+    if unanswered := int((~answered).sum()):
+        notes = (
+            *notes,
+            f"{unanswered} of {len(scores)} cases have no answer out of fold: without them people give one answer "
+            f"throughout, so no cut-off has a {aim}",
+        )
 
-    def arm(name: str, thresholds: tuple[float, ...], yes: BoolArray) -> ThresholdArm:
-        counts = _counts(yes, truth)
-        spent = None if costs is None else (costs[0] * counts[1] + costs[1] * counts[2]) / len(truth)
-        metrics = yes_no_estimates(yes, truth, cluster, drawn.bootstrap())
+    def arm(
+        name: str, thresholds: tuple[float, ...], yes: BoolArray, on: BoolArray | None = None
+    ) -> ThresholdArm:
+        on = np.ones(len(yes), dtype=bool) if on is None else on
+        counts = _counts(yes[on], truth[on])
+        spent = None if costs is None else (costs[0] * counts[1] + costs[1] * counts[2]) / sum(counts)
+        metrics = yes_no_estimates(yes[on], truth[on], cluster[on], drawn.bootstrap())
         return ThresholdArm(name, thresholds, metrics, counts, spent)
 
     table = _pairs(scores, truth, cluster)
@@ -133,7 +143,7 @@ def threshold_report(
         score=score,
         aim=aim,
         threshold=best,
-        out_of_fold=arm("chosen in folds", tuple(chosen), answers),
+        out_of_fold=arm("chosen in folds", tuple(chosen), answers, answered),
         in_sample=arm("chosen on all cases", (best,), scores >= best),
         fixed=arm(f"fixed at {fixed:g}", (fixed,), scores >= fixed - 1e-9),
         auc=roc_auc(table, raters=raters, bootstrap=drawn.bootstrap(by="cluster", kind="bca")),
@@ -147,7 +157,7 @@ def threshold_report(
 
 
 def best_threshold(scores: FloatArray, truth: BoolArray, aim: Aim, costs: Costs | None = None) -> float:
-    """The cut-off that serves `aim` best on these cases; of several, the middle one."""
+    """The cut-off that serves `aim` best on these cases; of several, the middle one; NaN where none has a value of it."""
     values = np.unique(scores)
     cuts = np.concatenate([[values[0]], (values[1:] + values[:-1]) / 2, [np.nextafter(values[-1], np.inf)]])
     yes = scores[None, :] >= cuts[:, None]
@@ -158,10 +168,12 @@ def best_threshold(scores: FloatArray, truth: BoolArray, aim: Aim, costs: Costs 
         assert costs is not None
         worth = -(costs.false_positive * fp + costs.false_negative * fn).astype(float)
     elif aim == "youden":
-        worth = np.nan_to_num(metrics["sensitivity"]) + np.nan_to_num(metrics["specificity"]) - 1
+        worth = metrics["sensitivity"] + metrics["specificity"] - 1
     else:
-        worth = np.nan_to_num(metrics[aim])
-    equal = np.flatnonzero(worth >= worth.max() - 1e-12)
+        worth = metrics[aim]
+    if np.isnan(worth).all():
+        return np.nan
+    equal = np.flatnonzero(worth >= np.nanmax(worth) - 1e-12)
     return float(cuts[equal[len(equal) // 2]])
 
 

@@ -185,9 +185,7 @@ def write_scores(scored: ScoredScenario, path: Path) -> None:
         for each in scored.systems:
             for case, score in each.cases.items():
                 if score.status != "undefined":
-                    writer.writerow(
-                        [each.system, scored.scenario.name, case, score.value or 0.0, score.status]
-                    )
+                    writer.writerow([each.system, scored.scenario.name, case, score.earned, score.status])
 
 
 def _table(*columns: str) -> Table:

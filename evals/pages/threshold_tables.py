@@ -64,11 +64,12 @@ def threshold_table(report: ThresholdReport) -> Table:
 
 def threshold_lines(found: LabelledCases, report: ThresholdReport) -> list[str]:
     """What was chosen, on what, and how well the score ranks."""
-    low, high = min(report.out_of_fold.thresholds), max(report.out_of_fold.thresholds)
+    cuts = report.out_of_fold.thresholds
+    chosen = f"{min(cuts):.3f} to {max(cuts):.3f}" if cuts else "none"
     grouped = f" in {report.groups} groups" if report.groups < report.cases else ""
     return [
         f"{report.score} of {found.arm} against people's {found.attribute}: {report.cases} cases{grouped}, {report.positives} yes",
-        f"threshold {report.threshold:.3f} (best {report.aim} on all cases); in {report.folds} folds {low:.3f} to {high:.3f}",
+        f"threshold {report.threshold:.3f} (best {report.aim} on all cases); in {report.folds} folds {chosen}",
         f"ROC AUC {_cell(report.auc)}",
         *(f"note: {note}" for note in report.notes),
     ]

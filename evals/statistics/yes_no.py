@@ -135,7 +135,8 @@ def _bca_ends(
     if not 0 < below < 1:
         return float(ladder[0]), float(ladder[-1])
     bias = float(ndtri(below))
-    gap = np.where(np.isnan(left_out), 0.0, np.sum(times * np.nan_to_num(left_out)) / times.sum() - left_out)
+    left_out, times = left_out[~np.isnan(left_out)], times[~np.isnan(left_out)]
+    gap = np.sum(times * left_out) / times.sum() - left_out if len(times) else left_out
     spread = float(np.sum(times * gap**2))
     skew = float(np.sum(times * gap**3) / (6 * spread**1.5)) if spread > 0 else 0.0
     ends = []

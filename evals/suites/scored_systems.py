@@ -171,9 +171,15 @@ def _scored_system(
     ]
     found = scenario.scorer.score(answers, scenario.answer, scenario.scorer_options)
     scores = {answer.case: score for answer, score in zip(answers, found, strict=True)}
+    for case, score in scores.items():
+        if score.status == "scored" and (score.value is None or not math.isfinite(score.value)):
+            raise VenireError(
+                f"the scorer {scenario.scorer.name} calls case {case} scored and gives it {score.value}",
+                remedy="a scorer that has no value for a case gives it the status undefined",
+            )
     read = [each for each in scores.values() if each.status == "scored"]
     weight = sum(each.weight for each in read)
-    parsed = sum(each.weight * (each.value or 0.0) for each in read) / weight if weight else math.nan
+    parsed = sum(each.weight * each.earned for each in read) / weight if weight else math.nan
     return ScoredSystem(system, mean_score(list(scores.values())), parsed, scores, len(cases) - len(answers))
 
 
@@ -182,7 +188,7 @@ def mean_score(scores: Sequence[CaseScore]) -> Estimate:
     counted = [each for each in scores if each.status != "undefined" and each.weight > 0]
     if not counted:
         return undefined("no case says what is right", method=METHOD)
-    values = np.array([each.value or 0.0 for each in counted])
+    values = np.array([each.earned for each in counted])
     weights = np.array([each.weight for each in counted])
     n, mean = len(counted), float(values @ weights / weights.sum())
     if n < 2:

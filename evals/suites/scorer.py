@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -61,6 +62,13 @@ class CaseScore:
     """What was read."""
     why: str = ""
     """Why it was not scored."""
+
+    @property
+    def earned(self) -> float:
+        """What it adds to a mean: nothing where it is unparsed, NaN where it is undefined."""
+        if self.status == "unparsed":
+            return 0.0
+        return math.nan if self.value is None else self.value
 
 
 def unparsed_score(why: str) -> CaseScore:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from venire import VenireError
-from venire.evals.claims.threshold import Costs, best_threshold, threshold_report
+from venire.evals.claims.threshold import Aim, Costs, best_threshold, threshold_report
 from venire.evals.statistics.draws import Draws
 
 
@@ -64,3 +64,26 @@ def test_costs_move_the_threshold() -> None:
 def test_what_no_threshold_can_be_chosen_on_is_refused(truth: list[bool], cases: int, message: str) -> None:
     with pytest.raises(VenireError, match=message):
         threshold_report(np.linspace(0, 1, cases), np.array(truth), np.arange(cases))
+
+
+@pytest.mark.parametrize("aim", ["kappa", "f1", "youden"])
+def test_a_cut_off_without_a_value_is_never_chosen(aim: Aim) -> None:
+    # Where people never say yes, saying no of all has no F1 and no kappa, and Youden's index is undefined everywhere.
+    cut = best_threshold(np.array([0.1, 0.4, 0.6, 0.9]), np.zeros(4, dtype=bool), aim)
+    assert np.isnan(cut) if aim == "youden" else cut < 0.9
+
+    # A score that is wrong throughout: every defined kappa is negative or 0, and one of those is chosen.
+    backwards = best_threshold(np.array([0.0, 0.0, 1.0]), np.array([True, True, False]), aim)
+    assert not np.isnan(backwards)
+
+
+def test_folds_that_leave_one_answer_are_said_and_not_counted() -> None:
+    truth, cluster = np.repeat([True, False, False, False], 3), np.repeat(np.arange(4), 3)
+    report = threshold_report(
+        np.linspace(1, 0, 12), truth, cluster, aim="youden", number=4, draws=Draws(0, 50)
+    )
+
+    assert len(report.out_of_fold.thresholds) == 3 and sum(report.out_of_fold.counts) == 9
+    assert "3 of 12 cases have no answer out of fold" in report.notes[0]
+    assert sum(report.in_sample.counts) == 12
+    assert np.isnan(report.out_of_fold.metrics["sensitivity"].value)

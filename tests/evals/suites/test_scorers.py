@@ -12,9 +12,9 @@ from command_line import venire
 from shared_data import shared_file
 
 from venire import VenireError
-from venire.evals.suites.scenario import load_scenario
-from venire.evals.suites.scored_systems import mean_score
-from venire.evals.suites.scorer import AnswerForm, CaseScore, GradedAnswer, scorer, scorer_names
+from venire.evals.suites.scenario import load_scenario, load_scenario_cases
+from venire.evals.suites.scored_systems import load_outputs, mean_score, score_outputs
+from venire.evals.suites.scorer import AnswerForm, CaseScore, GradedAnswer, Scorer, scorer, scorer_names
 from venire.evals.suites.scorers.choice import read_choice
 from venire.evals.suites.scorers.number_range import read_number
 
@@ -279,6 +279,19 @@ def test_recorded_outputs_are_scored_with_baselines_beside(tmp_path: Path) -> No
     assert "5 answer(s) could not be read" in shown and "answers 'yes' to every case" in shown
     board = json.loads(venire("suite", "table", "scores.csv", "--json", cwd=tmp_path).stdout)
     assert board["systems"]["careful"]["macro"] == 0.5
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+def test_a_scorer_that_has_no_value_is_told_so_and_never_counted_as_zero(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: float | None
+) -> None:
+    hollow = Scorer("hollow", "", lambda answers, form, options: [CaseScore("scored", value)] * len(answers))
+    monkeypatch.setattr("venire.evals.suites.scenario.scorer", lambda name: hollow)
+    write_scenario(tmp_path, [{"id": "1", "target": "yes"}], [{"case": "1", "system": "a", "output": "yes"}])
+    scenario = load_scenario(tmp_path / "research.yaml")
+    cases = load_scenario_cases(scenario)
+    with pytest.raises(VenireError, match="the scorer hollow calls case 1 scored and gives it"):
+        score_outputs(scenario, cases, load_outputs(tmp_path / "outputs.jsonl", scenario, cases))
 
 
 @pytest.mark.parametrize(
