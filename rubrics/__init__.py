@@ -3,6 +3,7 @@
 from .ballot import Abstention, AbstentionReason, Ballot, Vote
 from .case import Case, count_cases, load_cases
 from .claim import Check, Claim
+from .costs import CostMatrix
 from .errors import InvalidFile, MissingExtra, ModelUnreachable, VenireError
 from .quotes import Exhibit, Quote
 from .rubric import Attribute, Rubric, load_rubric
@@ -18,6 +19,7 @@ __all__ = [
     "Case",
     "Check",
     "Claim",
+    "CostMatrix",
     "Exhibit",
     "InvalidFile",
     "Level",

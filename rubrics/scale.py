@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from .costs import CostMatrix
 
 Value = int | float | str
 """One legal answer: a number on numeric scales, a word on nominal ones."""
@@ -39,6 +49,8 @@ class Scale(BaseModel):
     minimum: float | None = None
     """For an interval scale without anchors: the lowest legal number."""
     maximum: float | None = None
+    costs: CostMatrix | None = None
+    """What each answer is worth where the right one is known. Jurors never see it."""
 
     @model_validator(mode="after")
     def _has_answers(self) -> Self:
@@ -51,7 +63,17 @@ class Scale(BaseModel):
             raise ValueError("minimum and maximum need level: interval, and minimum below maximum")
         if self.anchors:
             self._check_anchors()
+        if self.costs is not None:
+            self.costs.check_square(self.values)
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_missing_costs(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As it was before there were costs, where there are none: a record knows its rubrics by this."""
+        fields: dict[str, Any] = handler(self)
+        if self.costs is None:
+            fields.pop("costs", None)
+        return fields
 
     def _check_anchors(self) -> None:
         values = list(self.anchors)

@@ -16,11 +16,14 @@ def confusion_figure(counts: pd.DataFrame) -> Figure:
     """One matrix an arm; a cell's shade is its share of people's column.
 
     Args:
-        counts: Columns `arm`, `arm_value`, `people_value`, `count`.
+        counts: Columns `arm`, `arm_value`, `people_value`, `count`; words are in the scale's order.
     """
-    legal = sorted(set(counts["people_value"]))
-    x = name_axis(map(tick_label, legal), title="people")
-    y = name_axis(map(tick_label, reversed(legal)), title="arm")
+    legal = list(dict.fromkeys(counts["people_value"]))
+    if not any(isinstance(value, str) for value in legal):
+        legal = sorted(legal)
+    names = [clip(value, 12) if isinstance(value, str) else tick_label(value) for value in legal]
+    x = name_axis(names, title="people")
+    y = name_axis(reversed(names), title="arm")
     panels = []
     for arm, mine in counts.groupby("arm", sort=False):
         grid = mine.pivot(index="arm_value", columns="people_value", values="count")

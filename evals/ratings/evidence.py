@@ -16,7 +16,7 @@ from .flag_table import COLUMNS, ArmMoments
 from .question import Question, rubric_questions
 from .rating_check import RatingCheck, check_ratings
 from .reference import Reference, Rule, reference
-from .run_tables import ArmCosts, ArmRatings, ArmStops, JurorRatings, arm_tables
+from .run_tables import ArmAbstentions, ArmCosts, ArmRatings, ArmStops, JurorRatings, arm_tables
 
 TextBaselines = Callable[[Sequence[tuple[str, str]]], tuple[pd.DataFrame, list[str]]]
 """Sets outputs beside their references: one row a pair, one column a measure; and what could not be measured."""
@@ -49,6 +49,10 @@ class Evidence:
     """By case with a reference text, how like it the output is: a column for each text baseline that was asked for."""
     ratings: RatingCheck | None = None
     """What became of the people's ratings: how many are used, and why the others are not."""
+    abstentions: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["case", "rater", "attribute"])
+    )
+    """What each arm was asked and gave no value: its verdict hung."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -85,8 +89,8 @@ def gather(
         first, questions, taken=set(kinds), cases=store.case_ids(), more_to_come=unfinished
     )
     rescored, further = check_ratings(second, questions, taken=set(kinds))
-    ratings, ballots, costs, stops, moments = arm_tables(
-        store, ArmRatings(), JurorRatings(), ArmCosts(), ArmStops(), ArmMoments()
+    ratings, ballots, costs, stops, moments, abstentions = arm_tables(
+        store, ArmRatings(), JurorRatings(), ArmCosts(), ArmStops(), ArmMoments(), ArmAbstentions()
     )
     cases, texts = _cases(store)
     likeness, unmeasured = _likeness(texts, baselines)
@@ -105,6 +109,7 @@ def gather(
         likeness=likeness,
         rule=rule,
         ratings=check,
+        abstentions=abstentions,
         notes=tuple(dict.fromkeys((*check.notes, *further.notes, *unmeasured))),
     )
 

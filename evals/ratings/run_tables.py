@@ -48,6 +48,23 @@ class ArmRatings:
         return pd.DataFrame(self._rows, columns=list(VALUES))
 
 
+class ArmAbstentions:
+    """One row for each outcome that is hung, the arm's name as the rater: `case`, `rater`, `attribute`."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, str, str]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        self._rows += [
+            (verdict.case, arm.name, name)
+            for name, outcome in verdict.outcomes.items()
+            if outcome.status == "hung"
+        ]
+
+    def table(self) -> pd.DataFrame:
+        return pd.DataFrame(self._rows, columns=list(VALUES[:3]))
+
+
 class JurorRatings:
     """One row for each vote that stands when an arm is counted: a judge's repeats are jurors of their own.
 

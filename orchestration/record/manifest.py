@@ -48,14 +48,15 @@ def manifest(
         "seed": seed,
         "made_with": _made_with(),
         "prices": {model: price.model_dump() for model, price in prices.items()},
-        "rubric_hash": fingerprint(asked),
+        "rubric_hash": fingerprint(_without_costs(asked)),
     }
 
 
 def arm_fingerprint(manifest: dict[str, Any]) -> str:
-    """A hash of what can change an answer: all of it but prices and the versions of other packages."""
+    """A hash of what can change an answer: all of it but prices, the versions of other packages and what answers are worth."""
     unhashed = ("made_with", "prices")
-    return fingerprint({part: value for part, value in manifest.items() if part not in unhashed})
+    parts = {part: value for part, value in manifest.items() if part not in unhashed}
+    return fingerprint({**parts, "rubric": _without_costs(manifest["rubric"])})
 
 
 def case_fingerprint(case: Case) -> str:
@@ -65,6 +66,15 @@ def case_fingerprint(case: Case) -> str:
 
 def fingerprint(value: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _without_costs(rubric: dict[str, Any]) -> dict[str, Any]:
+    """The rubric as it is put to jurors, who never read what an answer is worth."""
+    scales = {
+        name: {part: value for part, value in scale.items() if part != "costs"}
+        for name, scale in rubric["scales"].items()
+    }
+    return {**rubric, "scales": scales}
 
 
 def _without_keys(node: Any) -> Any:
