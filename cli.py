@@ -7,6 +7,7 @@ import sys
 import click
 
 from .commands.calibrating import calibrate
+from .commands.certifying import certify
 from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics
@@ -26,6 +27,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Judge": (run, status, serve),
     "Read": (show, inspect, claims, export),
     "Hold against people": (compare, agreement, calibrate, threshold, triage),
+    "Act on it": (certify,),
     "Choose a jury": (study,),
     "Measure systems": (suite, winrate),
     "Improve jurors": (plant, train),

@@ -16,6 +16,7 @@ from ..rubrics.case import Case
 from ..rubrics.errors import ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric, load_rubric
 from .bench import Court
+from .certified_jury import judged_by, refuse_other_jury
 from .counting import Count
 from .protocols import protocol
 from .transcript import UNREACHED, Abstained, Transcript
@@ -59,6 +60,8 @@ def check_protocol(jury: Jury, rubric: Rubric) -> None:
         ):
             problem, _, remedy = why.partition("\n")
             raise VenireError(f"{jury.name}: {problem}", remedy=remedy)
+    if jury.rule is not None:
+        refuse_other_jury(jury.rule, judged_by(jury, rubric), presided=way.orchestrator)
     if way.check is not None:
         way.check(jury)
     if way.check_rubric is not None:

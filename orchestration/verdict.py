@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from ..personas.jury import CountingRule, Jury
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Scale, Value
+from .acceptance import confidence, escalation_reason, signals
 from .claim_counts import ClaimOutcome, claim_outcomes, count_claims
 from .counting import Count, Tally, counting_rule
 from .stopping import spread, values_of
@@ -54,6 +55,16 @@ class Outcome(BaseModel):
     why: str = ""
     """Why it is hung; or the orchestrator's reasons."""
     dissent: tuple[Dissent, ...] = ()
+    escalated: str | None = None
+    """Where the jury escalates to people: why this goes to them, nothing where it may stand unseen. None without a rule."""
+
+    @model_serializer(mode="wrap")
+    def _without_a_rule(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As it was before verdicts could be escalated, where none is."""
+        fields: dict[str, Any] = handler(self)
+        if self.escalated is None:
+            fields.pop("escalated", None)
+        return fields
 
 
 class Verdict(BaseModel):
@@ -130,8 +141,11 @@ def _line(name: str, outcome: Outcome) -> str:
         return f"  {name}: {outcome.status}" + (f" ({_one_line(outcome.why)})" if outcome.why else "")
     support = "" if outcome.support is None else f", support {outcome.support:.0%}"
     dissent = ", ".join(f"{each.juror} {each.value}" for each in outcome.dissent)
-    return f"  {name}: {outcome.value} by {outcome.method}{support}" + (
-        f"; dissent: {dissent}" if dissent else ""
+    to_people = f"; to people: {outcome.escalated}" if outcome.escalated else ""
+    return (
+        f"  {name}: {outcome.value} by {outcome.method}{support}"
+        + (f"; dissent: {dissent}" if dissent else "")
+        + to_people
     )
 
 
@@ -160,6 +174,11 @@ def verdict(
         tally.attribute: _outcome(standing.get(tally.attribute, {}), tally, by, transcript)
         for tally in counted
     }
+    if jury.rule is not None:
+        outcomes = {
+            name: _escalated(outcome, transcript, name, rubric.scale_of(name), jury)
+            for name, outcome in outcomes.items()
+        }
     reached = {name: o.value for name, o in outcomes.items() if o.status == "reached" and o.value is not None}
     assert transcript.stop is not None
     return Verdict(
@@ -262,6 +281,28 @@ def _outcome_of(
         method=method,
         why=why,
         dissent=tuple(Dissent(juror=h.juror, value=h.vote.value, reason=h.vote.rationale) for h in against),
+    )
+
+
+def _escalated(outcome: Outcome, transcript: Transcript, name: str, scale: Scale, jury: Jury) -> Outcome:
+    """The outcome, told by the jury's rule whether it may stand unseen."""
+    assert jury.rule is not None
+    sure = confidence(outcome_signals(outcome, transcript, name, scale, jury))
+    return outcome.model_copy(update={"escalated": escalation_reason(jury.rule, name, outcome.status, sure)})
+
+
+def outcome_signals(
+    outcome: Outcome, transcript: Transcript, name: str, scale: Scale, jury: Jury
+) -> dict[str, float]:
+    """What the deliberation shows of how sure the outcome of one attribute is."""
+    repeats = jury.repeats if jury.protocol in ("single", "panel") else 1
+    return signals(
+        transcript,
+        name,
+        scale,
+        support=outcome.support,
+        spread=outcome.spread,
+        seats=len(jury.seats) * repeats,
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -24,6 +24,7 @@ from ..rubrics.fields import Converted
 from ..rubrics.files import load_yaml, nearest, wrong
 from ..rubrics.plugins import library_file, registered_plugins, unknown
 from ..rubrics.rubric import Name
+from .acceptance import AcceptanceRule, load_acceptance
 from .options import (
     PROTOCOLS,
     TOP_LEVEL,
@@ -213,6 +214,12 @@ class Jury(BaseModel):
     """The advocates; without it the seats with the high-scoring and the low-scoring persona, else the first two."""
     claims: ClaimOptions = ClaimOptions()
     """Under `decompose-verify`: which claims are checked against what, and how they are counted."""
+    escalate_to: Literal["people"] | None = None
+    """To whom verdicts go that may not stand unseen by the `rule`."""
+    rule: Converted[AcceptanceRule | None, AcceptanceRule | str | Path | None] = Field(
+        default=None, validate_default=True
+    )
+    """What `venire certify --save` wrote: in a jury file, a path relative to it."""
     seats: Converted[tuple[Seat, ...], Sequence[Seat]] = Field(min_length=1)
     orchestrator: ModelSettings = ModelSettings()
 
@@ -241,6 +248,27 @@ class Jury(BaseModel):
         if value is not None and value not in registered_plugins(COUNTING):
             raise _refusal(unknown(COUNTING, value, "counting rule"))
         return value
+
+    @field_validator("rule", mode="before")
+    @classmethod
+    def _rule_in_a_file(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, str | Path):
+            return value
+        try:
+            return load_acceptance((info.context or {}).get("beside", Path()) / Path(value).expanduser())
+        except VenireError as error:
+            raise _refusal(error) from None
+
+    @model_validator(mode="after")
+    def _escalates_by_a_rule(self) -> Self:
+        if self.escalate_to is not None and self.rule is None:
+            raise wrong(
+                "people cannot be asked about every case\nname the rule that `venire certify --save` wrote: rule: FILE.json",
+                "escalate_to",
+            )
+        if self.rule is not None and self.escalate_to is None:
+            raise wrong("nobody takes what it does not accept\nadd escalate_to: people", "rule")
+        return self
 
     @model_validator(mode="after")
     def _seats_fit(self) -> Self:
@@ -285,6 +313,9 @@ class Jury(BaseModel):
             fields.pop("options", None)
         if self.claims == ClaimOptions():
             fields.pop("claims", None)
+        if self.rule is None:
+            for name in ("escalate_to", "rule"):
+                fields.pop(name, None)
         return fields
 
     @cached_property

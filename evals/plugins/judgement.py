@@ -105,12 +105,15 @@ class Judgement:
 
 
 def counts_of(judgement: Judgement) -> dict[str, float]:
-    """How many attributes are hung and how often a juror abstained, for a host's metrics; a rubric's own names go first."""
+    """How many attributes are hung, how often a juror abstained and, by a rule of acceptance, how many attributes go to people,
+    for a host's metrics; a rubric's own names go first."""
     verdict = judgement.verdict
     counts = {
         "hung": float(sum(outcome.status == "hung" for outcome in verdict.outcomes.values())),
         "abstentions": float(len(verdict.transcript.abstentions)),
     }
+    if any(outcome.escalated is not None for outcome in verdict.outcomes.values()):
+        counts["to_people"] = float(sum(bool(outcome.escalated) for outcome in verdict.outcomes.values()))
     return {name: number for name, number in counts.items() if name not in judgement.marks}
 
 
@@ -154,5 +157,7 @@ def _reason(outcome: Outcome) -> str:
         lines = [outcome.status.replace("_", " ")]
     if outcome.why:
         lines.append(safe(outcome.why))
+    if outcome.escalated:
+        lines.append(f"to people: {outcome.escalated}")
     lines += [f"{d.juror} gave {d.value}: {safe(d.reason)}" for d in outcome.dissent]
     return "\n".join(lines)

@@ -116,6 +116,8 @@ class _ArmTotals:
     outcomes: Counter[str] = field(default_factory=Counter)
     stops: Counter[str] = field(default_factory=Counter)
     abstentions: int = 0
+    unseen: int = 0
+    to_people: int = 0
     cost: Cost = field(default_factory=Cost)
 
     def add(self, verdict: Verdict) -> None:
@@ -124,6 +126,9 @@ class _ArmTotals:
         self.outcomes.update(outcome.status for outcome in verdict.outcomes.values())
         self.stops[verdict.stop.reason] += 1
         self.abstentions += len(transcript.abstentions)
+        for outcome in verdict.outcomes.values():
+            self.unseen += outcome.escalated == ""
+            self.to_people += bool(outcome.escalated)
         self.cost += transcript.cost
 
 
@@ -146,6 +151,13 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
             case = case or verdict.case
         console.print(_scores(counts, [arm for arm in store.arms() if arm.name in totals]))
         console.print(_summary(totals))
+        for name, total in totals.items():
+            if total.unseen + total.to_people:
+                console.print(
+                    f"{safe(name)}: {total.unseen} verdicts may stand unseen by the jury's rule, "
+                    f"{total.to_people} go to people",
+                    soft_wrap=True,
+                )
         spent = store.cost()
         console.print(
             Text(f"in the record: {spent.calls} calls, {spent.tokens} tokens, {spent.price}", "dim")

@@ -1,0 +1,104 @@
+"""Act or escalate: which verdicts may be accepted unseen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..evals.inference.run_certificate import RunCertificate
+
+from .options import JSON, REFERENCE, RUN, console, print_json, say
+
+
+@click.command(short_help="Which verdicts may be accepted unseen, with a bound; the rest go to people.")
+@RUN
+@click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases drawn at random.")
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@click.option(
+    "--risk",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="The most that may be wrong among accepted verdicts.",
+)
+@click.option(
+    "--delta",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="The chance that it does not hold, for the draw of the labels.",
+)
+@click.option(
+    "--within",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="How far a verdict may be from people's reference without being wrong; without it, half a step.",
+)
+@click.option("--arm", help="The jury; without it, the run's first.")
+@click.option(
+    "--attribute", help="Only this attribute; without it all that people rated, each with its part of delta."
+)
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path),
+    metavar="RULE.json",
+    help="Keep the rule, for a jury's `rule:`.",
+)
+@click.option("--apply", "rule", type=click.Path(path_type=Path), metavar="RULE.json", help="Use a saved rule on RUN instead.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.csv", help="Every verdict, accepted or not.")  # fmt: skip
+@REFERENCE
+@click.option("--seed", type=int, default=0, show_default=True)
+@JSON
+def certify(run: Path | str, human: Path | None, rule: Path | None, **options: Any) -> None:
+    """Which verdicts of RUN may be accepted unseen, so that the error among them is at most --risk.
+
+    Labels must be of cases drawn at random. What is hung goes to people.
+    """
+    from ..evals.pages.certificate_tables import certificate_json, certificate_lines, certificate_table
+    from ..orchestration.record.atomic_write import write_atomically
+
+    found = _certificate(run, human, rule, options)
+    if options["save"] is not None:
+        write_atomically(options["save"], found.rule.model_dump_json(indent=1) + "\n")
+        say(f"written: {options['save']}", err=True)
+    if options["output"] is not None:
+        write_atomically(options["output"], found.verdicts.to_csv(index=False))
+        say(f"written: {options['output']}", err=True)
+    if options["as_json"]:
+        print_json(certificate_json(str(run), found))
+        return
+    console().print(certificate_table(found))
+    for line in certificate_lines(found):
+        say(f"- {line}")
+    for note in found.notes:
+        say(f"  note: {note}")
+
+
+def _certificate(run: Path | str, human: Path | None, rule: Path | None, options: dict[str, Any]) -> RunCertificate:  # fmt: skip
+    from ..evals import load_ratings
+    from ..evals.inference.run_certificate import apply_rule, run_certificate
+    from ..personas.acceptance import load_acceptance
+    from ..rubrics.errors import VenireError
+
+    if (human is None) == (rule is None):
+        raise VenireError(
+            "a certificate is made from people's ratings or from a saved rule, one of them",
+            remedy="give --human RATINGS, or --apply RULE.json",
+        )
+    if rule is not None:
+        return apply_rule(run, load_acceptance(rule), arm=options["arm"], seed=options["seed"])
+    assert human is not None
+    return run_certificate(
+        run,
+        load_ratings(human, wide=options["wide"]),
+        risk=options["risk"],
+        delta=options["delta"],
+        within=options["within"],
+        arm=options["arm"],
+        attribute=options["attribute"],
+        reference=options["reference"],
+        seed=options["seed"],
+    )

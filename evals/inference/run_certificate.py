@@ -1,0 +1,224 @@
+"""The certificate of a run: which verdicts may stand unseen, the rest for people, and the rule to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ...orchestration.acceptance import escalation_reason
+from ...orchestration.certified_jury import judged_by, refuse_other_jury
+from ...orchestration.protocols import protocol
+from ...orchestration.record import Arm, Store
+from ...personas.acceptance import AcceptanceRule, AttributeRule, SignalSample
+from ...rubrics.errors import VenireError
+from ...rubrics.scale import Scale
+from ..ratings.reference import Rule
+from ..statistics.draws import Draws
+from ..statistics.matrix import FloatArray, IntArray
+from .certificate import BoolArray, Certificate, certificate, fewest_labels
+from .labelled_verdicts import LabelledVerdicts, labelled_verdicts
+from .shift import Shift, shift_test
+from .verdict_table import SIGNALS
+
+PLACES = 6
+WATCHED = ("confidence", *SIGNALS)
+"""What new cases are held against old ones by."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCertificate:
+    """What a rule accepts of a run, and what it rests on."""
+
+    arm: str
+    rule: AcceptanceRule
+    certificates: Mapping[str, Certificate]
+    """By attribute; empty where a rule from elsewhere was applied."""
+    verdicts: pd.DataFrame
+    """`case`, `attribute`, `status`, `value`, `confidence`, `labelled`, `why` (nothing: it may stand unseen)."""
+    shifts: Mapping[str, Shift]
+    notes: tuple[str, ...]
+
+    @property
+    def accepted(self) -> pd.DataFrame:
+        return self.verdicts[self.verdicts["why"] == ""]
+
+    @property
+    def for_people(self) -> pd.DataFrame:
+        return self.verdicts[self.verdicts["why"] != ""]
+
+
+def run_certificate(
+    run: Store | Path | str,
+    human: pd.DataFrame,
+    *,
+    risk: float,
+    delta: float = 0.05,
+    within: float = 0.0,
+    arm: str | None = None,
+    attribute: str | None = None,
+    reference: Rule | None = None,
+    seed: int = 0,
+) -> RunCertificate:
+    """Which verdicts of a run may stand unseen so that the error among them is at most `risk` with probability 1 - `delta`.
+
+    Of several attributes each has its part of `delta`, so that the statement holds for all that is accepted together.
+
+    Raises:
+        VenireError: There are too few labels to show anything, or nothing to hold them against.
+    """
+    store = run if isinstance(run, Store) else Store.read(run)
+    try:
+        found = labelled_verdicts(store, human, rule=reference)
+    finally:
+        if store is not run:
+            store.release()
+    chosen = found.arm(arm)
+    names = found.attributes(chosen, attribute)
+    part = delta / max(1, len(names))
+    draws = Draws(seed)
+    certificates = {
+        name: _certificate(
+            found.of(chosen.name, name), chosen.rubric.scale_of(name), within, risk, part, draws
+        )
+        for name in names
+    }
+    most = max((each.labels for each in certificates.values()), default=0)
+    fewest = fewest_labels(risk, part)
+    if most < fewest:
+        share = f" (each of {len(names)} attributes has its part of delta)" if len(names) > 1 else ""
+        raise VenireError(
+            f"{most} labelled verdicts are too few to certify an error of at most {risk:g} with probability {1 - delta:g}{share}",
+            remedy=f"label at least {fewest} cases, drawn at random; more where some of them are wrong",
+        )
+    rule = AcceptanceRule(
+        risk=risk,
+        delta=delta,
+        within=within,
+        arm=chosen.name,
+        judged_by=judged_by(chosen.jury, chosen.rubric, chosen.manifest),
+        attributes={name: _attribute_rule(each) for name, each in certificates.items()},
+        labelled={name: _sample(found.of(chosen.name, name)) for name in names},
+    )
+    return _applied(rule, found, chosen, certificates, draws)
+
+
+def apply_rule(run: Store | Path | str, rule: AcceptanceRule, *, arm: str | None = None, seed: int = 0) -> RunCertificate:  # fmt: skip
+    """What a saved rule accepts of another run of the same jury; whether its cases look alike is tested.
+
+    Raises:
+        VenireError: The jury of the run is another than the one that was certified.
+    """
+    store = run if isinstance(run, Store) else Store.read(run)
+    try:
+        found = labelled_verdicts(store, None)
+    finally:
+        if store is not run:
+            store.release()
+    known = [each.name for each in found.arms]
+    chosen = found.arm(arm or (rule.arm if rule.arm in known else None))
+    now = judged_by(chosen.jury, chosen.rubric, chosen.manifest)
+    refuse_other_jury(rule, now, presided=protocol(chosen.jury.protocol).orchestrator)
+    return _applied(rule, found, chosen, {}, Draws(seed))
+
+
+def verdict_errors(table: pd.DataFrame, scale: Scale, within: float) -> BoolArray:
+    """Which verdicts are further from people's reference than `within`, or than half a step of the scale.
+
+    Raises:
+        VenireError: The scale has neither steps nor words, and `within` says nothing.
+    """
+    if not scale.ordered or not scale.numeric:
+        return np.asarray(table["score"] != table["reference"])
+    steps = [float(b) - float(a) for a, b in zip(scale.values, scale.values[1:], strict=False)]
+    if not steps and not within:
+        raise VenireError(
+            "on a scale of any numbers no two are the same",
+            remedy="say with --within how far a verdict may be from people's reference",
+        )
+    allowed = max(within, min(steps, default=0.0) / 2)
+    return np.asarray((table["score"] - table["reference"]).abs() > allowed + 1e-9)
+
+
+def _labelled(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["reference"].notna() & (table["status"] == "reached")]
+
+
+def _certificate(
+    table: pd.DataFrame, scale: Scale, within: float, risk: float, delta: float, draws: Draws
+) -> Certificate:
+    known = _labelled(table)
+    return certificate(
+        known["confidence"].to_numpy(float),
+        verdict_errors(known, scale, within),
+        known["cluster"].to_numpy(),
+        risk=risk,
+        delta=delta,
+        rng=draws.rng(),
+    )
+
+
+def _attribute_rule(found: Certificate) -> AttributeRule:
+    shown = found.threshold is not None
+    return AttributeRule(
+        threshold=found.threshold,
+        labels=found.accepted if shown else 0,
+        errors=found.errors if shown else 0,
+        bound=round(found.bound, PLACES) if shown else None,
+    )
+
+
+def _sample(table: pd.DataFrame) -> SignalSample:
+    known = _labelled(table)
+    return SignalSample(
+        clusters=tuple(pd.factorize(known["cluster"])[0].tolist()),
+        signals={
+            name: tuple(None if np.isnan(x) else round(float(x), PLACES) for x in known[name])
+            for name in WATCHED
+        },
+    )
+
+
+def _applied(
+    rule: AcceptanceRule,
+    found: LabelledVerdicts,
+    arm: Arm,
+    certificates: Mapping[str, Certificate],
+    draws: Draws,
+) -> RunCertificate:
+    mine = found.table[
+        (found.table["arm"] == arm.name) & found.table["attribute"].isin(list(rule.attributes))
+    ]
+    rows = mine[["case", "attribute", "status", "value", "confidence"]].assign(
+        labelled=mine["reference"].notna(),
+        why=[
+            escalation_reason(rule, attribute, status, sure)
+            for attribute, status, sure in zip(
+                mine["attribute"], mine["status"], mine["confidence"], strict=True
+            )
+        ],
+    )
+    shifts = {
+        name: _shift(rule.labelled[name], mine[mine["attribute"] == name], draws) for name in rule.labelled
+    }
+    return RunCertificate(arm.name, rule, certificates, rows.reset_index(drop=True), shifts, found.notes)
+
+
+def _shift(sample: SignalSample, table: pd.DataFrame, draws: Draws) -> Shift:
+    """Of the labelled cases against the reached ones that have no label."""
+    new = table[(table["status"] == "reached") & table["reference"].isna()]
+    old: dict[str, FloatArray] = {
+        name: np.array([np.nan if x is None else x for x in values], dtype=float)
+        for name, values in sample.signals.items()
+    }
+    clusters: IntArray = np.array(sample.clusters, dtype=np.int64)
+    return shift_test(
+        old,
+        {name: new[name].round(PLACES).to_numpy(float) for name in WATCHED},
+        clusters,
+        pd.factorize(new["cluster"])[0].astype(np.int64),
+        draws.rng(),
+    )

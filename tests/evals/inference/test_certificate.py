@@ -1,0 +1,94 @@
+"""Which verdicts may stand unseen: exact bounds, too few labels, groups, ties, and a shift."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from venire.evals.inference.certificate import certificate, fewest_labels, labels_needed
+from venire.evals.inference.shift import shift_test
+
+RNG = np.random.default_rng
+
+
+def made(confidence, wrong, cluster=None, *, risk=0.1, delta=0.05):
+    known = np.asarray(confidence, dtype=float)
+    alone = np.arange(len(known)) if cluster is None else np.asarray(cluster)
+    return certificate(known, np.asarray(wrong, dtype=bool), alone, risk=risk, delta=delta, rng=RNG(0))
+
+
+@pytest.mark.parametrize(
+    ("risk", "delta", "number"), [(0.05, 0.05, 59), (0.1, 0.05, 29), (0.1, 0.1, 22), (0.01, 0.05, 299)]
+)
+def test_the_fewest_labels_that_show_anything(risk: float, delta: float, number: int) -> None:
+    assert fewest_labels(risk, delta) == number
+    assert binom.cdf(0, number, risk) <= delta < binom.cdf(0, number - 1, risk)
+    assert made(np.ones(number), np.zeros(number), risk=risk, delta=delta).threshold == 1.0
+    assert made(np.ones(number - 1), np.zeros(number - 1), risk=risk, delta=delta).threshold is None
+
+
+def test_sure_verdicts_are_accepted_and_unsure_ones_are_not() -> None:
+    confidence = np.repeat([1.0, 0.8, 0.5], [150, 100, 50])
+    wrong = np.concatenate([np.zeros(150), np.arange(100) < 5, np.arange(50) < 30])
+    found = made(confidence, wrong)
+
+    assert found.threshold == 0.8 and (found.accepted, found.errors) == (250, 5)
+    assert found.bound == pytest.approx(0.0415, abs=1e-3)
+    assert binom.cdf(5, 250, found.bound) == pytest.approx(0.05)
+
+
+def test_it_holds_in_simulated_worlds_and_where_errors_stand_at_the_risk() -> None:
+    rng = RNG(1)
+    broken = 0
+    for _ in range(600):
+        confidence = rng.integers(1, 8, 120) / 7
+        wrong = rng.random(120) < 0.105
+        broken += made(confidence, wrong).threshold is not None
+    assert broken / 600 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 600)
+
+
+def test_whole_groups_are_tested_where_cases_are_grouped() -> None:
+    rng = RNG(2)
+    broken = alone = 0
+    for _ in range(300):
+        # Groups of four that are wrong together: four labels are worth one.
+        wrong = np.repeat(rng.random(60) < 0.11, 4)
+        cluster = np.repeat(np.arange(60), 4)
+        broken += made(np.ones(240), wrong, cluster).threshold is not None
+        alone += made(np.ones(240), wrong).threshold is not None
+    assert broken <= 0.05 * 300 < alone
+    assert made(np.ones(300), np.zeros(300), np.repeat(np.arange(100), 3)).threshold == 1.0
+
+
+def test_how_many_labels_would_do() -> None:
+    assert labels_needed(0.0, 0.1, 0.05) == 29
+    needed = labels_needed(0.05, 0.1, 0.05)
+    assert needed is not None and binom.cdf(round(0.05 * needed), needed, 0.1) <= 0.05
+    assert labels_needed(0.1, 0.1, 0.05) is None
+
+
+def test_no_label_and_one_label() -> None:
+    for number in (0, 1):
+        found = made(np.ones(number), np.zeros(number))
+        assert found.threshold is None and found.labels == number and found.fewest == 29
+
+
+def test_a_shift_is_seen_and_none_is_seen_where_there_is_none() -> None:
+    rng = RNG(3)
+
+    def sample(mean: float, size: int) -> dict[str, np.ndarray]:
+        return {
+            "confidence": rng.normal(mean, 1, size),
+            "evidence": np.where(rng.random(size) < 0.3, np.nan, 1.0),
+        }
+
+    p = [
+        shift_test(sample(0, 60), sample(0, 200), np.arange(60), np.arange(200), RNG(each)).p
+        for each in range(100)
+    ]
+    assert np.mean(np.array(p) < 0.05) <= 0.12
+    moved = shift_test(sample(0, 60), sample(0.8, 200), np.arange(60), np.arange(200), RNG(0))
+    assert moved.found and moved.signal == "confidence" and "label some of them" in moved.sentence
+    nothing = shift_test(sample(0, 60), sample(0, 0), np.arange(60), np.arange(0), RNG(0))
+    assert nothing.note and not nothing.found
