@@ -184,10 +184,10 @@ class _GroupTest:
 
     def p(self, level: float) -> float:
         kept = self._confidence >= level
-        gains = np.bincount(
+        won = np.bincount(
             self._order[kept], weights=self._risk - self._wrong[kept], minlength=self._order.max() + 1
         )
-        gains /= self._largest
+        gains = won / self._largest
         n = len(gains)
         before = np.arange(1, n + 1)
         mean = (np.cumsum(gains)) / (before + 1)
