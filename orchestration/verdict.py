@@ -176,7 +176,7 @@ def verdict(
     }
     if jury.rule is not None:
         outcomes = {
-            name: _escalated(outcome, transcript, name, rubric.scale_of(name), jury)
+            name: _with_escalation(outcome, transcript, name, rubric.scale_of(name), jury)
             for name, outcome in outcomes.items()
         }
     reached = {name: o.value for name, o in outcomes.items() if o.status == "reached" and o.value is not None}
@@ -284,7 +284,9 @@ def _outcome_of(
     )
 
 
-def _escalated(outcome: Outcome, transcript: Transcript, name: str, scale: Scale, jury: Jury) -> Outcome:
+def _with_escalation(
+    outcome: Outcome, transcript: Transcript, name: str, scale: Scale, jury: Jury
+) -> Outcome:
     """The outcome, told by the jury's rule whether it may stand unseen."""
     assert jury.rule is not None
     sure = confidence(outcome_signals(outcome, transcript, name, scale, jury))

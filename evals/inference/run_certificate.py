@@ -103,7 +103,7 @@ def run_certificate(
         attributes={name: _attribute_rule(each) for name, each in certificates.items()},
         labelled={name: _sample(found.of(chosen.name, name)) for name in names},
     )
-    return _applied(rule, found, chosen, certificates, draws)
+    return _run_certificate(rule, found, chosen, certificates, draws)
 
 
 def apply_rule(run: Store | Path | str, rule: AcceptanceRule, *, arm: str | None = None, seed: int = 0) -> RunCertificate:  # fmt: skip
@@ -122,7 +122,7 @@ def apply_rule(run: Store | Path | str, rule: AcceptanceRule, *, arm: str | None
     chosen = found.arm(arm or (rule.arm if rule.arm in known else None))
     now = judged_by(chosen.jury, chosen.rubric, chosen.manifest)
     refuse_other_jury(rule, now, presided=protocol(chosen.jury.protocol).orchestrator)
-    return _applied(rule, found, chosen, {}, Draws(seed))
+    return _run_certificate(rule, found, chosen, {}, Draws(seed))
 
 
 def verdict_errors(table: pd.DataFrame, scale: Scale, within: float) -> BoolArray:
@@ -143,14 +143,14 @@ def verdict_errors(table: pd.DataFrame, scale: Scale, within: float) -> BoolArra
     return np.asarray((table["score"] - table["reference"]).abs() > allowed + 1e-9)
 
 
-def _labelled(table: pd.DataFrame) -> pd.DataFrame:
+def _labelled_rows(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["reference"].notna() & (table["status"] == "reached")]
 
 
 def _certificate(
     table: pd.DataFrame, scale: Scale, within: float, risk: float, delta: float, draws: Draws
 ) -> Certificate:
-    known = _labelled(table)
+    known = _labelled_rows(table)
     return certificate(
         known["confidence"].to_numpy(float),
         verdict_errors(known, scale, within),
@@ -172,7 +172,7 @@ def _attribute_rule(found: Certificate) -> AttributeRule:
 
 
 def _sample(table: pd.DataFrame) -> SignalSample:
-    known = _labelled(table)
+    known = _labelled_rows(table)
     return SignalSample(
         clusters=tuple(pd.factorize(known["cluster"])[0].tolist()),
         signals={
@@ -182,7 +182,7 @@ def _sample(table: pd.DataFrame) -> SignalSample:
     )
 
 
-def _applied(
+def _run_certificate(
     rule: AcceptanceRule,
     found: LabelledVerdicts,
     arm: Arm,

@@ -38,7 +38,7 @@ class VerdictTable:
                     "attribute": name,
                     "status": outcome.status,
                     "value": outcome.value if reached else None,
-                    "way": deliberated(verdict.transcript, name, outcome, arm.jury.tolerance),
+                    "way": deliberation_way(verdict.transcript, name, outcome, arm.jury.tolerance),
                     **shown,
                     "confidence": confidence(shown) if reached else None,
                 }
@@ -49,7 +49,7 @@ class VerdictTable:
         return found.astype(dict.fromkeys([*SIGNALS, "confidence"], float))
 
 
-def deliberated(transcript: Transcript, attribute: str, outcome: Outcome, tolerance: float) -> Way:
+def deliberation_way(transcript: Transcript, attribute: str, outcome: Outcome, tolerance: float) -> Way:
     """How the deliberation on an attribute went: whether jurors agreed at once, in the end, or not at all."""
     if outcome.status == "hung":
         return "hung"

@@ -12,7 +12,7 @@ from venire.evals.inference.shift import shift_test
 RNG = np.random.default_rng
 
 
-def made(confidence, wrong, cluster=None, *, risk=0.1, delta=0.05):
+def certified_at(confidence, wrong, cluster=None, *, risk=0.1, delta=0.05):
     known = np.asarray(confidence, dtype=float)
     alone = np.arange(len(known)) if cluster is None else np.asarray(cluster)
     return certificate(known, np.asarray(wrong, dtype=bool), alone, risk=risk, delta=delta, rng=RNG(0))
@@ -24,14 +24,14 @@ def made(confidence, wrong, cluster=None, *, risk=0.1, delta=0.05):
 def test_the_fewest_labels_that_show_anything(risk: float, delta: float, number: int) -> None:
     assert fewest_labels(risk, delta) == number
     assert binom.cdf(0, number, risk) <= delta < binom.cdf(0, number - 1, risk)
-    assert made(np.ones(number), np.zeros(number), risk=risk, delta=delta).threshold == 1.0
-    assert made(np.ones(number - 1), np.zeros(number - 1), risk=risk, delta=delta).threshold is None
+    assert certified_at(np.ones(number), np.zeros(number), risk=risk, delta=delta).threshold == 1.0
+    assert certified_at(np.ones(number - 1), np.zeros(number - 1), risk=risk, delta=delta).threshold is None
 
 
 def test_sure_verdicts_are_accepted_and_unsure_ones_are_not() -> None:
     confidence = np.repeat([1.0, 0.8, 0.5], [150, 100, 50])
     wrong = np.concatenate([np.zeros(150), np.arange(100) < 5, np.arange(50) < 30])
-    found = made(confidence, wrong)
+    found = certified_at(confidence, wrong)
 
     assert found.threshold == 0.8 and (found.accepted, found.errors) == (250, 5)
     assert found.bound == pytest.approx(0.0415, abs=1e-3)
@@ -44,7 +44,7 @@ def test_it_holds_in_simulated_worlds_and_where_errors_stand_at_the_risk() -> No
     for _ in range(600):
         confidence = rng.integers(1, 8, 120) / 7
         wrong = rng.random(120) < 0.105
-        broken += made(confidence, wrong).threshold is not None
+        broken += certified_at(confidence, wrong).threshold is not None
     assert broken / 600 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 600)
 
 
@@ -55,10 +55,10 @@ def test_whole_groups_are_tested_where_cases_are_grouped() -> None:
         # Groups of four that are wrong together: four labels are worth one.
         wrong = np.repeat(rng.random(60) < 0.11, 4)
         cluster = np.repeat(np.arange(60), 4)
-        broken += made(np.ones(240), wrong, cluster).threshold is not None
-        alone += made(np.ones(240), wrong).threshold is not None
+        broken += certified_at(np.ones(240), wrong, cluster).threshold is not None
+        alone += certified_at(np.ones(240), wrong).threshold is not None
     assert broken <= 0.05 * 300 < alone
-    assert made(np.ones(300), np.zeros(300), np.repeat(np.arange(100), 3)).threshold == 1.0
+    assert certified_at(np.ones(300), np.zeros(300), np.repeat(np.arange(100), 3)).threshold == 1.0
 
 
 def test_how_many_labels_would_do() -> None:
@@ -70,7 +70,7 @@ def test_how_many_labels_would_do() -> None:
 
 def test_no_label_and_one_label() -> None:
     for number in (0, 1):
-        found = made(np.ones(number), np.zeros(number))
+        found = certified_at(np.ones(number), np.zeros(number))
         assert found.threshold is None and found.labels == number and found.fewest == 29
 
 
