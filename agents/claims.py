@@ -20,7 +20,7 @@ from .budget import LimitReached
 from .cost import Receipt
 from .folding import fold
 from .gateway import FillFailed, ModelGateway, Prompt
-from .instructions import VERDICT_ORDER
+from .instruction_patterns import VERDICT_ORDER
 from .juror import Juror
 from .lenses.words import sentence_spans
 from .model import CachedText, Subject, SubjectKind
