@@ -85,9 +85,19 @@ class NamedText:
         """The whole of it; places of claims are counted in this."""
         return "\n\n".join(exhibit.text for exhibit in self.exhibits)
 
+    @cached_property
+    def sentences(self) -> list[tuple[int, int]]:
+        """Where each of its sentences begins and ends."""
+        return sentence_spans(self.text)
+
     @property
     def blank(self) -> bool:
         return not has_words(self.text)
+
+    def sentences_around(self, start: int, end: int) -> str:
+        """The sentences that hold the characters from `start` to `end`."""
+        touched = [(a, b) for a, b in self.sentences if a < end and start < b]
+        return self.text[touched[0][0] : touched[-1][1]].strip() if touched else self.text[start:end]
 
 
 @dataclass(frozen=True)
@@ -103,14 +113,21 @@ class Direction:
         """What every verification opens with: the text to check against, the same for all claims and verifiers."""
         return _opening("against", self.brief, self.against.name, without_orders(self.against.text))
 
+    @cached_property
+    def _claim_texts(self) -> dict[Claim, str]:
+        return {}
+
     def claim_text(self, claim: Claim) -> str:
-        """The claim as verifiers read it, with the sentence it was taken from."""
+        """The claim as verifiers read it, with the sentence it was taken from; the same for all of them, so made once."""
+        if (known := self._claim_texts.get(claim)) is not None:
+            return known
         code = self.brief.nonce
         parts = [f"{claim.id}:", fence("words", claim.id, claim.text, code)]
         if claim.start is not None and claim.end is not None:
-            sentence = without_orders(sentence_around(self.of.text, claim.start, claim.end))
+            sentence = without_orders(self.of.sentences_around(claim.start, claim.end))
             parts += ["taken from:", fence("words", f"{claim.of}, around {claim.id}", sentence, code)]
-        return "\n".join(parts)
+        made = self._claim_texts[claim] = "\n".join(parts)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,12 +291,6 @@ def without_orders(text: str) -> str:
         f"{WITHHELD}\n" if VERDICT_ORDER.search(fold(sentence)) else sentence
         for sentence in (text[start:end] for start, end in sentence_spans(text))
     )
-
-
-def sentence_around(text: str, start: int, end: int) -> str:
-    """The sentences of `text` that hold the characters from `start` to `end`."""
-    touched = [(a, b) for a, b in sentence_spans(text) if a < end and start < b]
-    return text[touched[0][0] : touched[-1][1]].strip() if touched else text[start:end]
 
 
 def _opening(prompt: str, brief: Brief, name: str, shown: str) -> CachedText:

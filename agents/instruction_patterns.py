@@ -60,11 +60,11 @@ class Pattern(NamedTuple):
             for alternative in self.alternatives
             if not alternative.needs or not words.isdisjoint(alternative.needs)
         )
-        return _compiled(possible).finditer(folded) if possible else iter(())
+        return _alternation(possible).finditer(folded) if possible else iter(())
 
 
 @lru_cache(maxsize=512)
-def _compiled(alternatives: tuple[str, ...]) -> re.Pattern[str]:
+def _alternation(alternatives: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(alternatives), re.MULTILINE)
 
 

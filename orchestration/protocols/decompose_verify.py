@@ -97,9 +97,12 @@ async def _verifications(transcript: Transcript, bench: Bench, ways: Sequence[Di
     saw = tuple(entry.id for entry in transcript.entries if isinstance(entry, Extracted))
     allowed = bench.turns_left(transcript)
     sitting = [bench.jurors[seat] for seat in seats[:allowed]]
-    pairs = [(juror, way) for juror in sitting for way in ways]
+    options = bench.jury.claims
+    batches = {way.of.name: list(_batches(claims[way.of.name], options.batch)) for way in ways}
     found = await together(
-        _seat_checks(juror, way, claims[way.of.name], bench.jury.claims) for juror, way in pairs
+        _seat_checks(juror, way, claims[way.of.name], batches[way.of.name], options)
+        for juror in sitting
+        for way in ways
     )
     # Ballots are counted from the checks, so these are laid before the counting first.
     heard = transcript.add(found)
@@ -109,12 +112,15 @@ async def _verifications(transcript: Transcript, bench: Bench, ways: Sequence[Di
 
 
 async def _seat_checks(
-    juror: Juror, way: Direction, claims: Sequence[Claim], options: ClaimOptions
+    juror: Juror,
+    way: Direction,
+    claims: Sequence[Claim],
+    batches: Sequence[Sequence[Claim]],
+    options: ClaimOptions,
 ) -> Checked:
     """One verifier's checks of one text's claims, all batches at the same time."""
     made = await together(
-        verify_claims(juror, way, batch, require_evidence=options.require_evidence)
-        for batch in _batches(claims, options.batch)
+        verify_claims(juror, way, batch, require_evidence=options.require_evidence) for batch in batches
     )
     by_id = {check.claim: check for part in made for check in part.checks}
     return Checked(
@@ -130,9 +136,10 @@ async def _seat_checks(
 
 def _batches(claims: Sequence[Claim], size: int) -> Iterable[tuple[Claim, ...]]:
     """The claims in batches; one that tells the verifier what to answer is asked about alone."""
-    plain = tuple(claim for claim in claims if not orders(claim))
+    alone = {claim for claim in claims if orders(claim)}
+    plain = tuple(claim for claim in claims if claim not in alone)
     yield from (plain[start : start + size] for start in range(0, len(plain), size))
-    yield from ((claim,) for claim in claims if orders(claim))
+    yield from ((claim,) for claim in claims if claim in alone)
 
 
 def _ballot(
