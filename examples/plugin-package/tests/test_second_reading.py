@@ -122,3 +122,19 @@ def test_a_run_from_the_command_line(tmp_path: Path) -> None:
     assert "second-reading: everyone votes twice" in venire(
         "protocols", "show", "second-reading", cwd=tmp_path
     )
+
+
+def test_the_scorer_reads_any_unit_and_says_what_it_cannot_read(tmp_path: Path) -> None:
+    targets = {"a": "5 mg", "b": "0.1 g", "c": "250 mcg", "d": "5 mg", "e": "none"}
+    answers = {"a": "5 mg daily", "b": "100 mg", "c": "2.5 mg", "d": "5 mg, then 10 mg", "e": "5 mg"}
+    cases = "".join(json.dumps({"id": case, "target": dose}) + "\n" for case, dose in targets.items())
+    outputs = [{"case": case, "system": "one", "output": text} for case, text in answers.items()]
+    (tmp_path / "cases.jsonl").write_text(cases)
+    (tmp_path / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in outputs))
+    (tmp_path / "doses.yaml").write_text("cases: cases.jsonl\nscore: {dose: {within: 0.05}}\n")
+    shown = json.loads(venire("suite", "score", "doses.yaml", "outputs.jsonl", "--json", cwd=tmp_path))
+    found = shown["systems"]["one"]["cases"]
+
+    assert [found[case]["score"] for case in "abc"] == [1.0, 1.0, 0.0]
+    assert (found["d"]["status"], found["e"]["status"]) == ("unparsed", "undefined")
+    assert shown["systems"]["one"]["score"]["value"] == 0.5
