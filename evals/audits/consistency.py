@@ -57,10 +57,12 @@ def correlations(marks: Marks) -> pd.DataFrame:
     """One row for each evaluator and two attributes: Spearman's rho over the cases, good being high on both."""
     rows = []
     for evaluator, (kind, wide) in grids(marks).items():
-        for first, second in combinations(wide.columns, 2):
-            both = wide[[first, second]].dropna().to_numpy(float)
+        values = wide.to_numpy(float)
+        known = ~np.isnan(values)
+        for i, j in combinations(range(wide.shape[1]), 2):
+            both = values[known[:, i] & known[:, j]][:, [i, j]]
             rho, note = _spearman(both)
-            rows.append((evaluator, kind, first, second, rho, len(both), note))
+            rows.append((evaluator, kind, wide.columns[i], wide.columns[j], rho, len(both), note))
     return pd.DataFrame(rows, columns=CORRELATIONS)
 
 
@@ -150,11 +152,11 @@ def _mean_of_pairs(chosen: npt.NDArray[np.bool_]) -> Coefficient:
         each = _of_sums(ranked)
 
         def value(total: FloatArray) -> FloatArray:
-            found = each.value(total)[:, chosen]
+            found = each.value(total).T[chosen]
             known = ~np.isnan(found)
-            count = known.sum(axis=1)
-            summed = np.where(known, found, 0.0).sum(axis=1)
-            return np.divide(summed, count, out=np.full(len(found), np.nan), where=count > 0)
+            count = known.sum(axis=0)
+            summed = np.where(known, found, 0.0).sum(axis=0)
+            return np.divide(summed, count, out=np.full(len(count), np.nan), where=count > 0)
 
         return OfSums(each.sums, value)
 
@@ -177,11 +179,12 @@ def _of_sums(ranked: FloatArray) -> OfSums:
     sums = every[:, first]
 
     def value(total: FloatArray) -> FloatArray:
-        n, x, y, xy, xx, yy = (total[:, where[offset::6]] for offset in range(6))
+        # One row a pair, so that arithmetic runs along the many totals.
+        n, x, y, xy, xx, yy = (total.T[where[offset::6]] for offset in range(6))
         count = np.maximum(n, 1)
         shared, left, right = xy - x * y / count, xx - x * x / count, yy - y * y / count
         moving = (n >= LEAST) & (left > 1e-9 * count) & (right > 1e-9 * count)
         bottom = np.sqrt(np.where(moving, left * right, 1.0))
-        return np.where(moving, np.clip(shared / bottom, -1.0, 1.0), np.nan)
+        return np.where(moving, np.clip(shared / bottom, -1.0, 1.0), np.nan).T
 
     return OfSums(sums, value)

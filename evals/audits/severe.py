@@ -45,10 +45,12 @@ def severe_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
         parts += [failures(marks, [person], severity) for person in marks.people]
     found = []
     for part in parts:
-        for evaluator in part.columns:
-            for attribute in (OVERALL, *marks.attributes()):
-                column = part.loc[part.index.get_level_values("attribute") == attribute, evaluator].dropna()
-                n, k = len(column), int(column.sum())
+        there = part.index.get_level_values("attribute")
+        by_attribute = {name: part[there == name].to_numpy(float) for name in (OVERALL, *marks.attributes())}
+        for place, evaluator in enumerate(part.columns):
+            for attribute, rows in by_attribute.items():
+                judged = rows[~np.isnan(rows[:, place]), place]
+                n, k = len(judged), int(judged.sum())
                 low, high = credible(k, n) if n else (np.nan, np.nan)
                 note = "" if n else "judged nothing that people call harmful"
                 rate = k / n if n else np.nan
@@ -72,11 +74,14 @@ def lower_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
         evaluators = [*machines, *people] if len(people) < 2 else [*people]
         failed = failures(marks, evaluators, severity)
         there = failed.index.get_level_values("attribute")
-        by_attribute = {name: failed[there == name] for name in (OVERALL, *marks.attributes())}
+        by_attribute = {
+            name: failed[there == name].to_numpy(float) for name in (OVERALL, *marks.attributes())
+        }
+        place = {name: number for number, name in enumerate(evaluators)}
         for first, second in combinations(evaluators, 2):
             if {first, second} >= set(people):
                 for name, rows in by_attribute.items():
-                    told = _told_apart(rows[first].to_numpy(float), rows[second].to_numpy(float))
+                    told = _told_apart(rows[:, place[first]], rows[:, place[second]])
                     found.append((first, second, name, *told))
     table = pd.DataFrame(found, columns=[name for name in LOWER if name != "p_holm"])
     family = table["attribute"] == OVERALL

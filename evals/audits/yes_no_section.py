@@ -84,7 +84,7 @@ def yes_no_section(evidence: Evidence, draws: Draws) -> Section | None:
                 for metric, each in estimates.items()
             ]
         for first, second in combinations(answers.raters, 2):
-            kappa = _against(answers, first, second, draws)["kappa"]
+            kappa = _against(answers, first, second, draws, ("kappa",))["kappa"]
             pairs.append({"attribute": name, "first": first, "second": second, **_cells(kappa)})
         row, words = _panel(answers, name)
         people.append(row)
@@ -145,7 +145,13 @@ def _truth(value: object, scale: Scale) -> float:
     return math.nan if math.isnan(number) or number == middle else float(number > middle)
 
 
-def _against(answers: _Answers, rater: str, reference: str, draws: Draws) -> dict[YesNoMetric, Estimate]:
+def _against(
+    answers: _Answers,
+    rater: str,
+    reference: str,
+    draws: Draws,
+    metrics: Sequence[YesNoMetric] = YES_NO_METRICS,
+) -> dict[YesNoMetric, Estimate]:
     if rater == reference:
         both = answers.table[[rater]].dropna()
         predicted = actual = both[rater].to_numpy(bool)
@@ -153,7 +159,7 @@ def _against(answers: _Answers, rater: str, reference: str, draws: Draws) -> dic
         both = answers.both(rater, reference)
         predicted, actual = both[rater].to_numpy(bool), both[reference].to_numpy(bool)
     cluster = answers.cluster.loc[both.index].to_numpy(np.int64)
-    return yes_no_estimates(predicted, actual, cluster, draws.bootstrap())
+    return yes_no_estimates(predicted, actual, cluster, draws.bootstrap(), metrics)
 
 
 def _counts(answers: _Answers, rater: str) -> dict[str, int]:

@@ -60,26 +60,15 @@ def curves_table(crossed: CrossValidation) -> pd.DataFrame:
         **{str(number): each for number, each in enumerate(crossed.by_fold)},
         ALL: crossed.calibrator,
     }
+    used = {
+        pair: votes.to_numpy(float) for pair, votes in crossed.votes.groupby(["juror", "attribute"])["value"]
+    }
     parts = []
     for fold, calibrator in calibrators.items():
         for (juror, attribute), curve in calibrator.curves_.items():
             low, high = crossed.labelled.ends[attribute]
-            used = crossed.votes[
-                (crossed.votes["juror"] == juror) & (crossed.votes["attribute"] == attribute)
-            ]
-            at = np.unique(np.append(used["value"].to_numpy(float), [low, high]))
+            at = np.unique(np.append(used.get((juror, attribute), ()), [low, high]))
             at = at if len(at) <= 41 else np.linspace(low, high, 41)
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "attribute": attribute,
-                        "juror": juror,
-                        "fold": fold,
-                        "score": at,
-                        "people": curve.predict(at),
-                    }
-                )
-            )
-    return pd.concat(parts, ignore_index=True).assign(arm=crossed.labelled.arm)[
-        ["arm", "attribute", "juror", "fold", "score", "people"]
-    ]
+            told = (crossed.labelled.arm, attribute, juror, fold)
+            parts += [(*told, *point) for point in zip(at, curve.predict(at), strict=True)]
+    return pd.DataFrame(parts, columns=["arm", "attribute", "juror", "fold", "score", "people"])

@@ -10,7 +10,8 @@ import pandas as pd
 from ..statistics.bootstrap import Coefficient
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
-from ..statistics.paired_test import swap_test
+from ..statistics.matrix import Matrix
+from ..statistics.paired_test import Contrast, swap_test
 from .nearness import FLAT, MEASURES, Measure, grid, nearness, one_side, side
 
 Sides = tuple[str, str]
@@ -55,21 +56,34 @@ def changes(
         draws: Every measure sees the same resamples.
     """
     rows = grid(scores, sides)
-    why = FLAT if len(rows.cases) else "no case has the scores and a label"
-
     found = []
     for name in measures:
         measure = MEASURES[name]
         first, second = (
-            draws.bootstrap().estimate(_one(measure, number), rows, method=name, otherwise=why)
+            draws.bootstrap().estimate(_one(measure, number), rows, method=name, otherwise=_undefined(rows))
             for number in (0, 1)
         )
-        before, after = (one_side(rows.values, number) for number in (0, 1))
-        change = swap_test(
-            _score_measure(measure), after, before, rows.cluster, draws=draws, method=name, otherwise=why
-        )
-        found.append(CalibrationChange(name, first, second, *change))
+        found.append(CalibrationChange(name, first, second, *tested_change(name, rows, draws)))
     return found
+
+
+def tested_change(name: str, rows: Matrix, draws: Draws) -> Contrast:
+    """The measure `name` of the second side of a `grid` minus that of the first, tested by swapping the two."""
+    before, after = (one_side(rows.values, number) for number in (0, 1))
+    return swap_test(
+        _score_measure(MEASURES[name]),
+        after,
+        before,
+        rows.cluster,
+        draws=draws,
+        method=name,
+        otherwise=_undefined(rows),
+    )
+
+
+def _undefined(rows: Matrix) -> str:
+    """Why a measure of these rows is NaN, should it be."""
+    return FLAT if len(rows.cases) else "no case has the scores and a label"
 
 
 def _one(measure: Measure, number: int) -> Coefficient:

@@ -11,8 +11,9 @@ import pandas as pd
 from ..ratings.folds import fold_numbers
 from ..statistics.draws import Draws
 from .calibrator import JuryCalibrator, jury_means
-from .changes import CalibrationChange, changes
+from .changes import CalibrationChange, changes, tested_change
 from .labelled_scores import LEAST, LabelledScores, TooFewLabels, composites
+from .nearness import grid
 
 FOLDS = 5
 RESAMPLES = 1000
@@ -122,11 +123,11 @@ def _scores(labelled: LabelledScores, votes: pd.DataFrame, fold_of: pd.Series) -
 
 def _worse_attributes(scores: pd.DataFrame, draws: Draws) -> dict[str, CalibrationChange]:
     """The attributes whose error grows out of fold by more than chance would let it, with the change."""
-    found = {
+    return {
         str(name): changes(mine, draws, measures=("rmse",))[0]
         for name, mine in scores.groupby("attribute", sort=False)
+        if tested_change("rmse", grid(mine, ("before", "after")), draws).difference.low > 0
     }
-    return {name: change for name, change in found.items() if change.change.low > 0}
 
 
 def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, made: int, asked: int) -> list[str]:

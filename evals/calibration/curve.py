@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from ..statistics.matrix import FloatArray, InvalidRatings
 from .estimator import Estimator, NotFitted
+
+BoolArray = npt.NDArray[np.bool_]
 
 
 class Curve(Estimator, ABC):
@@ -45,6 +49,18 @@ class Curve(Estimator, ABC):
         if not hasattr(self, "x_"):
             raise NotFitted
         return np.interp(column(X), self.x_, self.y_)
+
+    def predictions(
+        self, scores: FloatArray, labels: FloatArray, taught: BoolArray, at: FloatArray
+    ) -> FloatArray:
+        """For each row of `taught`, which marks cases, what a curve learned from those predicts at the scores `at`.
+
+        NaN for a row that marks none. This curve itself learns nothing.
+        """
+        found = np.full((len(taught), len(at)), np.nan)
+        for number in np.flatnonzero(taught.any(axis=1)):
+            found[number] = copy(self).fit(scores[taught[number]], labels[taught[number]]).predict(at)
+        return found
 
     def score(self, X: Any, y: Any) -> float:
         """The share of the labels' variance that the curve explains; NaN where the labels do not vary."""

@@ -6,7 +6,10 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from ..statistics.matrix import FloatArray
-from .curve import Curve
+from .curve import BoolArray, Curve
+
+SHORT = 32
+"""Distinct scores up to which all runs of them are looked at."""
 
 
 class IsotonicCurve(Curve):
@@ -24,3 +27,28 @@ class IsotonicCurve(Curve):
         # Within a level run only its two ends matter.
         bends = np.append(True, np.diff(fitted) != 0) | np.append(np.diff(fitted) != 0, True)
         return used[bends], fitted[bends]
+
+    def predictions(
+        self, scores: FloatArray, labels: FloatArray, taught: BoolArray, at: FloatArray
+    ) -> FloatArray:
+        """All curves at once where scores are few: a fitted value is the largest, over runs that begin at or below it, of the
+        least mean of runs that end at or above it."""
+        used, place = np.unique(scores, return_inverse=True)
+        if len(used) > SHORT:
+            return super().predictions(scores, labels, taught, at)
+        member = np.eye(len(used))[place]
+        count, total = taught @ member, taught @ (member * labels[:, None])
+        reached = np.stack([count.cumsum(axis=1), total.cumsum(axis=1)])
+        before = reached - np.stack([count, total])
+        n, run = reached[:, :, None, :] - before[:, :, :, None]
+        mean = np.divide(run, n, out=np.full(n.shape, np.inf), where=n > 0)
+        # Backwards over the ends of runs: the least mean of runs from `start` that end at `end` or above.
+        least = np.minimum.accumulate(mean[:, :, ::-1], axis=2)[:, :, ::-1]
+        upward = np.triu(np.ones((len(used), len(used)), dtype=bool))
+        begun = (count > 0)[:, :, None] & upward
+        fitted = np.where(begun, least, -np.inf).max(axis=1)
+        found = np.full((len(taught), len(at)), np.nan)
+        for number in np.flatnonzero(count.any(axis=1)):
+            some = count[number] > 0
+            found[number] = np.interp(at, used[some], fitted[number, some])
+        return np.clip(found, self.low, self.high)

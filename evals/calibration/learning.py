@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..statistics.matrix import IntArray
+from ..statistics.matrix import FloatArray, IntArray
 from .calibrator import METHODS
 from .cross_validation import CrossValidation
 from .labelled_scores import LEAST
@@ -28,7 +28,7 @@ def learning_curve(crossed: CrossValidation, *, seed: int, repeats: int = REPEAT
     rows = []
     for size in sizes(most):
         times = repeats if size < most else 1
-        drawn = np.array([lessons.error(size, rng) for _ in range(times)])
+        drawn = lessons.errors(size, times, rng)
         low, high = np.quantile(drawn, [0.05, 0.95]) if times > 1 else (np.nan, np.nan)
         rows.append((crossed.labelled.arm, size, drawn.mean(), low, high, times))
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -80,19 +80,26 @@ class _Lessons:
         ]
         self.length = np.array(length)
 
-    def error(self, size: int, rng: np.random.Generator) -> float:
-        """The out-of-fold RMSE of curves learned from `size` cases outside each fold."""
-        after = np.full(len(self.value), np.nan)
-        for fold in range(self.folds):
-            outside = np.flatnonzero(self.fold != fold)
-            known = np.zeros(len(self.fold), dtype=bool)
-            known[outside[_some_groups(self.cluster[outside], size, rng)]] = True
-            for attribute, rows in self.seats:
-                taught, held = rows[known[self.case[rows]]], rows[self.fold[self.case[rows]] == fold]
-                if len(taught):
-                    low, high = self.ends[attribute]
-                    curve = METHODS[self.method](low=low, high=high)
-                    after[held] = curve.fit(self.value[taught], self.people[taught]).predict(self.value[held])
+    def errors(self, size: int, times: int, rng: np.random.Generator) -> FloatArray:
+        """So many times the out-of-fold RMSE of curves learned from `size` cases outside each fold."""
+        outside = [np.flatnonzero(self.fold != fold) for fold in range(self.folds)]
+        known = np.zeros((times, self.folds, len(self.fold)), dtype=bool)
+        for time, fold in np.ndindex(times, self.folds):
+            rows = outside[fold]
+            known[time, fold, rows[_some_groups(self.cluster[rows], size, rng)]] = True
+        after = np.full((times, len(self.value)), np.nan)
+        for attribute, rows in self.seats:
+            low, high = self.ends[attribute]
+            at, place = np.unique(self.value[rows], return_inverse=True)
+            taught = known.reshape(times * self.folds, -1)[:, self.case[rows]]
+            found = METHODS[self.method](low=low, high=high).predictions(
+                self.value[rows], self.people[rows], taught, at
+            )
+            by_fold = found.reshape(times, self.folds, len(at))
+            after[:, rows] = by_fold[:, self.fold[self.case[rows]], place]
+        return np.array([self._error(each) for each in after])
+
+    def _error(self, after: FloatArray) -> float:
         given = ~np.isnan(after)
         share = np.where(given, self.share, 0.0)
         gap = np.where(given, after - self.people, 0.0) / self.length

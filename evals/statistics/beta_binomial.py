@@ -1,5 +1,7 @@
 """Rates as posteriors: a flat prior, a number of failures, and how sure one rate is below another."""
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.special import bdtr, betaincinv, betaln
 
@@ -13,6 +15,7 @@ def credible(failures: int, n: int, confidence: float = 0.95) -> tuple[float, fl
     return float(low), float(high)
 
 
+@lru_cache(maxsize=10_000)
 def chance_lower(first: tuple[int, int], second: tuple[int, int]) -> float:
     """The posterior probability that the first's rate is below the second's; each is failures of n.
 
@@ -28,6 +31,7 @@ def chance_lower(first: tuple[int, int], second: tuple[int, int]) -> float:
     return float(np.clip(np.exp(terms).sum(), 0.0, 1.0))
 
 
+@lru_cache(maxsize=10_000)
 def paired_p(only_first: int, only_second: int) -> float:
     """McNemar's exact two-sided p: whether failures that one has and the other has not fall evenly; 1 without any.
 

@@ -6,6 +6,7 @@ against its own distribution over such swaps (all of them where they are few, dr
 are read from that one distribution: p is below 0.05 exactly where the 95% interval excludes 0.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from .bootstrap import Coefficient, OfSums, Statistic
 from .draws import Draws
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, IntArray
+from .stratified import OfStrata
 
 MANY = 100
 """Beyond so many clusters the studentised difference is Student's t closely enough, and no swap is drawn."""
@@ -25,8 +27,10 @@ LEAST_CLUSTERS = 7
 """Clusters below which no interval is given. Of five or six that differ, the rarest swaps are one in sixteen, so that
 arms which do not differ would be told apart in 6% of studies; from seven on it is 5% or less, and
 `benchmarks/null_studies.py` shows that intervals hold."""
-BLOCK = 250_000
+BLOCK = 250000
 """Sums held at a time."""
+WORD = 62
+"""Clusters whose swaps can be written as one number."""
 
 Swaps = npt.NDArray[np.bool_]
 """One row for each way to swap, one column a cluster."""
@@ -74,18 +78,18 @@ def swap_test(
     if not n:
         return Contrast(undefined(otherwise, method=method, confidence=confidence), np.nan)
     arms = _Arms.of(measure, first, second, cluster)
-    _, clusters, width = arms.sums.shape
+    _, width, clusters = arms.sums.shape
     found = arms.studentise(np.zeros((1, clusters), dtype=bool))
     gap, error = float(found.gap[0]), float(found.error[0])
     if clusters > MANY or clusters * width > COSTLY or np.isnan(gap + error):
         return _by_t(gap, error, clusters, n, method, otherwise, confidence)
-    differing = np.flatnonzero((arms.sums[0] != arms.sums[1]).any(axis=1))
+    differing = np.flatnonzero((arms.sums[0] != arms.sums[1]).any(axis=0))
     if clusters < LEAST_CLUSTERS or 0 < len(differing) < LEAST_CLUSTERS:
         note = _too_few(len(differing), clusters, n)
         return Contrast(Estimate(gap, np.nan, np.nan, n, method, confidence, note, se=error), np.nan)
     if not len(differing):
         return Contrast(Estimate(gap, gap, gap, n, method, confidence, se=error), 1.0)
-    swaps, drawn = _swaps(differing, clusters, draws)
+    swaps, drawn = _swaps(tuple(differing.tolist()), clusters, draws)
     null = arms.studentise(swaps).size
     told = f"{method}; jackknife over {_clusters(clusters, n)}, arms swapped in {drawn}"
     reach = _critical(null, 1 - confidence) * error
@@ -134,15 +138,16 @@ class _Studentised(NamedTuple):
 
 
 class _Arms(NamedTuple):
-    """What each cluster adds to the sums of each arm: (arm, cluster, sum); and the measure of totals."""
+    """What each cluster adds to the sums of each arm: (arm, sum, cluster); and the measure of totals."""
 
     sums: FloatArray
-    measure: Statistic
+    measure: Statistic | OfStrata
 
     @classmethod
     def of(cls, measure: Coefficient, first: FloatArray, second: FloatArray, cluster: IntArray) -> "_Arms":
         rows = np.vstack([first, second])
         statistic = measure(rows)
+        of_totals: Statistic | OfStrata
         if isinstance(statistic, OfSums):
             sums, of_totals = statistic.sums, statistic.value
         else:
@@ -151,24 +156,72 @@ class _Arms(NamedTuple):
         added = np.zeros((2, int(cluster.max()) + 1, sums.shape[1]))
         np.add.at(added[0], cluster, sums[: len(first)])
         np.add.at(added[1], cluster, sums[len(first) :])
-        return cls(added, of_totals)
+        return cls(np.ascontiguousarray(added.transpose(0, 2, 1)), of_totals)
 
     def studentise(self, swaps: Swaps) -> _Studentised:
         """The difference after each row of swaps, with its jackknife error."""
-        _, clusters, width = self.sums.shape
+        if isinstance(self.measure, OfStrata):
+            sides = [_strata_sides(arm, self.measure, swaps) for arm in (self.sums, self.sums[::-1])]
+            return _studentised(*sides)
+        _, width, clusters = self.sums.shape
         step = max(1, BLOCK // (clusters * width))
-        parts = [self._block(swaps[start : start + step]) for start in range(0, len(swaps), step)]
+        parts = [
+            _studentised(
+                *(
+                    _side(arm, self.measure, swaps[start : start + step])
+                    for arm in (self.sums, self.sums[::-1])
+                )
+            )
+            for start in range(0, len(swaps), step)
+        ]
         return _Studentised(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
-    def _block(self, swaps: Swaps) -> _Studentised:
-        whole, without = [], []
-        for arm in (0, 1):
-            mine = np.where(swaps[:, :, None], self.sums[1 - arm], self.sums[arm])
-            total = mine.sum(axis=1)
-            left = total[:, None, :] - mine
-            whole.append(self.measure(total))
-            without.append(self.measure(left.reshape(-1, left.shape[2])).reshape(left.shape[:2]))
-        return _Studentised(whole[0] - whole[1], _jackknife(without[0] - without[1]))
+
+class _Side(NamedTuple):
+    """The measure of one arm after each row of swaps, and the same without each cluster in turn: (cluster, row)."""
+
+    whole: FloatArray
+    without: FloatArray
+
+
+def _side(sums: FloatArray, measure: Statistic, swaps: Swaps) -> _Side:
+    """One arm's side: `sums` are its own and then the other's. The rows of swaps come last, so that arithmetic runs along them."""
+    mine = np.where(swaps.T, sums[1][:, :, None], sums[0][:, :, None])
+    total = mine.sum(axis=1)
+    np.subtract(total[:, None, :], mine, out=mine)
+    without = measure(mine.reshape(len(mine), -1).T)
+    return _Side(measure(total.T), without.reshape(mine.shape[1:] + without.shape[1:]))
+
+
+def _strata_sides(sums: FloatArray, measure: OfStrata, swaps: Swaps) -> _Side:
+    """`_side` of a measure by strata: a cluster that is left out changes only the strata it is in.
+
+    A stratum of few clusters is in few states, whatever is swapped; each state is worked out once.
+    """
+    _, _, clusters = sums.shape
+    whole = np.zeros((len(swaps), measure.width))
+    change = np.zeros((clusters, len(swaps), measure.width))
+    for columns, part in measure.strata:
+        held = np.flatnonzero(sums[:, columns].any(axis=(0, 1)))
+        states, state = _states(swaps[:, held])
+        found = _side(sums[:, columns][:, :, held], part, states)
+        whole += found.whole[state]
+        change[held] += (found.without - found.whole)[:, state]
+    left = (whole + change).reshape(-1, measure.width)
+    return _Side(measure.value(whole), measure.value(left).reshape(clusters, len(swaps)))
+
+
+def _states(swaps: Swaps) -> tuple[Swaps, IntArray]:
+    """The distinct rows of swaps and, for each row, which of them it is."""
+    if swaps.shape[1] > WORD:
+        return swaps, np.arange(len(swaps))
+    key = swaps @ (1 << np.arange(swaps.shape[1]))
+    _, first, state = np.unique(key, return_index=True, return_inverse=True)
+    return swaps[first], state
+
+
+def _studentised(one: _Side, other: _Side) -> _Studentised:
+    return _Studentised(one.whole - other.whole, _jackknife((one.without - other.without).T))
 
 
 def _jackknife(without: FloatArray) -> FloatArray:
@@ -178,10 +231,12 @@ def _jackknife(without: FloatArray) -> FloatArray:
     return np.sqrt((clusters - 1) / clusters * (apart**2).sum(axis=1))
 
 
-def _swaps(differing: IntArray, clusters: int, draws: Draws) -> tuple[Swaps, str]:
+@lru_cache(maxsize=32)
+def _swaps(differing: tuple[int, ...], clusters: int, draws: Draws) -> tuple[Swaps, str]:
     """Rows that mark the clusters to swap, the first marking none, and how they came about.
 
-    A row and its complement differ by sign only; so the first differing cluster stays when all are listed.
+    A row and its complement differ by sign only; so the first differing cluster stays when all are listed. Arms and
+    measures of one comparison share clusters and seed, hence the swaps.
     """
     free = len(differing) - 1
     if 2**free <= draws.resamples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import comb
@@ -44,7 +45,11 @@ UNDEFINED: dict[YesNoMetric, str] = {
 
 
 def yes_no_estimates(
-    predicted: npt.ArrayLike, actual: npt.ArrayLike, cluster: IntArray, bootstrap: Bootstrap
+    predicted: npt.ArrayLike,
+    actual: npt.ArrayLike,
+    cluster: IntArray,
+    bootstrap: Bootstrap,
+    metrics: Sequence[YesNoMetric] = YES_NO_METRICS,
 ) -> dict[YesNoMetric, Estimate]:
     """Each metric of `predicted` against `actual` with its BCa interval.
 
@@ -68,19 +73,21 @@ def yes_no_estimates(
     _, codes = np.unique(cluster, return_inverse=True)
     alone = len(np.unique(cluster)) == len(yes)
     if len(yes) and alone and len(yes) <= ENUMERATED:
-        return _enumerated_estimates(cells.sum(axis=0), bootstrap.confidence)
+        return _enumerated_estimates(cells.sum(axis=0), bootstrap.confidence, metrics)
     grid = Matrix(cells, tuple(range(len(cells))), CELLS, codes.astype(np.int64))
     # Every metric draws from the same state, so that all see the same resamples.
     state, resampled = bootstrap.rng.bit_generator.state, replace(bootstrap, kind="bca")
     found: dict[YesNoMetric, Estimate] = {}
-    for metric in YES_NO_METRICS:
+    for metric in metrics:
         bootstrap.rng.bit_generator.state = state
         estimate = resampled.estimate(_coefficient(metric), grid, method=metric, otherwise=UNDEFINED[metric])
         found[metric] = _with_width(estimate, metric, cells.sum(axis=0))
     return found
 
 
-def _enumerated_estimates(counts: FloatArray, confidence: float) -> dict[YesNoMetric, Estimate]:
+def _enumerated_estimates(
+    counts: FloatArray, confidence: float, metrics: Sequence[YesNoMetric]
+) -> dict[YesNoMetric, Estimate]:
     n, used = int(counts.sum()), np.flatnonzero(counts)
     values = yes_no_values(*counts)
     tables = np.zeros((comb(n + len(used) - 1, len(used) - 1), 4))
@@ -90,7 +97,7 @@ def _enumerated_estimates(counts: FloatArray, confidence: float) -> dict[YesNoMe
     )
     drawn, left_out = yes_no_values(*tables.T), yes_no_values(*(counts - np.eye(4)[used]).T)
     found: dict[YesNoMetric, Estimate] = {}
-    for metric in YES_NO_METRICS:
+    for metric in metrics:
         value = float(values[metric])
         if np.isnan(value):
             found[metric] = undefined(UNDEFINED[metric], method=metric, n=n, confidence=confidence)

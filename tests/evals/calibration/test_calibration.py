@@ -13,6 +13,8 @@ from shared_data import shared_file
 from venire.evals.calibration.calibrator import METHODS
 from venire.evals.calibration.changes import changes
 from venire.evals.calibration.cross_validation import CrossValidation, cross_validate
+from venire.evals.calibration.curve import Curve
+from venire.evals.calibration.isotonic import IsotonicCurve
 from venire.evals.calibration.labelled_scores import TooFewLabels, labelled_scores
 from venire.evals.calibration.learning import enough, learning_curve
 from venire.evals.comparison.analyses import comparison_sections as sections
@@ -24,6 +26,7 @@ from venire.evals.statistics.correlation import spearman
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.kappa import cohen_kappa
+from venire.evals.statistics.matrix import FloatArray
 
 
 def rmse(first: object, second: object) -> float:
@@ -106,18 +109,12 @@ def ignoring_groups(groups: list[str], folds: int, rng: np.random.Generator) -> 
     return fold_numbers([str(number) for number in range(len(groups))], folds, rng)
 
 
-class Eager:
+class Eager(Curve):
     """A juror's curve that remembers the label of every score it saw."""
 
-    def __init__(self, *, low: float, high: float) -> None:
-        self.low, self.high = low, high
-
-    def fit(self, scores: object, labels: object) -> Eager:
-        self.x_ = np.unique(np.asarray(scores, float))
-        self.y_ = np.array(
-            [np.asarray(labels, float)[np.asarray(scores, float) == x].mean() for x in self.x_]
-        )
-        return self
+    def _points(self, scores: FloatArray, labels: FloatArray) -> tuple[FloatArray, FloatArray]:
+        seen = np.unique(scores)
+        return seen, np.array([labels[scores == x].mean() for x in seen])
 
     def predict(self, scores: object) -> np.ndarray:
         known = dict(zip(self.x_.tolist(), self.y_.tolist(), strict=True))
@@ -163,6 +160,21 @@ def test_the_learning_curve_learns_from_outside_the_fold_too(monkeypatch: pytest
     done = cross_validate(labelled_scores(sealed_groups(), "jury"), method="eager")
 
     assert (learning_curve(done, seed=1, repeats=2)["rmse"] > 0.99).all()
+
+
+def test_isotonic_curves_learned_all_at_once_are_those_learned_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    scores, labels = rng.integers(1, 8, 30) / 2, rng.integers(1, 6, 30).astype(float)
+    taught = rng.random((40, 30)) < rng.random((40, 1))
+    taught[0] = False
+    at = np.linspace(0, 5, 23)
+    curve = IsotonicCurve(low=1, high=5)
+
+    np.testing.assert_allclose(
+        curve.predictions(scores, labels, taught, at),
+        Curve.predictions(curve, scores, labels, taught, at),
+        atol=1e-12,
+    )
 
 
 # What the numbers are
