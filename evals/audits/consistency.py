@@ -178,13 +178,24 @@ def _of_sums(ranked: FloatArray) -> OfSums:
     _, first = np.unique(where, return_index=True)
     sums = every[:, first]
 
+    n_, x_, y_, xy_, xx_, yy_ = (where[offset::6] for offset in range(6))
+    # Each column's count, sum and sum of squares, once for all pairs that share them.
+    sides, side = np.unique(
+        np.concatenate([np.column_stack([n_, x_, xx_]), np.column_stack([n_, y_, yy_])]),
+        axis=0,
+        return_inverse=True,
+    )
+    left, right = side.reshape(2, -1)
+
     def value(total: FloatArray) -> FloatArray:
         # One row a pair, so that arithmetic runs along the many totals.
-        n, x, y, xy, xx, yy = (total.T[where[offset::6]] for offset in range(6))
+        rows = total.T
+        n, x, squares = (rows[column] for column in sides.T)
         count = np.maximum(n, 1)
-        shared, left, right = xy - x * y / count, xx - x * x / count, yy - y * y / count
-        moving = (n >= LEAST) & (left > 1e-9 * count) & (right > 1e-9 * count)
-        bottom = np.sqrt(np.where(moving, left * right, 1.0))
-        return np.where(moving, np.clip(shared / bottom, -1.0, 1.0), np.nan).T
+        mean = x / count
+        spread = squares - x * mean
+        spread[(n < LEAST) | (spread <= 1e-9 * count)] = np.nan
+        shared = rows[xy_] - rows[x_] * mean[right]
+        return np.clip(shared / np.sqrt(spread[left] * spread[right]), -1.0, 1.0).T
 
     return OfSums(sums, value)

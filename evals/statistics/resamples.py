@@ -6,9 +6,9 @@ lacks are then made singly, and a row that came out too full is made singly from
 which, so the counts are as exact as drawing case by case, in a third of the time.
 """
 
-from collections.abc import Iterator
-from functools import cache
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,41 @@ SURE = 5
 
 
 def resamples(rng: np.random.Generator, frequency: IntArray, rows: int) -> Iterator[Counts]:
-    """Counts for `rows` resamples, some rows at a time; `frequency` is how often each kind of case occurs."""
+    """Counts for `rows` resamples, some rows at a time; `frequency` is how often each kind of case occurs.
+
+    The measures of one analysis start at one seed, so the same counts are asked for many times: small ones are remembered
+    by the state that the source of chance is in.
+    """
+    source = rng.bit_generator
+    if not isinstance(source, np.random.PCG64) or int(frequency.sum()) * rows > CHUNK:
+        yield from _drawn(rng, frequency, rows)
+        return
+    before = source.state
+    key = (*before["state"].values(), before["has_uint32"], before["uinteger"])
+    counts, source.state = _remembered(key, tuple(frequency.tolist()), rows)
+    yield from counts
+
+
+@lru_cache(maxsize=8)
+def _remembered(
+    key: tuple[int, ...], frequency: tuple[int, ...], rows: int
+) -> tuple[tuple[Counts, ...], Mapping[str, Any]]:
+    """The counts that a source of chance in this state gives, and the state it is then in."""
+    source = np.random.PCG64(0)
+    state, inc, has_uint32, uinteger = key
+    source.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": state, "inc": inc},
+        "has_uint32": has_uint32,
+        "uinteger": uinteger,
+    }
+    drawn = tuple(_drawn(np.random.Generator(source), np.array(frequency, dtype=np.int64), rows))
+    for counts in drawn:
+        counts.setflags(write=False)
+    return drawn, source.state
+
+
+def _drawn(rng: np.random.Generator, frequency: IntArray, rows: int) -> Iterator[Counts]:
     kinds, n = len(frequency), int(frequency.sum())
     starts = np.cumsum(frequency) - frequency
     step = max(1, CHUNK // n)
