@@ -24,6 +24,9 @@ from .worked_examples import ScoredCases, worked_examples
 Listener = Callable[[str, Entry], None]
 """Called with a case's id and each entry of its transcript, as it is made."""
 
+Follower = Callable[[Transcript], None]
+"""Called with a transcript each time that it has grown."""
+
 Result = TypeVar("Result")
 SALT = 16
 """Bytes."""
@@ -49,6 +52,7 @@ class Court:
         self.rng = random.Random(seed)
         self.scored = scored or ScoredCases()
         self.listener = listener
+        self.follow: Follower | None = None
         self.trace_salt = os.urandom(SALT)
         """Keys the hashes of case ids in traces; a run's own where there is a record."""
 
@@ -86,7 +90,16 @@ class Court:
             for seat, first_repeat in zip(jury.seats, jury.first_repeats, strict=True)
         ]
         orchestrator = Orchestrator(gateway(jury.orchestrator, before), jury.seats) if orchestrated else None
-        return Bench(jury, case, jurors, orchestrator, meter, scored=self.scored, listener=self.listener)
+        return Bench(
+            jury,
+            case,
+            jurors,
+            orchestrator,
+            meter,
+            scored=self.scored,
+            listener=self.listener,
+            follow=self.follow,
+        )
 
     def span(self, case: str, jury: Jury) -> AbstractContextManager[None]:
         """The trace span of one deliberation's calls; does nothing without tracing."""
@@ -111,6 +124,7 @@ class Bench:
         *,
         scored: ScoredCases,
         listener: Listener | None,
+        follow: Follower | None = None,
     ) -> None:
         self.jury = jury
         self.case = case
@@ -120,6 +134,7 @@ class Bench:
         """The cases this run judges: none of them may serve as a worked example."""
         self._orchestrator = orchestrator
         self._listener = listener
+        self._follow = follow
 
     @property
     def orchestrator(self) -> Orchestrator:
@@ -138,11 +153,13 @@ class Bench:
         )
 
     def add_entries(self, transcript: Transcript, entries: Iterable[Entry]) -> Transcript:
-        """The transcript with one more step; the listener, if any, gets each new entry."""
+        """The transcript with one more step; the listener, if any, gets each new entry, and the follower the whole."""
         longer = transcript.add(entries)
         if self._listener is not None:
             for entry in longer.entries[len(transcript.entries) :]:
                 self._listener(self.case, entry)
+        if self._follow is not None:
+            self._follow(longer)
         return longer
 
     def clerks_note(self, transcript: Transcript, about: str, text: str) -> Transcript:

@@ -20,6 +20,7 @@ from .record import Hearing, Store
 from .record.changes import case_changes, manifest_changes
 from .record.manifest import arm_fingerprint, case_fingerprint
 from .transcript import Transcript
+from .unfinished import Unfinished
 from .work_left import must_be_heard
 
 STEP = 16
@@ -78,18 +79,27 @@ async def hear_cases(
     arms = [await _add_arm(jury, rubric, store, court, seed, total, tell) for jury in juries]
     work: Iterator[_Item] = ((position, case, arm) for position, case in enumerate(cases) for arm in arms)
     tally = _Tally(tell)
+    unfinished = Unfinished(store)
+    court.follow = unfinished.follow
+    await store.forget_unfinished()
     hear = partial(
-        _hear_next, executor=executor, store=store, court=court, tally=tally, progress=progress, retry=retry
+        _hear_next,
+        executor=executor,
+        store=store,
+        court=court,
+        tally=tally,
+        progress=progress,
+        unfinished=unfinished,
+        retry=retry,
     )
-    if unsure:
-        work = await _hear_first_alone(work, set(unsure), hear, court.budget)
-    workers: list[asyncio.Task[None]] = []
-    while len(workers) < at_once:
-        more = min(STEP, at_once - len(workers))
-        workers += [asyncio.create_task(_worker(work, hear)) for _ in range(more)]
-        # The first calls are on their way before the last briefs are written.
-        await asyncio.sleep(PAUSE)
-    results = await asyncio.gather(*workers, return_exceptions=True)
+    keeping = asyncio.create_task(unfinished.keep())
+    try:
+        if unsure:
+            work = await _hear_first_alone(work, set(unsure), hear, court.budget)
+        results = await _hear_all(work, hear, at_once)
+    finally:
+        keeping.cancel()
+        await asyncio.wait([keeping])
     tally.tell_rest()
     for result in results:
         if isinstance(result, BaseException) and not isinstance(result, BudgetSpent):
@@ -98,6 +108,19 @@ async def hear_cases(
     if limit is None:
         await store.complete()
     return RunResult(tally.heard, tally.skipped, limit)
+
+
+async def _hear_all(
+    work: Iterator[_Item], hear: Callable[[_Item], Awaitable[bool]], at_once: int
+) -> list[BaseException | None]:
+    """Hear everything that is left, `at_once` at a time; for each worker, the error that ended it."""
+    workers: list[asyncio.Task[None]] = []
+    while len(workers) < at_once:
+        more = min(STEP, at_once - len(workers))
+        workers += [asyncio.create_task(_worker(work, hear)) for _ in range(more)]
+        # The first calls are on their way before the last briefs are written.
+        await asyncio.sleep(PAUSE)
+    return await asyncio.gather(*workers, return_exceptions=True)
 
 
 class _Arm(NamedTuple):
@@ -189,6 +212,7 @@ async def _hear_next(
     court: Court,
     tally: _Tally,
     progress: Progress,
+    unfinished: Unfinished,
     retry: bool,
 ) -> bool:
     """Hear a case and store what was said; False where the record holds it already.
@@ -206,8 +230,10 @@ async def _hear_next(
         return False
     await _note_change(case, fingerprint, heard, arm, store, tally)
     court.budget.check()
+    unfinished.begin(arm.number, arm.jury.name, case, fingerprint)
     try:
         transcript = await executor.hear(case, arm.jury)
+        unfinished.end(arm.jury.name, case)
         await store.add(
             arm.number,
             case,
@@ -222,6 +248,8 @@ async def _hear_next(
         # Whatever this is, it ends the run: the others finish what is in flight and stop too.
         court.budget.interrupted = True
         raise
+    finally:
+        unfinished.end(arm.jury.name, case)
     tally.heard += 1
     progress.count_finished(transcript)
     return True

@@ -21,6 +21,7 @@ from .pages.comparison import comparison_view
 from .pages.deliberation import arm_choice, deliberation_view, neighbours
 from .pages.frame import Reach, inspector_page
 from .pages.overview import overview
+from .pages.progress import progress_section, progress_view
 from .pages.scores import SHOWN, differences_section
 from .pages.side_by_side import side_by_side
 from .pages.study import study_view
@@ -46,6 +47,10 @@ _HEADERS = {
 
 MOST = 300
 """Differences from people on their page."""
+SOUGHT = 1_000
+"""Deliberations in progress among which a case is looked for."""
+GOING = 12
+"""Deliberations in progress that the overview names."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -111,7 +116,8 @@ class Inspector:
         apart = self._differences(finder)
         differences = None if apart is None else (apart[:SHOWN], len(apart))
         main = overview(self._name, arms, censuses, counts, looks[:12], self._reach(), differences)
-        return self._page("Overview", "overview", CaseSearch(), main)
+        going = progress_section(self._store.unfinished_deliberations(GOING), arms)
+        return self._page("Overview", "overview", CaseSearch(), going, main)
 
     async def _cases(self, request: web.Request) -> web.Response:
         search, finder = CaseSearch.of(request.query), self._finder()
@@ -125,8 +131,11 @@ class Inspector:
     async def _case(self, request: web.Request) -> web.Response:
         search, case = CaseSearch.of(request.query), request.query.get("id", "")
         finder = self._finder()
+        wanted = request.query.get("in_arm")
+        if (shown := self._case_in_progress(search, case, wanted)) is not None:
+            return shown
         arms = self._reader.arms_of(case)
-        arm = request.query.get("in_arm") or arms[0]
+        arm = wanted or arms[0]
         read = self._reader.read(case, arm)
         before, after = finder.neighbours(search, case, arm)
         way = fragment(
@@ -140,6 +149,16 @@ class Inspector:
             read.verdict, read.rubric, self._store.case(case), read.flags, way=way, beside=beside
         )
         return self._page(case, "case", search, main)
+
+    def _case_in_progress(self, search: CaseSearch, case: str, arm: str | None) -> web.Response | None:
+        """The page of a deliberation that goes on now; None where the arm has finished the case, or has not begun it."""
+        for going in self._store.unfinished_deliberations(SOUGHT):
+            mine = next((each for each in self._reader.arms() if each.id == going.arm), None)
+            if going.case == case and mine is not None and arm in (None, mine.name):
+                words = self._store.case(case, going.fingerprint)
+                main = progress_view(going, mine, words, redaction_note(self._store))
+                return self._page(case, "progress", search, main)
+        return None
 
     async def _compare(self, request: web.Request) -> web.Response:
         search, case = CaseSearch.of(request.query), request.query.get("id", "")
@@ -176,7 +195,11 @@ class Inspector:
 
     async def _live(self, request: web.Request) -> web.Response:
         reach = self._reach()
-        return web.json_response({"read": reach.read, "last": reach.last, "told": reach.told})
+        going = self._store.unfinished_deliberations(1)
+        moment = going[0].changed_at if going else 0.0
+        return web.json_response(
+            {"read": reach.read, "last": reach.last, "told": reach.told, "moment": moment}
+        )
 
     async def _asset(self, request: web.Request) -> web.Response:
         found = self._static.get(request.match_info["name"])

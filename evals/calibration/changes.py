@@ -60,7 +60,9 @@ def changes(
     for name in measures:
         measure = MEASURES[name]
         first, second = (
-            draws.bootstrap().estimate(_one(measure, number), rows, method=name, otherwise=_undefined(rows))
+            draws.bootstrap().estimate(
+                _one(measure, number), rows, method=name, otherwise=_undefined_note(rows)
+            )
             for number in (0, 1)
         )
         found.append(CalibrationChange(name, first, second, *tested_change(name, rows, draws)))
@@ -77,11 +79,11 @@ def tested_change(name: str, rows: Matrix, draws: Draws) -> Contrast:
         rows.cluster,
         draws=draws,
         method=name,
-        otherwise=_undefined(rows),
+        otherwise=_undefined_note(rows),
     )
 
 
-def _undefined(rows: Matrix) -> str:
+def _undefined_note(rows: Matrix) -> str:
     """Why a measure of these rows is NaN, should it be."""
     return FLAT if len(rows.cases) else "no case has the scores and a label"
 

@@ -162,11 +162,11 @@ class _Arms(NamedTuple):
         """The difference after each row of swaps, with its jackknife error."""
         if isinstance(self.measure, OfStrata):
             sides = [_strata_sides(arm, self.measure, swaps) for arm in (self.sums, self.sums[::-1])]
-            return _studentised(*sides)
+            return _studentise_sides(*sides)
         _, width, clusters = self.sums.shape
         step = max(1, BLOCK // (clusters * width))
         parts = [
-            _studentised(
+            _studentise_sides(
                 *(
                     _side(arm, self.measure, swaps[start : start + step])
                     for arm in (self.sums, self.sums[::-1])
@@ -220,7 +220,7 @@ def _states(swaps: Swaps) -> tuple[Swaps, IntArray]:
     return swaps[first], state
 
 
-def _studentised(one: _Side, other: _Side) -> _Studentised:
+def _studentise_sides(one: _Side, other: _Side) -> _Studentised:
     return _Studentised(one.whole - other.whole, _jackknife((one.without - other.without).T))
 
 

@@ -37,16 +37,16 @@ def resamples(rng: np.random.Generator, frequency: IntArray, rows: int) -> Itera
     """
     source = rng.bit_generator
     if not isinstance(source, np.random.PCG64) or int(frequency.sum()) * rows > CHUNK:
-        yield from _drawn(rng, frequency, rows)
+        yield from _draw_counts(rng, frequency, rows)
         return
     before = source.state
     key = (*before["state"].values(), before["has_uint32"], before["uinteger"])
-    counts, source.state = _remembered(key, tuple(frequency.tolist()), rows)
+    counts, source.state = _cached_counts(key, tuple(frequency.tolist()), rows)
     yield from counts
 
 
 @lru_cache(maxsize=8)
-def _remembered(
+def _cached_counts(
     key: tuple[int, ...], frequency: tuple[int, ...], rows: int
 ) -> tuple[tuple[Counts, ...], Mapping[str, Any]]:
     """The counts that a source of chance in this state gives, and the state it is then in."""
@@ -58,13 +58,13 @@ def _remembered(
         "has_uint32": has_uint32,
         "uinteger": uinteger,
     }
-    drawn = tuple(_drawn(np.random.Generator(source), np.array(frequency, dtype=np.int64), rows))
+    drawn = tuple(_draw_counts(np.random.Generator(source), np.array(frequency, dtype=np.int64), rows))
     for counts in drawn:
         counts.setflags(write=False)
     return drawn, source.state
 
 
-def _drawn(rng: np.random.Generator, frequency: IntArray, rows: int) -> Iterator[Counts]:
+def _draw_counts(rng: np.random.Generator, frequency: IntArray, rows: int) -> Iterator[Counts]:
     kinds, n = len(frequency), int(frequency.sum())
     starts = np.cumsum(frequency) - frequency
     step = max(1, CHUNK // n)

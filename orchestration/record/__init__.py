@@ -1,7 +1,7 @@
 """The record: what a run keeps, in a directory (SQLite) or a PostgreSQL database."""
 
 from .location import Location, without_password
-from .rows import Arm, ArmProgress, FinishedDeliberation, Hearing
+from .rows import Arm, ArmProgress, FinishedDeliberation, Hearing, UnfinishedDeliberation
 from .store import Store
 
 __all__ = [
@@ -11,5 +11,6 @@ __all__ = [
     "Hearing",
     "Location",
     "Store",
+    "UnfinishedDeliberation",
     "without_password",
 ]

@@ -16,7 +16,8 @@ from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from ..transcript import UNREACHED, Transcript
 from .database import Database
-from .rows import Arm, ArmProgress, FinishedDeliberation
+from .rows import Arm, ArmProgress, FinishedDeliberation, UnfinishedDeliberation
+from .schema import SHOWS_UNFINISHED
 from .totals import cost_since, last_call, progress_of
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -108,6 +109,19 @@ class Reader:
         """The number of the deliberation finished last; 0 where there is none."""
         ((number,),) = self._database.rows("SELECT coalesce(max(id), 0) FROM transcripts")
         return number
+
+    def unfinished_deliberations(self, most: int) -> list[UnfinishedDeliberation]:
+        """What is being deliberated now, the latest to change first; nothing while no process writes the run."""
+        if not self.writing() or self._database.version() < SHOWS_UNFINISHED:
+            return []
+        rows = self._database.rows(
+            "SELECT arm, case_id, case_fingerprint, changed_at, content FROM unfinished ORDER BY changed_at DESC LIMIT ?",
+            (most,),
+        )
+        return [
+            UnfinishedDeliberation(*about, self._parse_stored(Transcript, content))
+            for *about, content in rows
+        ]
 
     def case_ids(self) -> list[str]:
         return sorted(case for (case,) in self._database.rows("SELECT DISTINCT case_id FROM transcripts"))

@@ -28,6 +28,17 @@ class FinishedDeliberation(NamedTuple):
     transcript: Transcript
 
 
+class UnfinishedDeliberation(NamedTuple):
+    """A deliberation as far as it had come when it was last stored."""
+
+    arm: int
+    case: str
+    fingerprint: str
+    changed_at: float
+    """In seconds since the epoch."""
+    transcript: Transcript
+
+
 class Hearing(NamedTuple):
     """The last deliberation of an arm on a case: its number, and the fingerprint of the case as it was then."""
 

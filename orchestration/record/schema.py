@@ -88,10 +88,23 @@ MIGRATIONS = [
         CREATE INDEX calls_by_time ON calls (made_at, prompt, completion, cached, usd, estimated);
         """
     ),
+    # What is being deliberated now, for those who look on: rewritten as it goes and no part of what was found.
+    Migration(
+        """
+        CREATE TABLE unfinished (
+            arm INTEGER NOT NULL REFERENCES arms (id), case_id TEXT NOT NULL, case_fingerprint TEXT NOT NULL,
+            changed_at DOUBLE PRECISION NOT NULL, content TEXT NOT NULL, PRIMARY KEY (arm, case_id)
+        );
+        """
+    ),
 ]
 """Only SQLite has records of version 1, so what carries them over may be in its words alone."""
 
 CURRENT = len(MIGRATIONS)
+SHOWS_UNFINISHED = 5
+"""The version from which on a record says what is in progress."""
+READABLE = 4
+"""The oldest version that is read as it is, from read-only media too: later ones add only what is in progress."""
 
 
 def upgrade(database: Database) -> None:

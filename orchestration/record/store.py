@@ -22,9 +22,15 @@ from .no_run import no_run
 from .opening import IS_REDACTED, begin_redacted, open_database
 from .reader import Reader
 from .rows import Hearing
-from .schema import CURRENT, check_version, upgrade
+from .schema import READABLE, check_version, upgrade
 
 _TEXTS = 1024
+_KEEP = (
+    "INSERT INTO unfinished (arm, case_id, case_fingerprint, changed_at, content) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (arm, case_id) DO UPDATE SET case_fingerprint = excluded.case_fingerprint, "
+    "changed_at = excluded.changed_at, content = excluded.content"
+)
+_FORGET = "DELETE FROM unfinished WHERE arm = ? AND case_id = ?"
 
 
 class Store(Reader):
@@ -39,6 +45,7 @@ class Store(Reader):
         self.redacted = bool(database.rows(IS_REDACTED))
         """Whether texts are stored as hashes only."""
         self._texts: dict[str, None] = {}
+        self._unfinished: set[tuple[int, str]] = set()
         self._keys = KeyFilter(since_empty=write and not database.rows(ANYTHING))
 
     @classmethod
@@ -62,7 +69,7 @@ class Store(Reader):
             version = check_version(database)
             if version == 0:
                 raise no_run(database.name)
-            if version < CURRENT:
+            if version < READABLE:
                 database.lock()
                 upgrade(database)
                 database.close()
@@ -169,11 +176,11 @@ class Store(Reader):
         self._keys.add((arm, case.id))
         if self.redacted:
             transcript = redaction.redacted_transcript(transcript, case)
+        shown = [(_FORGET, (arm, case.id))] if (arm, case.id) in self._unfinished else []
+        self._unfinished.discard((arm, case.id))
         await self._write(
-            (
-                "INSERT INTO cases (id, fingerprint, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (case.id, case_fingerprint, self.stored_form(case).model_dump_json()),
-            ),
+            *shown,
+            self._case_write(case, case_fingerprint),
             (
                 "INSERT INTO transcripts (arm, case_id, case_fingerprint, position, follows, finished_at, content) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -187,6 +194,29 @@ class Store(Reader):
                     transcript.model_dump_json(),
                 ),
             ),
+        )
+
+    async def keep_unfinished(
+        self, arm: int, case: Case, case_fingerprint: str, transcript: Transcript
+    ) -> None:
+        """Store a deliberation as far as it has come, in place of what was stored of it before."""
+        self._unfinished.add((arm, case.id))
+        if self.redacted:
+            transcript = redaction.redacted_transcript(transcript, case)
+        await self._write(
+            self._case_write(case, case_fingerprint),
+            (_KEEP, (arm, case.id, case_fingerprint, time.time(), transcript.model_dump_json())),
+        )
+
+    async def forget_unfinished(self) -> None:
+        """Drop what a session that was ended left unfinished."""
+        if self._database.rows("SELECT 1 FROM unfinished LIMIT 1"):
+            await self._write(("DELETE FROM unfinished", ()))
+
+    def _case_write(self, case: Case, fingerprint: str) -> Write:
+        return (
+            "INSERT INTO cases (id, fingerprint, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            (case.id, fingerprint, self.stored_form(case).model_dump_json()),
         )
 
     async def complete(self) -> None:

@@ -8,7 +8,17 @@ from ...evals.pages.markup import Html, element, fragment, shorten
 from ...evals.pages.svg import svg
 from ...orchestration.reading.analysis import convergence, influence, turning_points
 from ...orchestration.reading.analysis.census import Flow
-from ...orchestration.transcript import Abstained, Cast, Checked, Decided, Entry, Extracted, Ledger, Said
+from ...orchestration.transcript import (
+    Abstained,
+    Cast,
+    Checked,
+    Decided,
+    Entry,
+    Extracted,
+    Ledger,
+    Said,
+    Transcript,
+)
 from ...orchestration.verdict import Verdict
 from ...rubrics.rubric import Rubric
 from ..scales import ScalePositions, score_words
@@ -18,9 +28,13 @@ from .votes import REASON
 
 def proceedings(verdict: Verdict) -> Html:
     """The deliberation in order, a line for each thing that was said."""
-    lines = [element("li", {"class": entry.kind}, _line(entry)) for entry in verdict.transcript.entries]
     end = element("li", {"class": "stop"}, element("b", None, "stopped"), " ", str(verdict.stop))
-    return element("ol", {"class": "proceedings"}, lines, end)
+    return element("ol", {"class": "proceedings"}, spoken_lines(verdict.transcript), end)
+
+
+def spoken_lines(transcript: Transcript) -> list[Html]:
+    """Everything said so far, a list item each."""
+    return [element("li", {"class": entry.kind}, _line(entry)) for entry in transcript.entries]
 
 
 def movement(verdict: Verdict, rubric: Rubric) -> Html:

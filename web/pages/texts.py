@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...evals.pages.markup import Html, element
 from ...orchestration.verdict import Verdict
@@ -36,6 +36,11 @@ def texts(
                         cited.setdefault(quote.exhibit, []).append(citation)
         for exhibit_name, citation in claim_citations(verdict, prefix):
             cited.setdefault(exhibit_name, []).append(citation)
+    return marked_texts(case, sides[0][1], cited)
+
+
+def marked_texts(case: Case, rubric: Rubric, cited: Mapping[str, list[Citation]]) -> Html:
+    """Every text that the jurors could read, with the quotes in `cited`, by exhibit, marked."""
     panes = {
         exhibit.name: element(
             "section",
@@ -47,7 +52,7 @@ def texts(
                 mark_quotes(exhibit.text, cited.get(exhibit.name, [])),
             ),
         )
-        for exhibit in sides[0][1].exhibits(case)
+        for exhibit in rubric.exhibits(case)
     }
     judged = panes.pop("output")
     return element(

@@ -107,18 +107,22 @@ document.addEventListener("keydown", (event) => {
 // News: while the run goes on, or is still being read, the lists renew themselves.
 const reach = document.getElementById("reach");
 let known = Number(document.body.dataset.read);
+let moment = null;
 async function renew() {
   const answer = await fetch("./live");
   if (!answer.ok) return;
   const now = await answer.json();
   if (reach) reach.textContent = now.told;
   const parts = all("[data-live]");
-  if (now.read === known || !parts.length || parts.some((part) => part.contains(document.activeElement))) return;
-  known = now.read;
+  moment ??= now.moment;
+  if ((now.read === known && now.moment === moment) || !parts.length || parts.some((part) => part.contains(document.activeElement))) return;
+  [known, moment] = [now.read, now.moment];
   const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
   for (const part of parts) {
     const fresh = page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
     if (fresh) part.replaceChildren(...fresh.childNodes);
+    // A deliberation that is over has another page, at the same address.
+    else if (here === "progress") location.reload();
   }
 }
 if (reach) setInterval(() => renew().catch(() => { reach.textContent = "the inspector has stopped"; }), 2000);

@@ -19,7 +19,7 @@ from venire.orchestration.arm_manifest import arm_manifest
 from venire.orchestration.record import without_password
 from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint
 from venire.orchestration.record.schema import CURRENT, MIGRATIONS
-from venire.orchestration.transcript import Stop
+from venire.orchestration.transcript import Said, Stop
 from venire.orchestration.worked_examples import ScoredCases
 
 
@@ -261,10 +261,51 @@ def test_a_record_of_version_3_is_upgraded_with_all_it_holds(run: Path | str) ->
     store.release()
 
 
+def test_a_record_of_version_4_is_read_as_it_is(tmp_path: Path) -> None:
+    asyncio.run(Store.create(tmp_path).close())
+    old = sqlite3.connect(tmp_path / "record.sqlite")
+    old.executescript("DROP TABLE unfinished; PRAGMA user_version = 4;")
+    old.close()
+
+    store = Store.read(tmp_path)
+    assert store.unfinished_deliberations(9) == []
+    assert store._database.version() == 4
+    store.release()
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_what_goes_on_can_be_read_until_it_is_finished(
+    run: Path | str, rubric: Rubric, case: Case, redact: bool
+) -> None:
+    async def go() -> None:
+        store = Store.create(run, redact=redact)
+        number = await seated(store, rubric)
+        await store.keep_unfinished(number, case, "print", transcript(case.id).add([]))
+        said = Said(round=1, who="a", about="note", text="canary words")
+        await store.keep_unfinished(number, case, "print", transcript(case.id).add([said]))
+        reader = Store.read(run)
+        (going,) = reader.unfinished_deliberations(9)
+        assert (going.arm, going.case, len(going.transcript.entries)) == (number, case.id, 1)
+        assert ("canary" in going.transcript.model_dump_json()) is not redact
+        shown = reader.case(case.id, going.fingerprint)
+        assert shown is not None and (shown.output == case.output) is not redact
+        await kept(store, number, case, transcript(case.id))
+        assert reader.unfinished_deliberations(9) == []
+        await store.keep_unfinished(number, case, "print", transcript(case.id))
+        await store.forget_unfinished()
+        assert reader.unfinished_deliberations(9) == []
+        reader.release()
+        await store.close()
+
+    asyncio.run(go())
+
+
 def _back_to_version_3(run: Path | str) -> None:
-    """Take away what version 4 added."""
+    """Take away what versions 4 and 5 added."""
     columns = "(made_at, prompt, completion, cached, usd)"
-    undo = "DROP INDEX {0}calls_by_time; ALTER TABLE {0}calls DROP COLUMN estimated;"
+    undo = (
+        "DROP TABLE {0}unfinished; DROP INDEX {0}calls_by_time; ALTER TABLE {0}calls DROP COLUMN estimated;"
+    )
     undo += f"CREATE INDEX calls_by_time ON {{0}}calls {columns};"
     if isinstance(run, Path):
         old = sqlite3.connect(run / "record.sqlite")
@@ -276,7 +317,7 @@ def _back_to_version_3(run: Path | str) -> None:
 
     session = PostgresSession(address(run))
     schema = f"{run.rpartition('=')[2]}."
-    session.script(f"{undo.format(schema)} DELETE FROM {schema}schema_version WHERE version = 4")
+    session.script(f"{undo.format(schema)} DELETE FROM {schema}schema_version WHERE version >= 4")
     session.close()
 
 
