@@ -6,7 +6,7 @@ lacks are then made singly, and a row that came out too full is made singly from
 which, so the counts are as exact as drawing case by case, in a third of the time.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -48,7 +48,7 @@ def resamples(rng: np.random.Generator, frequency: IntArray, rows: int) -> Itera
 @lru_cache(maxsize=8)
 def _cached_counts(
     key: tuple[int, ...], frequency: tuple[int, ...], rows: int
-) -> tuple[tuple[Counts, ...], Mapping[str, Any]]:
+) -> tuple[tuple[Counts, ...], Any]:
     """The counts that a source of chance in this state gives, and the state it is then in."""
     source = np.random.PCG64(0)
     state, inc, has_uint32, uinteger = key
