@@ -119,8 +119,8 @@ class Reader:
             (most,),
         )
         return [
-            UnfinishedDeliberation(*about, self._parse_stored(Transcript, content))
-            for *about, content in rows
+            UnfinishedDeliberation(arm, case, fingerprint, moment, self._parse_stored(Transcript, content))
+            for arm, case, fingerprint, moment, content in rows
         ]
 
     def case_ids(self) -> list[str]:
