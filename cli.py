@@ -11,6 +11,7 @@ from .commands.certifying import certify
 from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics
+from .commands.measuring import metrics
 from .commands.planting import plant
 from .commands.reading import export, inspect, show
 from .commands.running import demo, run, status
@@ -29,7 +30,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Hold against people": (compare, agreement, calibrate, threshold, triage),
     "Act on it": (certify,),
     "Choose a jury": (study,),
-    "Measure systems": (suite, winrate),
+    "Measure systems": (metrics, suite, winrate),
     "Improve jurors": (plant, train),
     "Look things up": (rubrics, personas, juries, protocols, model, doctor),
 }

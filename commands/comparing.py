@@ -28,6 +28,19 @@ from .options import HARMFUL, JSON, MARGIN, QUIET, REFERENCE, RESAMPLES, RUN, co
 @click.option(
     "--families", type=click.Path(path_type=Path), help="YAML of names or patterns and the provider of each."
 )
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="A metric beside the arms, such as wer; may be repeated.",
+)
+@click.option(
+    "--normal",
+    default="plain",
+    show_default=True,
+    help="Normalisation of the texts for --metric, such as asr-en.",
+)
 @REFERENCE
 @HARMFUL
 @MARGIN
@@ -43,6 +56,8 @@ def compare(
     pictures: bool,
     rescore: tuple[str, ...],
     families: Path | None,
+    metrics: tuple[str, ...],
+    normal: str,
     reference: Rule | None,
     harmful: float,
     margin: float,
@@ -55,6 +70,8 @@ def compare(
     from ..evals import compare as compared
     from ..evals.audits import Severity
     from ..evals.audits.families import load_families
+    from ..evals.metrics.metric import chosen_metrics
+    from ..evals.metrics.normalisation import load_normalisation
     from ..evals.pages.json_documents import comparison_json
     from ..evals.pages.terminal_tables import comparison_table
     from ..orchestration.progress import CountedProgress
@@ -77,6 +94,8 @@ def compare(
             severity=Severity(harmful, margin),
             families=load_families(families) if families else None,
             rescore=rescore,
+            metrics=[metric.name for metric in chosen_metrics(metrics)] if metrics else (),
+            normal=load_normalisation(normal),
             progress=progress,
         )
     if output is not None:

@@ -54,6 +54,7 @@ HOMES = {
     "scipy": ["evals/"],
     "sklearn": ["evals/calibration/estimator.py"],
     "threadpoolctl": ["evals/"],
+    "nltk": ["evals/metrics/meteor.py"],
     "tokenizers": ["evals/metrics/embeddings"],
     "safetensors": ["evals/metrics/embeddings", "evals/training/gguf_adapter.py"],
     "gguf": ["evals/training/gguf_adapter.py"],

@@ -18,6 +18,7 @@ from ..agreement.against_people import coefficients, nothing
 from ..agreement.rater_agreement import cells
 from ..audits import Severity
 from ..figures.section import Section
+from ..metrics.normalisation import Normalisation
 from ..ratings.evidence import Evidence, gather
 from ..ratings.people import load_ratings
 from ..ratings.pooling import pooling
@@ -129,6 +130,8 @@ def compare(
     severity: Severity | None = None,
     families: Mapping[str, str] | None = None,
     rescore: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    normal: Normalisation | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """The arms of `run` against the ratings in `human`; resamples cases or their groups, never ratings.
@@ -138,12 +141,14 @@ def compare(
         severity: What counts as harmful, and by what margin it is called safe.
         families: Names or patterns of models and systems with the provider of each, before those that are known.
         rescore: Raters who are a second panel: held against the others, and no part of the reference.
+        metrics: Names of metrics that stand beside the arms, by how they order the cases.
+        normal: How both texts are normalised for those.
         progress: Told how many tokens of the cases' texts MiniLM has read, of how many.
     """
     ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human, wide=wide)
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        baselines = partial(text_baselines, progress=progress)
+        baselines = partial(text_baselines, progress=progress, more=metrics, normal=normal)
         evidence = gather(store, ratings, rescore=rescore, baselines=baselines, rule=reference)
     finally:
         if store is not run:

@@ -9,6 +9,7 @@ import numpy as np
 from .embeddings import Embedded, Vectors, embed, tokens_of
 from .metric import Metric, Progress
 
+TOKEN_F1, COSINE = "MiniLM token F1", "MiniLM cosine"
 TOGETHER = 64
 """Pairs whose vectors are held at a time."""
 BLOCK = 1024
@@ -83,9 +84,15 @@ def _f1(given: Vectors, wanted: Vectors) -> float:
 def _minilm(pairs: Sequence[tuple[str, str]], progress: Progress | None) -> dict[str, list[float]]:
     found = likeness(pairs, progress=progress)
     return {
-        "MiniLM token F1": [each.token_f1 for each in found],
-        "MiniLM cosine": [each.cosine for each in found],
+        TOKEN_F1: [each.token_f1 for each in found],
+        COSINE: [each.cosine for each in found],
     }
 
 
-MINILM = Metric("minilm", "MiniLM", _minilm, 2)
+NEEDS = "MiniLM's weights"
+MINILM = Metric(
+    "minilm", "MiniLM", _minilm, 30, family="meaning", bounds=(-1.0, 1.0), needs=NEEDS, value=COSINE
+)
+MINILM_F1 = Metric(
+    "minilm-f1", TOKEN_F1, _minilm, 31, family="meaning", needs=NEEDS, value=TOKEN_F1, baseline=False
+)

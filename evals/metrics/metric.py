@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
+from ...rubrics.errors import VenireError
+from ...rubrics.files import nearest
 from ...rubrics.plugins import registered_plugins
 
 GROUP = "venire.metrics"
+Family = Literal["edit", "overlap", "meaning"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
 Progress = Callable[[int, int], None]
 """Told how many tokens were read, of how many."""
 
@@ -27,9 +32,39 @@ class Metric:
     """
     place: int = 1000
     """Where it stands among the others: the lowest first, equals by name."""
+    family: Family | None = "overlap"
+    """None for one that `venire metrics` has by another's rules, and does not list twice."""
+    direction: Literal["high", "low"] = "high"
+    """Which end is the good one: low for an error rate."""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    needs: str = ""
+    """What must be installed for it beside venire; empty where nothing is."""
+    value: str = ""
+    """Which of the measured values is its own; the first, where none is named."""
+    baseline: bool = True
+    """Whether `venire compare` shows it unasked."""
+    note: Callable[[str, str], str] | None = None
+    """What a reader must know of the value of an output beside a reference, where there is something."""
 
 
 def registered_metrics() -> list[Metric]:
     """Every metric that is registered, in the order in which they are shown."""
     metrics: list[Metric] = [plugin.load() for plugin in registered_plugins(GROUP).values()]
     return sorted(metrics, key=lambda each: (each.place, each.name))
+
+
+def chosen_metrics(names: Sequence[str] = (), families: Sequence[Family] = ()) -> list[Metric]:
+    """The registered metrics of these names or families; all that have a family, where neither is given.
+
+    Raises:
+        VenireError: There is no metric of that name.
+    """
+    known = {metric.name: metric for metric in registered_metrics() if metric.family}
+    for name in names:
+        if name not in known:
+            raise VenireError(f"no metric named {name!r}", remedy=nearest(name, known))
+    return [
+        metric
+        for metric in known.values()
+        if (not names or metric.name in names) and (not families or metric.family in families)
+    ]

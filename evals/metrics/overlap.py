@@ -18,7 +18,7 @@ def rouge_l(output: str, reference: str) -> float:
     given, wanted = _words(output), _words(reference)
     if not wanted:
         return math.nan
-    return 2 * _common_subsequence(given, wanted) / (len(given) + len(wanted))
+    return 2 * common_subsequence(given, wanted) / (len(given) + len(wanted))
 
 
 def token_f1(output: str, reference: str) -> float:
@@ -37,7 +37,7 @@ def _words(text: str) -> list[str]:
     return WORD.findall(text.casefold())
 
 
-def _common_subsequence(given: list[str], wanted: list[str]) -> int:
+def common_subsequence(given: list[str], wanted: list[str]) -> int:
     """The length of the longest common subsequence, a whole row of the table in one integer.
 
     References:
@@ -55,5 +55,9 @@ def _common_subsequence(given: list[str], wanted: list[str]) -> int:
 
 
 ROUGE_L = Metric(
-    "rouge-l", "ROUGE-L", lambda pairs, progress: {"ROUGE-L": [rouge_l(*pair) for pair in pairs]}, 1
+    "rouge-l",
+    "ROUGE-L",
+    lambda pairs, progress: {"ROUGE-L": [rouge_l(*pair) for pair in pairs]},
+    1,
+    family=None,
 )

@@ -1,0 +1,145 @@
+"""Metrics against people: does a metric call worse what people call severe?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from ...rubrics.errors import VenireError
+from ...rubrics.files import nearest
+from ...rubrics.rubric import Rubric
+from ..ratings.clusters import cluster_numbers
+from ..ratings.people import last_round
+from ..ratings.question import Question, assumed_question, rubric_questions
+from ..ratings.reference import Rule, reference
+from ..statistics.draws import Draws
+from ..statistics.severity_tracking import Tracking, severity_tracking
+from .measuring import MeasuredMetric, TextPair
+
+Sign = Literal["+", "-"]
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleLabels:
+    """What people say of each case, and which end of it is the bad one."""
+
+    attribute: str
+    values: Mapping[str, float]
+    """By case."""
+    severe: float
+    """People's worst value."""
+    none: float
+    """Their best."""
+    assumed: bool
+    """Whether the bad end was taken to be the high one, as no rubric said."""
+
+    @property
+    def worse(self) -> Literal["high", "low"]:
+        return "high" if self.severe > self.none else "low"
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedMetric:
+    """A metric and how it follows people."""
+
+    metric: MeasuredMetric
+    tracking: Tracking
+
+    @property
+    def expected(self) -> Sign:
+        """The sign of delta and tau in a metric that follows severity: plus for an error rate."""
+        return "+" if self.metric.direction == "low" else "-"
+
+    def has_wrong_sign(self, value: float) -> bool:
+        return not math.isnan(value) and value != 0 and (value > 0) != (self.expected == "+")
+
+
+def people_labels(
+    ratings: pd.DataFrame,
+    *,
+    attribute: str | None = None,
+    rubric: Rubric | None = None,
+    rule: Rule | None = None,
+) -> PeopleLabels:
+    """One value a case from people's ratings of one attribute.
+
+    Args:
+        attribute: May be left out where there is only one.
+        rubric: Says which end of the scale is good; without it the highest value is taken for the worst.
+    """
+    given = last_round(ratings)
+    names = sorted(set(given["attribute"].astype(str)))
+    if attribute is None and len(names) != 1:
+        raise VenireError(
+            f"people rated {len(names)} attributes", remedy=f"choose one with --attribute: {', '.join(names)}"
+        )
+    name = attribute or names[0]
+    if name not in names:
+        raise VenireError(f"nobody rated {name!r}", remedy=nearest(name, names))
+    mine = given[given["attribute"].astype(str) == name]
+    question = _question(mine, name, rubric)
+    if not question.scale.ordered:
+        raise VenireError(
+            f"the values of {name!r} have no order", remedy="choose an attribute that runs from good to bad"
+        )
+    table = reference(mine, {name: question}, rule=rule).table
+    low, high = map(float, question.scale.ends)
+    severe, none = (high, low) if rubric is None or question.better == "low" else (low, high)
+    values = dict(zip(table["case"].astype(str), table["value"].astype(float), strict=True))
+    return PeopleLabels(name, values, severe, none, rubric is None)
+
+
+def _question(ratings: pd.DataFrame, name: str, rubric: Rubric | None) -> Question:
+    if rubric is not None:
+        known = rubric_questions(rubric)
+        if name not in known:
+            raise VenireError(f"the rubric has no attribute {name!r}", remedy=nearest(name, known))
+        return known[name]
+    question = assumed_question(ratings["value"], None)
+    if question is None:
+        raise VenireError(f"people gave {name!r} one value throughout", remedy="nothing can follow it")
+    return question
+
+
+def track(
+    metrics: Sequence[MeasuredMetric], pairs: Sequence[TextPair], labels: PeopleLabels, draws: Draws
+) -> list[TrackedMetric]:
+    """How each metric follows people; cases of one group are resampled together."""
+    cases = pd.Series([pair.case for pair in pairs], dtype=object)
+    cluster = cluster_numbers(cases, {pair.case: pair.group for pair in pairs})
+    turn = 1.0 if labels.worse == "high" else -1.0
+    severity = turn * np.array([labels.values.get(pair.case, np.nan) for pair in pairs], dtype=float)
+    return [
+        TrackedMetric(
+            metric,
+            severity_tracking(
+                np.array([metric.values[case] for case in cases], dtype=float),
+                severity,
+                cluster,
+                severe=turn * labels.severe,
+                none=turn * labels.none,
+                low_is_good=metric.direction == "low",
+                draws=draws,
+            ),
+        )
+        for metric in metrics
+    ]
+
+
+def risk_table(metrics: Sequence[MeasuredMetric], worse: str, better: str) -> pd.DataFrame:
+    """Whether each metric calls the first case worse than the second: `metric`, the two values, `aligned`."""
+    rows = []
+    for metric in metrics:
+        for case in (worse, better):
+            if case not in metric.values:
+                raise VenireError(f"no case {case!r}", remedy=nearest(case, metric.values))
+        first, second = metric.values[worse], metric.values[better]
+        gap = first - second if metric.direction == "low" else second - first
+        aligned = "undefined" if math.isnan(gap) else "yes" if gap > 0 else "tie" if gap == 0 else "no"
+        rows.append((metric.name, metric.family, metric.direction, first, second, aligned))
+    return pd.DataFrame(rows, columns=["metric", "family", "direction", "worse", "better", "aligned"])

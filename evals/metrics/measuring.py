@@ -1,0 +1,167 @@
+"""Every metric of every case: read, normalised, measured, with a note wherever there is no value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ...rubrics.errors import InvalidFile, MissingExtra
+from ...rubrics.files import read_rows
+from .metric import Metric, Progress, registered_metrics
+from .normalisation import Normalisation
+
+GIVEN = "given"
+"""The family of scores that came in a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPair:
+    """What was said and what was heard."""
+
+    case: str
+    reference: str
+    output: str
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredMetric:
+    """One metric's values, by case."""
+
+    name: str
+    title: str
+    family: str
+    direction: Literal["high", "low"]
+    bounds: tuple[float, float]
+    values: Mapping[str, float]
+    """NaN where there is none; `notes` says why."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_pairs(path: Path) -> list[TextPair]:
+    """The texts of a file of cases, of which a missing one is empty.
+
+    Unlike `load_cases` it allows an empty output: speech of which nothing was heard is a case.
+    """
+    pairs: list[TextPair] = []
+    seen: dict[str, int] = {}
+    for line, row in read_rows(path, required=("id",)):
+        case = _text(row.get("id"))
+        if not case.strip():
+            raise InvalidFile(f"{path}:{line}: 'id' is missing", remedy="give every case an id of its own")
+        if case in seen:
+            raise InvalidFile(
+                f"{path}:{line}: the id {case!r} was used on line {seen[case]}",
+                remedy="give every case an id of its own",
+            )
+        seen[case] = line
+        pairs.append(TextPair(case, _text(row.get("reference")), _text(row.get("output")), _text(row.get("group")) or None))  # fmt: skip
+    if not pairs:
+        raise InvalidFile(f"{path}: no cases in it", remedy="write one case a line: id, reference, output")
+    if not any(pair.reference.strip() for pair in pairs):
+        raise InvalidFile(
+            f"{path}: no case has a reference",
+            remedy="add the column 'reference': what was really said, or a known good text",
+        )
+    return pairs
+
+
+def measure(
+    pairs: Sequence[TextPair],
+    metrics: Iterable[Metric] | None = None,
+    *,
+    normal: Normalisation,
+    progress: Progress | None = None,
+) -> list[MeasuredMetric]:
+    """Each metric of each pair after normalisation; of all registered ones, where none is named."""
+    chosen = [each for each in registered_metrics() if each.family] if metrics is None else list(metrics)
+    texts = [(normal(pair.output), normal(pair.reference)) for pair in pairs]
+    read: dict[int, Mapping[str, Sequence[float]] | MissingExtra] = {}
+    found: list[MeasuredMetric] = []
+    for metric in chosen:
+        if id(metric.measure) not in read:
+            try:
+                read[id(metric.measure)] = metric.measure(texts, progress)
+            except MissingExtra as absent:
+                read[id(metric.measure)] = absent
+        columns = read[id(metric.measure)]
+        if isinstance(columns, MissingExtra):
+            why = f"{columns.problem} ({columns.remedy})"
+            values = {pair.case: math.nan for pair in pairs}
+            found.append(_metric_values(metric, values, {pair.case: why for pair in pairs}))
+            continue
+        column = columns[metric.value] if metric.value else next(iter(columns.values()))
+        values = {pair.case: float(value) for pair, value in zip(pairs, column, strict=True)}
+        notes = {
+            pair.case: why
+            for pair, (output, reference) in zip(pairs, texts, strict=True)
+            if (why := _note(metric, pair, output, reference))
+        }
+        found.append(_metric_values(metric, values, notes))
+    return found
+
+
+def read_scores(path: Path, cases: Sequence[str]) -> tuple[list[MeasuredMetric], list[str]]:
+    """Scores that another program made (`case,metric,value`, optionally `family` and `direction`), and what was left out."""
+    values: dict[str, dict[str, float]] = {}
+    kinds: dict[str, tuple[str, Literal["high", "low"]]] = {}
+    strangers: list[str] = []
+    known = set(cases)
+    for line, row in read_rows(path, required=("case", "metric", "value")):
+        case, name, value = _text(row["case"]), _text(row["metric"]), _text(row["value"]).strip()
+        if case not in known:
+            strangers.append(case)
+            continue
+        direction = _text(row.get("direction")) or "high"
+        if direction not in ("high", "low"):
+            raise InvalidFile(
+                f"{path}:{line}: direction {direction!r}",
+                remedy="write high or low: which end is the good one",
+            )
+        try:
+            number = float(value) if value else math.nan
+        except ValueError:
+            raise InvalidFile(
+                f"{path}:{line}: {value!r} is no number", remedy="write a number, or leave it blank"
+            ) from None
+        if math.isinf(number):
+            raise InvalidFile(f"{path}:{line}: an infinite value", remedy="leave it blank")
+        if case in values.setdefault(name, {}):
+            raise InvalidFile(
+                f"{path}:{line}: {name!r} of case {case!r} is given twice", remedy="keep one of the two"
+            )
+        values[name][case] = number
+        kinds.setdefault(name, (_text(row.get("family")) or GIVEN, "low" if direction == "low" else "high"))
+    notes = [f"{path}: {len(strangers)} scores of cases that are not among these, such as {strangers[0]!r}: left out"] if strangers else []  # fmt: skip
+    ends = (-math.inf, math.inf)
+    found = []
+    for name, of in values.items():
+        whole = {case: of.get(case, math.nan) for case in cases}
+        why = {case: "no score in the file" for case, value in whole.items() if math.isnan(value)}
+        found.append(MeasuredMetric(name, name, *kinds[name], ends, whole, why))
+    return found, notes
+
+
+def _metric_values(metric: Metric, values: Mapping[str, float], notes: Mapping[str, str]) -> MeasuredMetric:
+    assert metric.family is not None
+    return MeasuredMetric(
+        metric.name, metric.title, metric.family, metric.direction, metric.bounds, values, notes
+    )
+
+
+def _note(metric: Metric, pair: TextPair, output: str, reference: str) -> str:
+    if not pair.reference.strip():
+        return "the reference is empty"
+    if not reference:
+        return "nothing is left of the reference after normalisation"
+    return metric.note(output, reference) if metric.note else ""
+
+
+def _text(value: Any) -> str:
+    """A cell as text; null and NaN are empty, and never words."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return str(value)

@@ -1,0 +1,143 @@
+"""`venire metrics`: shape, missing texts, scores by others, and metrics against people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import venire
+from scipy.stats import kendalltau
+from sklearn.metrics import roc_auc_score
+
+from venire.evals.metrics.against_people import risk_table
+from venire.evals.metrics.measuring import measure, read_pairs, read_scores
+from venire.evals.metrics.metric import chosen_metrics
+from venire.evals.metrics.normalisation import load_normalisation
+from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.severity_tracking import severity_tracking
+from venire.rubrics import InvalidFile, VenireError
+
+NAMES = "wer cer mer wil bleu1 bleu2 bleu3 bleu4 rouge1 rouge2 rougeL chrf chrf++ meteor minilm minilm-f1"
+
+
+def write_cases(folder: Path) -> Path:
+    rows = [
+        {"id": "same", "reference": "no pain at all", "output": "no pain at all", "group": "g1"},
+        {"id": "lost", "reference": "I am allergic", "output": None, "group": "g1"},
+        {"id": "more", "reference": "yes", "output": "yes no no no no", "group": "g2"},
+        {"id": "none", "reference": "", "output": "words", "group": "g2"},
+        {"id": "um", "reference": "Um.", "output": "um", "group": "g3"},
+        {"id": "cjk", "reference": "痛みはない", "output": "痛みはない"},
+    ]
+    path = folder / "cases.jsonl"
+    path.write_text(
+        "\ufeff" + "".join(json.dumps(row, ensure_ascii=False) + "\r\n" for row in rows), encoding="utf-8"
+    )
+    return path
+
+
+def test_the_document_has_its_shape(tmp_path: Path) -> None:
+    write_cases(tmp_path)
+    (tmp_path / "r.csv").write_text(
+        "case,rater,attribute,value\nsame,a,impact,0\nlost,a,impact,2\nmore,a,impact,1\ncjk,a,impact,0\n"
+    )
+    (tmp_path / "s.csv").write_text("case,metric,value\nsame,nli,0.9\nlost,nli,0.1\nnowhere,nli,1\n")
+    made = venire(
+        "metrics", "cases.jsonl", "--human", "r.csv", "--rubric", "asr-impact", "--normal", "asr-en",
+        "--scores", "s.csv", "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    document = json.loads(made.stdout)
+    found = document["metrics"]
+
+    assert list(found) == [*NAMES.split(), "nli"]
+    assert document["normal"][:2] == ["numbers-en-gb", "lower"]
+    assert found["wer"]["cases"] == {"same": 0, "lost": 1, "more": 4, "none": None, "um": None, "cjk": 0}
+    assert found["wer"]["notes"] == {
+        "none": "the reference is empty",
+        "um": "nothing is left of the reference after normalisation",
+    }
+    assert "a-z" in found["rouge1"]["notes"]["cjk"]
+    assert {metric["direction"] for metric in found.values() if metric["family"] == "edit"} == {"low"}
+    assert found["wer"]["delta"]["value"] == pytest.approx(1.0)
+    assert found["wer"]["delta"]["expected"] == "+" and not found["wer"]["delta"]["wrong_sign"]
+    assert found["nli"]["family"] == "given" and found["nli"]["cases"]["more"] is None
+    assert any("nowhere" in sentence for sentence in document["sentences"])
+
+
+def test_the_page_is_written_and_the_terminal_says_what_was_done(tmp_path: Path) -> None:
+    write_cases(tmp_path)
+    (tmp_path / "r.csv").write_text(
+        "case,rater,attribute,value\nsame,a,x,0\nlost,a,x,2\nmore,a,x,2\ncjk,a,x,0\n"
+    )
+    made = venire("metrics", "cases.jsonl", "--human", "r.csv", "--family", "edit", "-o", "out", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+
+    said = " ".join(made.stdout.split())
+    assert "Normalised by plain: spaces" in said and "1 of 6 outputs are missing" in said
+    assert "taken for the worst as no rubric says" in said
+    assert {path.name for path in (tmp_path / "out").rglob("*.*")} >= {"report.html", "metrics.json", "values.csv", "deltas.svg"}  # fmt: skip
+
+
+def test_statistics_against_people_are_those_of_other_programs() -> None:
+    rng = np.random.default_rng(3)
+    severity = rng.integers(0, 3, 90).astype(float)
+    score = np.round(rng.normal(severity / 4, 1), 1)
+    found = severity_tracking(
+        score, severity, np.arange(90) // 3, severe=2, none=0, low_is_good=True, draws=Draws(0, 200)
+    )
+
+    assert found.delta.value == pytest.approx(score[severity == 2].mean() - score[severity == 0].mean())
+    assert found.kendall.value == pytest.approx(kendalltau(score, severity).statistic)
+    assert found.auc.value == pytest.approx(roc_auc_score(severity == 2, score))
+    ends = severity != 1
+    assert found.auc_none.value == pytest.approx(roc_auc_score(severity[ends] == 2, score[ends]))
+    assert "30 clusters" in found.kendall.method
+    assert found.delta.low < found.delta.value < found.delta.high
+
+
+def test_without_a_severe_case_there_is_a_note_and_no_number() -> None:
+    nothing = severity_tracking(
+        np.ones(5), np.zeros(5), np.arange(5), severe=2, none=0, low_is_good=False, draws=Draws(0, 50)
+    )
+    assert not any(each.defined for each in nothing) and all(each.note for each in nothing)
+
+
+def test_two_cases_side_by_side(tmp_path: Path) -> None:
+    pairs = read_pairs(write_cases(tmp_path))
+    found = measure(pairs, chosen_metrics(["wer", "chrf"]), normal=load_normalisation("plain"))
+
+    assert risk_table(found, "lost", "same")["aligned"].tolist() == ["yes", "yes"]
+    assert risk_table(found, "same", "lost")["aligned"].tolist() == ["no", "no"]
+    assert risk_table(found, "none", "same")["aligned"].tolist() == ["undefined", "undefined"]
+    with pytest.raises(VenireError, match="no case 'some'"):
+        risk_table(found, "some", "same")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("a,m,high", "'high' is no number"),
+        ("a,m,inf", "an infinite value"),
+        ("a,m,1\na,m,1", "given twice"),
+    ],
+)
+def test_scores_that_cannot_be_read(tmp_path: Path, line: str, problem: str) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(f"case,metric,value\n{line}\n")
+    with pytest.raises(InvalidFile, match=problem):
+        read_scores(path, ["a"])
+
+
+def test_mistakes_are_two_lines(tmp_path: Path) -> None:
+    write_cases(tmp_path)
+    for options, problem in (
+        (("--metric", "wre"), "no metric named 'wre'"),
+        (("--normal", "asr"), "no normalisation named 'asr'"),
+        (("--human", "nowhere.csv"), "no such file"),
+    ):
+        made = venire("metrics", "cases.jsonl", *options, cwd=tmp_path)
+        assert made.returncode == 2 and problem in made.stderr, made.stderr
+        assert len(made.stderr.strip().splitlines()) == 2
