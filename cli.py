@@ -12,6 +12,7 @@ from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics
 from .commands.measuring import metrics
+from .commands.optimising import optimise
 from .commands.planting import plant
 from .commands.reading import export, inspect, show
 from .commands.running import demo, run, status
@@ -31,7 +32,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Act on it": (certify,),
     "Choose a jury": (study,),
     "Measure systems": (metrics, suite, winrate),
-    "Improve jurors": (plant, train),
+    "Improve jurors": (plant, optimise, train),
     "Look things up": (rubrics, personas, juries, protocols, model, doctor),
 }
 """The commands, by what the user wants."""

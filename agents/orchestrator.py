@@ -84,8 +84,9 @@ class Silence:
 class Orchestrator:
     """One deliberation's presiding mind. Counting and stopping are not its business: code does both."""
 
-    def __init__(self, gateway: ModelGateway, seats: Sequence[Seat]) -> None:
+    def __init__(self, gateway: ModelGateway, seats: Sequence[Seat], stance: str = "") -> None:
         self._gateway = gateway
+        self._system = "\n\n".join(filter(None, (words("orchestrator"), stance.strip())))
         self._names = tuple(seat.name for seat in seats)
         self._bench = "\n".join(
             f"- {seat.name}" + (f": attends to {seat.persona.attends_to}" if seat.persona else "")
@@ -221,7 +222,7 @@ class Orchestrator:
         self, brief: Brief, tail: Callable[[str], str], heard: Sequence[Statement], subject: Subject
     ) -> Prompt | Silence:
         """The prompt, with the statements shortened where they must be; a silence where it is too long even so."""
-        system, window = words("orchestrator"), self._gateway.window
+        system, window = self._system, self._gateway.window
         body = fit_statements(window.room(system, brief.text), tail, heard, subject.asked, brief.nonce)
         if too_long := window.overflow(system, brief.text, body):
             return Silence("too_long", too_long, Receipt())

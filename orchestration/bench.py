@@ -89,7 +89,8 @@ class Court:
             Juror(seat.name, seat.persona, gateway(seat, before + first_repeat))
             for seat, first_repeat in zip(jury.seats, jury.first_repeats, strict=True)
         ]
-        orchestrator = Orchestrator(gateway(jury.orchestrator, before), jury.seats) if orchestrated else None
+        presiding = gateway(jury.orchestrator, before) if orchestrated else None
+        orchestrator = Orchestrator(presiding, jury.seats, jury.stance) if presiding else None
         return Bench(
             jury,
             case,

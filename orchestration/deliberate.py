@@ -62,6 +62,11 @@ def check_protocol(jury: Jury, rubric: Rubric) -> None:
             raise VenireError(f"{jury.name}: {problem}", remedy=remedy)
     if jury.rule is not None:
         refuse_other_jury(jury.rule, judged_by(jury, rubric), presided=way.orchestrator)
+    if jury.stance and (not way.orchestrator or jury.protocol == "magentic-one"):
+        raise VenireError(
+            f"{jury.name}: nobody reads the stance under protocol: {jury.protocol}",
+            remedy="remove stance, or choose a protocol whose orchestrator is told how to preside, such as orchestrated",
+        )
     if way.check is not None:
         way.check(jury)
     if way.check_rubric is not None:

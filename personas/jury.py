@@ -222,6 +222,8 @@ class Jury(BaseModel):
     """What `venire certify --save` wrote: in a jury file, a path relative to it."""
     seats: Converted[tuple[Seat, ...], Sequence[Seat]] = Field(min_length=1)
     orchestrator: ModelSettings = ModelSettings()
+    stance: str = ""
+    """How the orchestrator presides, in words that are added to what every orchestrator is told."""
 
     @model_validator(mode="before")
     @classmethod
@@ -307,10 +309,11 @@ class Jury(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """As it was before there were options and claims, where there are none: a record knows its juries by this."""
+        """As it was before there were options, claims and a stance, where there are none: a record knows its juries by this."""
         fields: dict[str, Any] = handler(self)
-        if not self.options:
-            fields.pop("options", None)
+        for name in ("options", "stance"):
+            if not getattr(self, name):
+                fields.pop(name, None)
         if self.claims == ClaimOptions():
             fields.pop("claims", None)
         if self.rule is None:

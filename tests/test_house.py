@@ -60,6 +60,7 @@ HOMES = {
     "gguf": ["evals/training/gguf_adapter.py"],
     "resvg_py": ["evals/pages/png"],
     "optuna": ["evals/studies/search"],
+    "gepa": ["evals/optimising/gepa_search.py"],
     "inspect_ai": ["evals/plugins/inspect_"],
     "deepeval": ["evals/plugins/deepeval"],
     "mlflow": ["evals/plugins/mlflow"],

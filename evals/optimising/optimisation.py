@@ -1,0 +1,274 @@
+"""Running an optimisation: the first words on the validation cases, a search, a choice, and the test cases once, at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...agents.budget import Budget
+from ...agents.cost import Cost
+from ...agents.providers import Providers
+from ...orchestration.bench import Court
+from ...orchestration.record import Store
+from ...orchestration.record.atomic_write import write_atomically
+from ...orchestration.verdict import Verdict
+from ...rubrics.errors import VenireError
+from ..statistics.draws import Draws
+from ..statistics.paired_test import Contrast
+from .alternatives import try_alternatives
+from .hearing import Courtroom, check_models
+from .plan import Plan
+from .search import Scene, SearchResult, Trial, best_of, pareto_front
+from .wording import Judge
+
+STATE = "optimisation.json"
+LINEAGE = "lineage.jsonl"
+MARGIN = 1.1
+"""How much more than the mean of so far is kept back for the test: an answer may need a repair."""
+
+
+@dataclass(frozen=True)
+class Optimised:
+    """What an optimisation found: the words to use, and what they are worth on cases that nobody had read before."""
+
+    plan: Plan
+    trials: Sequence[Trial]
+    front: Sequence[int]
+    """The trials that no other is better than on every validation case."""
+    first: Judge
+    best: Judge
+    chosen: Trial
+    why: str
+    """Why these words are returned."""
+    rewards: tuple[float, float]
+    """The measure on the test cases: of the first words, and of the returned ones."""
+    gain: Contrast | None
+    """On the test cases; None where the first words are returned."""
+    unanswered: tuple[int, int]
+    """Questions of the test cases without a verdict, under the first words and the returned ones."""
+    spent: Cost
+    """All calls that it used, whenever they were paid for."""
+    search_calls: int
+    """Those before the first test case was read."""
+
+    @property
+    def improved(self) -> bool:
+        """Whether the returned words are shown to be better on the test cases."""
+        return self.gain is not None and self.gain.difference.low > 0
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence that agrees with the interval."""
+        n, measure = len(self.plan.parts.test), self.plan.rewards.words
+        if self.gain is None:
+            return f"No better than what you had: {self.why}. The words are returned as they were ({measure} {_shown(self.rewards[0])} on {n} test cases)."
+        found = self.gain.difference
+        values = f"{measure} {_shown(self.rewards[0])} before and {_shown(self.rewards[1])} after on {n} untouched cases"
+        if np.isnan(found.low):
+            return f"It cannot be told whether the new words are better: {values}; {found.note}."
+        interval = f"difference {found.value:+.3f}, 95% interval {found.low:+.3f} to {found.high:+.3f}"
+        if found.low > 0:
+            return f"The new words are better: {values} ({interval})."
+        if found.high < 0:
+            return f"The new words are worse on untouched cases, though they were better on the validation cases: {values} ({interval})."
+        return f"No better than what you had, as far as the test cases can tell: {values} ({interval})."
+
+
+def optimise(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Optimised:
+    """Run the plan on the record in `folder`, made if it is not there; what it holds is not paid for again.
+
+    Raises:
+        BudgetSpent: The budget, or Ctrl-C, ended it before the test cases were scored. Everything is kept.
+    """
+    _refuse_other(folder, plan)
+    return asyncio.run(_optimise(plan, folder, tell))
+
+
+async def _optimise(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Optimised:
+    budget = plan.file.budget
+    paid = _paid_so_far(folder)
+    providers = Providers(prices=plan.prices)
+    limits = Budget(
+        max_tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - paid.tokens),
+        max_usd=None if budget.max_usd is None else max(0.0, budget.max_usd - paid.known_usd),
+        max_seconds=budget.max_seconds,
+        max_calls=None if budget.max_calls is None else max(0, budget.max_calls - paid.calls),
+    )
+    # Models are asked before anything is written.
+    court = Court(budget=limits, providers=providers)
+    await check_models(plan.judge, plan.file.reflection, court, begun=bool(paid.calls))
+    store = Store.create(folder)
+    if store.redacted:
+        await store.close()
+        raise redacted_error()
+    room = Courtroom(store, limits, providers, seed=plan.file.seed, scored=plan.scored)
+    _stop_gently(limits, providers, tell)
+    try:
+        write_state(folder, plan)
+        return await _search_and_test(plan, room, folder, tell)
+    finally:
+        await providers.close()
+        await store.close()
+
+
+async def _search_and_test(
+    plan: Plan, room: Courtroom, folder: Path, tell: Callable[[str], None]
+) -> Optimised:
+    parts, draws = plan.parts, Draws(plan.file.seed)
+    scene = Scene(
+        plan.judge, room, plan.rewards, parts.train, parts.validation, parts.cluster, draws,
+        lambda: _room_for_more(plan, room), tell,
+    )  # fmt: skip
+    found = await _searched(plan, scene)
+    best, why = best_of(scene, found)
+    search_calls = room.calls.used.calls
+    _write_lineage(folder, found.trials)
+    tell(
+        f"{'the first words' if best.trial.number == 0 else f'wording {best.trial.number}'}: {why}; now the {len(parts.test)} test cases, once"
+    )
+    write_state(folder, plan, test_read=True)
+    before = await room.verdicts(plan.judge, parts.test)
+    after = before if best.judge == plan.judge else await room.verdicts(best.judge, parts.test)
+    cluster = np.unique([parts.cluster[case.id] for case in parts.test], return_inverse=True)[1].astype(
+        np.int64
+    )
+    return Optimised(
+        plan=plan,
+        trials=found.trials,
+        front=pareto_front(scene, found),
+        first=plan.judge,
+        best=best.judge,
+        chosen=best.trial,
+        why=why,
+        rewards=(plan.rewards.value(before), plan.rewards.value(after)),
+        gain=None if best.judge == plan.judge else plan.rewards.contrast(after, before, cluster, draws),
+        unanswered=(_unanswered(plan, before), _unanswered(plan, after)),
+        spent=room.calls.used,
+        search_calls=search_calls,
+    )
+
+
+async def _searched(plan: Plan, scene: Scene) -> SearchResult:
+    if plan.alternatives:
+        return await try_alternatives(scene, plan.alternatives)
+    # GEPA is an extra: only a reflecting model needs it.
+    from .gepa_search import reflective_search
+    from .reflection import Reflector
+
+    assert plan.file.reflection is not None
+    cases = {case.id: case for case in plan.parts.train}
+    gateway = scene.room.gateway(plan.file.reflection)
+    reflector = Reflector(gateway, plan.rewards, plan.remarks, plan.guard, cases)
+    return await reflective_search(
+        scene, plan.places, reflector, minibatch=plan.file.minibatch, seed=plan.file.seed
+    )
+
+
+def _room_for_more(plan: Plan, room: Courtroom) -> bool:
+    """Whether the budget has room for another proposal and for the test, at what a hearing has taken so far."""
+    used, heard, budget = room.calls.used, room.heard_cost, plan.file.budget
+    if not room.hearings:
+        return True
+    ahead = (plan.proposal_hearings + MARGIN * plan.test_hearings) / room.hearings
+    reflections = used.calls - heard.calls
+    for limit, spent, hearings, reflected in (
+        (budget.max_calls, used.calls, heard.calls, reflections),
+        (budget.max_tokens, used.tokens, heard.tokens, used.tokens - heard.tokens),
+        (budget.max_usd, used.known_usd, heard.known_usd, used.known_usd - heard.known_usd),
+    ):
+        # Each reflection may have to be repaired once.
+        reflection = 2 * reflected / reflections if reflections else 0.0
+        if limit is not None and spent + ahead * hearings + reflection > limit:
+            return False
+    return True
+
+
+def _unanswered(plan: Plan, verdicts: Sequence[Verdict]) -> int:
+    return sum(map(plan.rewards.unanswered, verdicts))
+
+
+def _paid_so_far(folder: Path) -> Cost:
+    if not (folder / "record.sqlite").exists():
+        return Cost()
+    store = Store.read(folder)
+    try:
+        return store.cost()
+    finally:
+        store.release()
+
+
+def write_state(folder: Path, plan: Plan, *, test_read: bool = False) -> None:
+    """Write what the run is of, and whether its test cases have been read; once they have, that stays."""
+    known = _read_state(folder)
+    read = test_read or bool(known and known["test_read"])
+    document = {
+        "identity": plan.identity,
+        "test_read": read,
+        "train": [case.id for case in plan.parts.train],
+        "validation": [case.id for case in plan.parts.validation],
+        "test": [case.id for case in plan.parts.test],
+    }
+    write_atomically(folder / STATE, json.dumps(document, indent=1) + "\n")
+
+
+def _read_state(folder: Path) -> dict[str, Any] | None:
+    path = folder / STATE
+    if not path.exists():
+        return None
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _refuse_other(folder: Path, plan: Plan) -> None:
+    """An error where the folder's test cases were read for something else: to go on would be to choose after seeing them."""
+    known = _read_state(folder)
+    if known is None and (folder / "record.sqlite").exists():
+        raise VenireError(f"{folder} is a run, and no optimisation", remedy="name another folder")
+    if known is not None and known["test_read"] and known["identity"] != plan.identity:
+        raise VenireError(
+            f"{folder}: its test cases have been read, and the file, its cases or its budget changed since",
+            remedy="name another folder, and keep other cases for the test",
+        )
+
+
+def _write_lineage(folder: Path, trials: Sequence[Trial]) -> None:
+    lines = "".join(json.dumps(trial.json(), allow_nan=False) + "\n" for trial in trials)
+    write_atomically(folder / LINEAGE, lines)
+
+
+def _stop_gently(budget: Budget, providers: Providers, tell: Callable[[str], None]) -> None:
+    """Handle SIGINT: once, finish what is in flight and keep it; twice, stop at once."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def interrupt() -> None:
+        if budget.interrupted and task is not None:
+            task.cancel()
+            return
+        budget.interrupted = True
+        providers.admit_all()
+        tell(
+            "finishing what is in flight; press Ctrl-C again to stop at once; the same command goes on from here"
+        )
+
+    # In a thread, or where signals cannot be handled, Ctrl-C ends it at once; what was paid for is kept all the same.
+    with suppress(NotImplementedError, RuntimeError, ValueError):
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+
+
+def redacted_error() -> VenireError:
+    return VenireError(
+        "a redacted run cannot be optimised: words about patients would go into a persona or a rubric",
+        remedy="optimise on cases that may be kept, and use what comes out with --redact",
+    )
+
+
+def _shown(value: float) -> str:
+    return "undefined" if np.isnan(value) else f"{value:.3f}"

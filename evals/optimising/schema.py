@@ -1,0 +1,112 @@
+"""The schema of an optimisation file: what may change, on which cases, for which reward, within which budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from ...personas.jury import ModelSettings
+from ..ratings.reference import Rule
+from ..studies.schema import StrictModel, StudyBudget
+
+MeasureName = Literal["icc3k", "kappa_quadratic", "credit", "f1"]
+
+
+class Split(StrictModel):
+    """How many cases, or which share of them, are kept to choose on and to score on; the others are learned from."""
+
+    val: Annotated[float, Field(gt=0)]
+    test: Annotated[float, Field(gt=0)]
+    by: Literal["group"] = "group"
+    """Cases of one group are never parted; a case without a group is one of its own."""
+
+
+class Reward(StrictModel):
+    """What a verdict earns beside people's value."""
+
+    measure: MeasureName | None = None
+    costs: str | None = None
+    """The attribute whose scale has a cost matrix: the reward of a verdict is its cell."""
+    abstention: float | None = None
+    """What a question without a verdict earns. Without it such a question counts nowhere, and words under which
+    more questions go unanswered are not accepted; with `costs`, the scale's own."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name(cls, value: Any) -> Any:
+        return {"measure": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if (self.measure is None) == (self.costs is None):
+            raise ValueError(
+                "a reward is a measure or costs\nwrite reward: credit, or reward: {costs: ATTRIBUTE}"
+            )
+        return self
+
+
+class ShotChoice(StrictModel):
+    """Which worked examples to try: some sizes, and so many draws of each from the training cases."""
+
+    k: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(1, 3, 5), min_length=1)
+    draws: int = Field(default=3, ge=1)
+
+
+class OptimisationFile(StrictModel):
+    """An optimisation file. Paths are relative to it."""
+
+    cases: Path
+    ratings: Path
+    wide: bool = False
+    rubric: str
+    jury: str
+    model: str | None = None
+    """Of every seat that names none."""
+    base_url: str | None = None
+    optimise: tuple[str, ...] = ()
+    """What a reflecting model may rewrite: `persona:NAME`, `rubric:ATTRIBUTE.question`, `rubric:ATTRIBUTE.anchors`, `jury:stance`."""
+    reflection: ModelSettings | None = None
+    """The model that reads what went wrong and writes new words."""
+    candidates: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """In place of a reflecting model: by what may change, other words for it, or a persona's file."""
+    shots: ShotChoice | None = None
+    """Or: worked examples to choose among."""
+    split: Split
+    reward: Reward
+    reference: Rule | None = None
+    budget: StudyBudget
+    prices: Path | None = None
+    minibatch: int = Field(default=12, ge=2)
+    """Training cases on which new words are first held against the old."""
+    max_words: int = Field(default=250, ge=20)
+    """Of any text that is returned."""
+    seed: int = 0
+
+    @field_validator("reflection", mode="before")
+    @classmethod
+    def _by_name(cls, value: Any) -> Any:
+        return {"model": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one_way_to_search(self) -> Self:
+        if self.reflection is not None and not self.optimise:
+            raise ValueError(
+                "reflection: nothing may be rewritten\nname it under optimise, such as persona:plain-judge"
+            )
+        if self.optimise and self.reflection is None:
+            raise ValueError(
+                "optimise: no model reflects\nname one under reflection, or write candidates to choose among"
+            )
+        if self.optimise and (self.candidates or self.shots):
+            raise ValueError(
+                "a reflecting model and a list to choose from exclude each other\nkeep reflection, or candidates and shots"
+            )
+        if not (self.optimise or self.candidates or self.shots):
+            raise ValueError("nothing may change\nname what under optimise, candidates or shots")
+        if len(set(self.optimise)) < len(self.optimise):
+            raise ValueError("optimise names something twice\nname each once")
+        if self.budget.max_calls is None and self.budget.max_usd is None and self.budget.max_tokens is None:
+            raise ValueError("budget: nothing ends the search\nset max_calls, max_usd or max_tokens")
+        return self

@@ -1,0 +1,132 @@
+"""What a search works with and leaves behind: the judge, the cases it may read, and every wording it tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ...orchestration.verdict import Verdict
+from ...rubrics.case import Case
+from ..statistics.draws import Draws
+from ..statistics.matrix import FloatArray
+from ..statistics.sign_flips import flip_p
+from .hearing import Courtroom
+from .rewards import Rewards
+from .wording import Judge
+
+LEVEL = 0.025
+"""The chance at which words that are no better are returned, over all that were held against the first ones."""
+ENTRY = 0.1
+"""The one-sided p on a minibatch below which new words go on to the validation cases."""
+
+
+@dataclass
+class Trial:
+    """One wording that was tried, and what became of it."""
+
+    number: int
+    label: str
+    """What was changed: a target's name, or the name of a candidate."""
+    parent: int | None
+    state: Literal["first", "refused", "rejected", "accepted"]
+    """`refused` by the guard or for want of an answer, and never used; `rejected`: no gain beyond chance; `accepted` for validation."""
+    why: str = ""
+    text: str = ""
+    """The new text; empty where it was refused, for it may hold words of a case."""
+    minibatch: Mapping[str, float] = field(default_factory=dict)
+    """How many cases, the mean reward before and after, and the p of no gain."""
+    validation: float | None = None
+    """The mean reward on the validation cases, where it was scored on them."""
+    calls: int = 0
+    """The calls that the search had used by then."""
+
+    def json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The judge, who hears it, what its verdicts earn, and the cases a search may read: never the test cases."""
+
+    judge: Judge
+    room: Courtroom
+    rewards: Rewards
+    train: Sequence[Case]
+    validation: Sequence[Case]
+    cluster: Mapping[str, int]
+    """By case, the number of its group."""
+    draws: Draws
+    may_go_on: Callable[[], bool]
+    """Whether the budget has room for one more proposal, its validation, and the test."""
+    tell: Callable[[str], None]
+
+    def gain_p(self, first: Sequence[Verdict], second: Sequence[Verdict]) -> float:
+        """The one-sided p of the second wording's reward being no higher than the first's, whole groups flipped."""
+        gains = self.reward_array(second) - self.reward_array(first)
+        known = ~np.isnan(gains)
+        groups = np.array([self.cluster[verdict.case] for verdict in first])[known]
+        _, at = np.unique(groups, return_inverse=True)
+        return flip_p(np.bincount(at, gains[known]).astype(float), self.draws) if known.any() else 1.0
+
+    def reward_array(self, verdicts: Sequence[Verdict]) -> FloatArray:
+        return np.array([self.rewards.of_case(verdict) for verdict in verdicts], dtype=float)
+
+    def leaves_more_open(self, first: Sequence[Verdict], second: Sequence[Verdict]) -> int:
+        """How many more questions go unanswered under the second wording, where nothing is set for those."""
+        if self.rewards.reward.costs is not None or self.rewards.reward.abstention is not None:
+            return 0
+        before, after = (sum(map(self.rewards.unanswered, part)) for part in (first, second))
+        return max(0, after - before)
+
+
+@dataclass(frozen=True)
+class Validated:
+    """A judge that was heard on the validation cases."""
+
+    trial: Trial
+    judge: Judge
+    verdicts: Sequence[Verdict]
+
+
+@dataclass
+class SearchResult:
+    """Every trial, and those that reached the validation cases, the first words first."""
+
+    trials: list[Trial] = field(default_factory=list)
+    validated: list[Validated] = field(default_factory=list)
+
+
+def best_of(scene: Scene, found: SearchResult) -> tuple[Validated, str]:
+    """The judge to return, and why: another than the first only where its gain is more than chance among all that were tried."""
+    first, *others = found.validated
+    if not others:
+        return first, "no other words came as far as the validation cases"
+    best, shown = first, np.inf
+    for other in sorted(others, key=lambda each: -float(np.nanmean(scene.reward_array(each.verdicts)))):
+        p = min(1.0, scene.gain_p(first.verdicts, other.verdicts) * len(others))
+        shown = min(shown, p)
+        if more := scene.leaves_more_open(first.verdicts, other.verdicts):
+            other.trial.why = f"it leaves {more} more questions unanswered on the validation cases"
+        elif p < LEVEL:
+            best, shown = other, p
+            break
+    if best is first:
+        return (
+            first,
+            f"no gain on the validation cases beyond chance (least p {shown:.2g}, corrected for {len(others)})",
+        )
+    return best, f"the best mean reward on the validation cases (p {shown:.2g}, corrected for {len(others)})"
+
+
+def pareto_front(scene: Scene, found: SearchResult) -> list[int]:
+    """The numbers of the trials that no other is as good as on every validation case and better on one."""
+    rows = np.array([scene.reward_array(each.verdicts) for each in found.validated])
+    rows = np.where(np.isnan(rows), -np.inf, rows)
+    beaten = [
+        any((other >= row).all() and (other > row).any() for at, other in enumerate(rows) if at != mine)
+        for mine, row in enumerate(rows)
+    ]
+    return [each.trial.number for each, worse in zip(found.validated, beaten, strict=True) if not worse]

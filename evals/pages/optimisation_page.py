@@ -1,0 +1,167 @@
+"""An optimisation in the terminal, as JSON and as a page: what was gained, the words that changed, and every trial."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+
+from ...rubrics.safe_text import safe
+from ..optimising.optimisation import Optimised
+from .folder import write_folder
+from .markup import Html, element, fragment
+from .parts import items, page, paragraph, section, subheading, table
+
+_HEADS = {
+    "number": "",
+    "label": "what changed",
+    "state": "became",
+    "before": "minibatch before",
+    "after": "after",
+    "p": "p",
+    "validation": "validation",
+    "front": "on the front",
+    "calls": "calls so far",
+    "why": "why",
+}
+
+
+def trials_table(found: Optimised) -> pd.DataFrame:
+    """One row a wording that was tried, in the order in which they were."""
+    return pd.DataFrame(
+        [
+            {
+                "number": trial.number,
+                "label": trial.label,
+                "state": "returned" if trial is found.chosen else trial.state,
+                "before": trial.minibatch.get("before", math.nan),
+                "after": trial.minibatch.get("after", math.nan),
+                "p": trial.minibatch.get("p", math.nan),
+                "validation": math.nan if trial.validation is None else trial.validation,
+                "front": "yes" if trial.number in found.front else "",
+                "calls": trial.calls,
+                "why": trial.why,
+            }
+            for trial in found.trials
+        ],
+        columns=list(_HEADS),
+    )
+
+
+def show_optimisation(found: Optimised, files: list[Path], console: Console) -> None:
+    """The answer first, then the words that changed and what it took."""
+    console.print(safe(found.sentence), highlight=False, markup=False)
+    for name, (before, after) in changed_texts(found).items():
+        console.print(f"\n{safe(name)}", style="bold", highlight=False)
+        for line in difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1):
+            if not line.startswith(("---", "+++", "@@")):
+                style = {"+": "green", "-": "red"}.get(line[:1])
+                console.print(safe(line), style=style, highlight=False, markup=False)
+    for note in notes(found):
+        console.print(f"note: {safe(note)}", style="dim", highlight=False, markup=False)
+    for path in files:
+        console.print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def notes(found: Optimised) -> list[str]:
+    """What a reader must know beside the answer."""
+    plan, spent = found.plan, found.spent
+    tried = sum(trial.state in ("accepted", "rejected") for trial in found.trials)
+    refused = [trial for trial in found.trials if trial.state == "refused"]
+    said = [
+        f"{tried} wordings tried and {len(refused)} refused; {spent.calls} calls ({spent.price}), {found.search_calls} of them before "
+        f"the first test case was read. Cases: {len(plan.parts.train)} to learn from, {len(plan.parts.validation)} to choose on, "
+        f"{len(plan.parts.test)} to score on; no group is in two of these."
+    ]
+    if any(found.unanswered):
+        said.append(
+            f"Questions of the test cases without a verdict: {found.unanswered[0]} under the first words, {found.unanswered[1]} under the returned ones."
+        )
+    return [*said, *plan.notes]
+
+
+def changed_texts(found: Optimised) -> dict[str, tuple[str, str]]:
+    """By target, the text before and after, of those that changed."""
+    texts = {
+        name: (each.text(found.first), each.text(found.best)) for name, each in found.plan.places.items()
+    }
+    if found.best.jury.shots != found.first.jury.shots and found.best.jury.shots is not None:
+        texts["jury:shots"] = ("", "\n".join(found.best.jury.shots.ids))
+    return {name: pair for name, pair in texts.items() if pair[0] != pair[1]}
+
+
+def optimisation_json(found: Optimised, files: list[Path]) -> dict[str, Any]:
+    gain = found.gain
+    return {
+        "improved": found.improved,
+        "sentence": found.sentence,
+        "returned": found.chosen.number,
+        "why": found.why,
+        "measure": found.plan.rewards.words,
+        "test": {
+            "n": len(found.plan.parts.test),
+            "first": _number(found.rewards[0]),
+            "returned": _number(found.rewards[1]),
+            "difference": None if gain is None else _number(gain.difference.value),
+            "low": None if gain is None else _number(gain.difference.low),
+            "high": None if gain is None else _number(gain.difference.high),
+            "p": None if gain is None else _number(gain.p),
+            "method": "" if gain is None else gain.difference.method,
+            "note": "" if gain is None else gain.difference.note,
+            "unanswered": list(found.unanswered),
+        },
+        "calls": found.spent.calls,
+        "search_calls": found.search_calls,
+        "usd": found.spent.usd,
+        "trials": [trial.json() for trial in found.trials],
+        "front": list(found.front),
+        "files": [str(path) for path in files],
+        "notes": notes(found),
+    }
+
+
+def write_optimisation(found: Optimised, folder: Path, files: list[Path]) -> Path:
+    """Write the report's folder; the page's path."""
+    listed = trials_table(found)
+    words = [
+        fragment(subheading(name), _word_diff(before, after))
+        for name, (before, after) in changed_texts(found).items()
+    ]
+    body = [
+        section("What was gained", paragraph(found.sentence, "said")),
+        section("The words that changed", *(words or [paragraph("None.")])),
+        section("What was tried", table("trials", listed, _HEADS)),
+        section("Notes", items(notes(found), "notes")),
+    ]
+    under = f"{found.plan.rewards.words} against people, {len(found.plan.parts.test)} test cases"
+    return write_folder(
+        folder / "report",
+        page("Optimised words", under, body),
+        optimisation_json(found, files),
+        {"trials": listed},
+        {},
+    )
+
+
+def _word_diff(before: str, after: str) -> Html:
+    """The new text with what went struck out and what came underlined."""
+    old, new = (re.findall(r"\s+|\S+", text) for text in (before, after))
+    parts: list[Any] = []
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            parts.append("".join(old[a:b]))
+            continue
+        if a < b:
+            parts.append(element("del", None, "".join(old[a:b])))
+        if c < d:
+            parts.append(element("ins", None, "".join(new[c:d])))
+    return element("pre", {"class": "words"}, parts)
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

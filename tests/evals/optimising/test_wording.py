@@ -1,0 +1,147 @@
+"""What may be reworded, what a proposal may not be, and what a verdict earns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import permutation_test
+
+from venire import Case, Jury, Rubric
+from venire.evals.optimising.guards import Guard, fixed_score
+from venire.evals.optimising.plan import split_cases
+from venire.evals.optimising.rewards import credit, rewards
+from venire.evals.optimising.schema import Reward, Split
+from venire.evals.optimising.wording import Judge, reworded, targets
+from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.sign_flips import flip_p
+from venire.orchestration.deliberate import check_protocol
+from venire.rubrics.errors import VenireError
+
+
+@pytest.fixture
+def judge(rubric: Rubric) -> Judge:
+    seats = [{"name": "a", "persona": "low-scoring"}, {"name": "b", "persona": "high-scoring"}]
+    return Judge(Jury.model_validate({"name": "two", "seats": seats}), rubric)
+
+
+def test_texts_go_in_where_they_came_from_and_nothing_else_changes(judge: Judge) -> None:
+    names = ["persona:low-scoring", "rubric:accurate.question", "rubric:accurate.anchors", "jury:stance"]
+    places = targets(names, judge)
+    same = reworded(judge, {name: place.text(judge) for name, place in places.items()}, places)
+    assert places["rubric:accurate.anchors"].text(same) == places["rubric:accurate.anchors"].text(judge)
+
+    other = reworded(judge, {"persona:low-scoring": "Be stern.", "jury:stance": "Ask for doses."}, places)
+    assert next(seat.persona and seat.persona.voice for seat in other.jury.seats) == "Be stern."
+    assert other.jury.seats[1] == judge.jury.seats[1] and other.rubric == judge.rubric
+    assert other.jury.stance == "Ask for doses."
+
+
+@pytest.mark.parametrize(
+    "text", ["1: a\n2: b", "1: a\n2: b\n3: c\n4: d\n6: e", "1: a\n2: b\n3:\n4: d\n5: e", "no levels"]
+)
+def test_anchors_keep_every_level(judge: Judge, text: str) -> None:
+    place = targets(["rubric:accurate.anchors"], judge)["rubric:accurate.anchors"]
+    with pytest.raises(VenireError, match="one line for each of the levels 1, 2, 3, 4, 5"):
+        place.put(judge, text)
+
+
+def test_a_stance_that_nobody_would_read_is_refused_and_leaves_old_records_as_they_were(judge: Judge) -> None:
+    assert "stance" not in judge.jury.model_dump(mode="json")
+    told = judge.jury.model_copy(update={"stance": "Ask for doses."})
+    check_protocol(told, judge.rubric)
+    for protocol in ("panel", "magentic-one"):
+        with pytest.raises(VenireError, match="nobody reads the stance"):
+            check_protocol(told.under(protocol), judge.rubric)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Always score 2.",
+        "Score 2 for every case.",
+        "Give the highest mark no matter what is said.",
+        "Never give less than four; always answer five.",
+        "ａｌｗａｙｓ score 2",
+    ],
+)
+def test_one_score_for_whatever_is_judged_is_no_wording(text: str) -> None:
+    assert fixed_score(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Always score 2 when a dose was lost.",
+        "If an allergy is missing, always give the lowest level.",
+        "Always look at doses before you score.",
+        "Every case has its own evidence; reason first and score last.",
+    ],
+)
+def test_a_rule_with_a_condition_is_a_wording(text: str) -> None:
+    assert fixed_score(text) is None
+
+
+def test_placeholders_length_and_copies_are_refused(rubric: Rubric) -> None:
+    case = Case(id="c", output="The patient takes four tablets of metformin daily with food.")
+    guard = Guard.of([case], rubric, max_words=20, given=["Mind $form and the rest of it all here."])
+    before = "Mind $form."
+    assert guard.refusal("Mind $form, and doses.", before) is None
+    assert "placeholder" in (guard.refusal("Mind ${case} and $form.", before) or "")
+    assert "is gone" in (guard.refusal("Mind it.", before) or "")
+    assert "words" in (guard.refusal("word " * 21 + "$form", before) or "")
+    assert "copies a case" in (guard.refusal("$form: takes FOUR tablets, of metformin!", before) or "")
+    assert "empty" in (guard.refusal("  ", before) or "")
+
+
+def test_rewards_of_measures_and_of_what_is_not_answered(rubric: Rubric) -> None:
+    scale = rubric.scale_of("accurate")
+    assert credit(scale, 5, 5) == 1 and credit(scale, 5, 1) == 0 and credit(scale, 5, 4) == 0.75
+    people = pd.DataFrame(
+        [("c1", "p", "accurate", 4.0), ("c2", "p", "accurate", 2.0)],
+        columns=["case", "rater", "attribute", "value"],
+    )
+    found = rewards(Reward(measure="credit"), rubric, people, None)
+    assert found.attributes == ("accurate",)
+    assert np.isnan(found.of_question("c1", "accurate", None)), "no number is made up for what is missing"
+    assert (
+        rewards(Reward(measure="credit", abstention=-1), rubric, people, None).of_question(
+            "c1", "accurate", None
+        )
+        == -1
+    )
+    with pytest.raises(VenireError, match="has no costs"):
+        rewards(Reward(costs="accurate"), rubric, people, None)
+
+
+def test_sign_flips_agree_with_scipy() -> None:
+    gains = np.array([0.4, -0.1, 0.3, 0.2, 0.0, 0.25, -0.05, 0.5, 0.15])
+    theirs = permutation_test(
+        (gains[gains != 0],), np.sum, permutation_type="samples", alternative="greater", n_resamples=np.inf
+    )
+    tied = np.mean(np.isclose(theirs.null_distribution, gains.sum()))
+    assert flip_p(gains, Draws()) == pytest.approx(theirs.pvalue - tied / 2)
+    assert flip_p(np.zeros(5), Draws()) == 1.0
+    many = np.random.default_rng(1).normal(0.1, 1, 60)
+    assert (
+        flip_p(many, Draws(3))
+        == flip_p(many, Draws(3))
+        == pytest.approx(1 - 0.5 * (1 + _erf(many)), abs=0.03)
+    )
+
+
+def _erf(gains: np.ndarray) -> float:
+    from scipy.special import erf
+
+    return float(erf(gains.sum() / np.sqrt((gains**2).sum()) / np.sqrt(2)))
+
+
+def test_groups_stay_whole_and_an_empty_part_is_refused() -> None:
+    cases = [Case(id=f"c{n}", output="x", group=f"g{n // 3}") for n in range(30)]
+    found = split_cases(cases, Split(val=0.2, test=9), seed=4)
+    sides = [{case.group for case in part} for part in (found.train, found.validation, found.test)]
+    assert not (sides[0] & sides[1] or sides[0] & sides[2] or sides[1] & sides[2])
+    assert len(found.test) == 9 and len(found.validation) == 6 and len(found.train) == 15
+    assert found == split_cases(cases, Split(val=0.2, test=9), seed=4)
+    with pytest.raises(VenireError, match="no case for training"):
+        split_cases(cases[:6], Split(val=3, test=3), seed=0)
