@@ -58,7 +58,7 @@ def optimise(
             err=True,
         )
         raise SystemExit(3) from None
-    files = write_result(output, found.first, found.best)
+    files = write_result(output, found.first, found.returned)
     report = write_optimisation(found, output, files)
     if as_json:
         print_json(optimisation_json(found, files))

@@ -45,15 +45,16 @@ class Optimised:
     """The trials that no other is better than on every validation case."""
     first: Judge
     best: Judge
+    """The best on the validation cases, or the first where none was shown to be better there."""
     chosen: Trial
     why: str
-    """Why these words are returned."""
+    """Why these words were chosen."""
     rewards: tuple[float, float]
-    """The measure on the test cases: of the first words, and of the returned ones."""
+    """The measure on the test cases: of the first words, and of the best."""
     gain: Contrast | None
-    """On the test cases; None where the first words are returned."""
+    """On the test cases; None where the best are the first words."""
     unanswered: tuple[int, int]
-    """Questions of the test cases without a verdict, under the first words and the returned ones."""
+    """Questions of the test cases without a verdict, under the first words and the best."""
     spent: Cost
     """All calls that it used, whenever they were paid for."""
     search_calls: int
@@ -61,8 +62,13 @@ class Optimised:
 
     @property
     def improved(self) -> bool:
-        """Whether the returned words are shown to be better on the test cases."""
+        """Whether the best words are shown to be better on the test cases."""
         return self.gain is not None and self.gain.difference.low > 0
+
+    @property
+    def returned(self) -> Judge:
+        """The words to use: others than the first only where they are shown to be better."""
+        return self.best if self.improved else self.first
 
     @property
     def sentence(self) -> str:
@@ -73,13 +79,18 @@ class Optimised:
         found = self.gain.difference
         values = f"{measure} {_shown(self.rewards[0])} before and {_shown(self.rewards[1])} after on {n} untouched cases"
         if np.isnan(found.low):
-            return f"It cannot be told whether the new words are better: {values}; {found.note}."
+            return f"It cannot be told whether the new words are better: {values}; {found.note}. {_KEPT}"
         interval = f"difference {found.value:+.3f}, 95% interval {found.low:+.3f} to {found.high:+.3f}"
         if found.low > 0:
             return f"The new words are better: {values} ({interval})."
         if found.high < 0:
-            return f"The new words are worse on untouched cases, though they were better on the validation cases: {values} ({interval})."
-        return f"No better than what you had, as far as the test cases can tell: {values} ({interval})."
+            return f"The new words are worse on untouched cases, though they were better on the validation cases: {values} ({interval}). {_KEPT}"
+        return (
+            f"No better than what you had, as far as the test cases can tell: {values} ({interval}). {_KEPT}"
+        )
+
+
+_KEPT = "The words are returned as they were; the others are in lineage.jsonl."
 
 
 def optimise(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Optimised:

@@ -38,7 +38,7 @@ def trials_table(found: Optimised) -> pd.DataFrame:
             {
                 "number": trial.number,
                 "label": trial.label,
-                "state": "returned" if trial is found.chosen else trial.state,
+                "state": "returned" if trial is found.chosen and found.improved else trial.state,
                 "before": trial.minibatch.get("before", math.nan),
                 "after": trial.minibatch.get("after", math.nan),
                 "p": trial.minibatch.get("p", math.nan),
@@ -80,13 +80,13 @@ def notes(found: Optimised) -> list[str]:
     ]
     if any(found.unanswered):
         said.append(
-            f"Questions of the test cases without a verdict: {found.unanswered[0]} under the first words, {found.unanswered[1]} under the returned ones."
+            f"Questions of the test cases without a verdict: {found.unanswered[0]} under the first words, {found.unanswered[1]} under the best."
         )
     return [*said, *plan.notes]
 
 
 def changed_texts(found: Optimised) -> dict[str, tuple[str, str]]:
-    """By target, the text before and after, of those that changed."""
+    """By target, the text before and after, of those in which the best words are other than the first, returned or not."""
     texts = {
         name: (each.text(found.first), each.text(found.best)) for name, each in found.plan.places.items()
     }
@@ -100,13 +100,14 @@ def optimisation_json(found: Optimised, files: list[Path]) -> dict[str, Any]:
     return {
         "improved": found.improved,
         "sentence": found.sentence,
-        "returned": found.chosen.number,
+        "returned": found.chosen.number if found.improved else 0,
+        "best": found.chosen.number,
         "why": found.why,
         "measure": found.plan.rewards.words,
         "test": {
             "n": len(found.plan.parts.test),
             "first": _number(found.rewards[0]),
-            "returned": _number(found.rewards[1]),
+            "best": _number(found.rewards[1]),
             "difference": None if gain is None else _number(gain.difference.value),
             "low": None if gain is None else _number(gain.difference.low),
             "high": None if gain is None else _number(gain.difference.high),
@@ -134,7 +135,12 @@ def write_optimisation(found: Optimised, folder: Path, files: list[Path]) -> Pat
     ]
     body = [
         section("What was gained", paragraph(found.sentence, "said")),
-        section("The words that changed", *(words or [paragraph("None.")])),
+        section(
+            "The words that changed"
+            if found.improved
+            else "The words that were tried last, and are not returned",
+            *(words or [paragraph("None.")]),
+        ),
         section("What was tried", table("trials", listed, _HEADS)),
         section("Notes", items(notes(found), "notes")),
     ]

@@ -13,6 +13,7 @@ from teachable_server import PHRASE, heard_cases, teachable, write_file, write_w
 
 from venire.evals.optimising.optimisation import Optimised, optimise
 from venire.evals.optimising.plan import plan_optimisation
+from venire.evals.optimising.result_files import write_result
 from venire.personas.persona import load_persona
 from venire.rubrics.errors import VenireError
 
@@ -70,10 +71,11 @@ def test_where_no_words_help_the_first_are_returned_and_it_is_said(tmp_path: Pat
         write_file(tmp_path / "opt.yaml", server.url)
         found = run(tmp_path / "opt.yaml", tmp_path / "out")
 
-    assert found.best == found.first and found.gain is None
+    assert found.returned == found.first
     assert "No better than what you had" in found.sentence
+    assert "returned as they were" in found.sentence
     assert len(server.calls) <= 600
-    assert not list((tmp_path / "out").glob("persona-*.yaml"))
+    assert not write_result(tmp_path, found.first, found.returned)
 
 
 def test_calls_never_pass_the_limit_and_a_budget_for_less_than_one_proposal_asks_nothing(
