@@ -68,9 +68,9 @@ def optimise(
 
 
 def _show_plan(plan: object) -> None:
-    from ..evals.optimising.plan import Plan
+    from ..evals.optimising.plan import OptimisationPlan
 
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, OptimisationPlan)
     shown, least = console(), plan.least
     told = plan.json()
     shown.print(f"to reword: {', '.join(told['optimise'])}", highlight=False, markup=False)

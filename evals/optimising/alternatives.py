@@ -13,7 +13,7 @@ from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from .guards import Guard
 from .schema import OptimisationFile
-from .search import Scene, SearchResult, Trial, Validated
+from .search import Scene, SearchResult, Validated, WordingTrial
 from .wording import Judge, Target
 
 NUMBER = 1_000_003
@@ -21,7 +21,7 @@ NUMBER = 1_000_003
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class OtherJudge:
     """Another judge to try, and what is other about it."""
 
     label: str
@@ -31,13 +31,13 @@ class Alternative:
 
 def written_alternatives(
     file: OptimisationFile, beside: Path, judge: Judge, places: Mapping[str, Target], guard: Guard
-) -> list[Alternative]:
+) -> list[OtherJudge]:
     """The judge with each of the file's candidates in its place.
 
     Raises:
         VenireError: A candidate is no text that may stand there.
     """
-    found: list[Alternative] = []
+    found: list[OtherJudge] = []
     for name, texts in file.candidates.items():
         for number, written in enumerate(texts, 1):
             text = _text(written, name, beside)
@@ -46,16 +46,16 @@ def written_alternatives(
                     f"candidate {number} of {name!r} may not be used: {problem}",
                     remedy="rewrite it, or leave it out",
                 )
-            found.append(Alternative(f"{name} {number}", places[name].put(judge, text), text))
+            found.append(OtherJudge(f"{name} {number}", places[name].put(judge, text), text))
     return found
 
 
 def shot_alternatives(
     file: OptimisationFile, beside: Path, judge: Judge, pool: Sequence[Case], *, seed: int
-) -> list[Alternative]:
+) -> list[OtherJudge]:
     """The judge with worked examples before its first ballot: so many draws of each size from the labelled training cases."""
     return [
-        Alternative(
+        OtherJudge(
             f"examples {', '.join(ids)}",
             Judge(
                 judge.jury.model_copy(
@@ -95,7 +95,7 @@ def _drawn_examples(file: OptimisationFile, pool: Sequence[Case], seed: int) -> 
                 yield ids
 
 
-async def try_alternatives(scene: Scene, alternatives: Sequence[Alternative]) -> SearchResult:
+async def try_alternatives(scene: Scene, alternatives: Sequence[OtherJudge]) -> SearchResult:
     """The first judge and every alternative, each heard on all validation cases."""
     found = SearchResult()
     for number, (label, judge, text) in enumerate(
@@ -103,7 +103,7 @@ async def try_alternatives(scene: Scene, alternatives: Sequence[Alternative]) ->
     ):
         verdicts = await scene.room.verdicts(judge, scene.validation)
         rewards = [reward for reward in scene.reward_array(verdicts) if reward == reward]
-        trial = Trial(
+        trial = WordingTrial(
             number,
             label,
             None if number == 0 else 0,

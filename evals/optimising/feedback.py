@@ -10,7 +10,7 @@ from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Scale, Value
-from .rewards import Rewards, credit
+from .rewards import Rewards, answer_credit
 
 SEVERE = 0.5
 """The share of a scale from which on a verdict that is off people's value is a severe miss."""
@@ -27,7 +27,7 @@ class Remarks:
     by_question: Mapping[tuple[str, str], tuple[str, ...]]
 
 
-def feedback(
+def feedback_text(
     cases: Mapping[str, Case],
     verdicts: Sequence[Verdict],
     rewards: Rewards,
@@ -98,7 +98,7 @@ def _question_feedback(
 
 def _kind(scale: Scale, rubric: Rubric, name: str, truth: Value, given: Value) -> str:
     """The kind of mistake in words: over-call, under-call or another answer, and whether it is severe."""
-    earned = credit(scale, truth, given)
+    earned = answer_credit(scale, truth, given)
     if earned == 1:
         return "the same"
     severe = ", a severe miss" if 1 - earned >= SEVERE and len(scale.values) != 2 else ""

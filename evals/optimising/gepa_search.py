@@ -15,7 +15,7 @@ from gepa.proposer.base import CandidateProposal
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from .reflection import Reflector, Refused
-from .search import ENTRY, Scene, SearchResult, Trial, Validated
+from .search import ENTRY, Scene, SearchResult, Validated, WordingTrial
 from .wording import Target, reworded
 
 IDLE = 20
@@ -76,7 +76,7 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
         self.found = SearchResult()
         self.failure: Exception | None = None
         """What ended the search; GEPA would go on after it."""
-        self._tried: dict[tuple[str, ...], Trial] = {}
+        self._tried: dict[tuple[str, ...], WordingTrial] = {}
         """By its texts, each wording that was heard."""
         self._validation = [case.id for case in scene.validation]
         self._idle = self._known = 0
@@ -121,7 +121,7 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
             attempt = self._attempts[asked] = self._attempts.get(asked, -1) + 1
             answer = self._wait(self._reflector.propose(self._places[name], judge, verdicts, attempt=attempt))
             if isinstance(answer, Refused):
-                self._add(Trial(0, name, self._tried[_key(candidate)].number, "refused", answer.why))
+                self._add(WordingTrial(0, name, self._tried[_key(candidate)].number, "refused", answer.why))
                 continue
             texts[name] = answer
         return texts
@@ -136,7 +136,7 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
         p = self._scene.gain_p(before, after)
         parent = _parent(proposal, state)
         changed = [name for name, text in proposal.candidate.items() if text != parent[name]]
-        trial = Trial(
+        trial = WordingTrial(
             0,
             ", ".join(changed),
             self._tried[_key(parent)].number,
@@ -161,20 +161,20 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
         self._known = len(self._tried)
         return self.failure is not None or self._idle >= IDLE or not self._scene.may_go_on()
 
-    def _trial_of(self, candidate: dict[str, str]) -> Trial:
+    def _trial_of(self, candidate: dict[str, str]) -> WordingTrial:
         key = _key(candidate)
         if key not in self._tried:
-            self._tried[key] = self._add(Trial(0, "the first words", None, "first"))
+            self._tried[key] = self._add(WordingTrial(0, "the first words", None, "first"))
         return self._tried[key]
 
-    def _add(self, trial: Trial) -> Trial:
+    def _add(self, trial: WordingTrial) -> WordingTrial:
         trial.number, trial.calls = len(self.found.trials), self._scene.room.calls.used.calls
         self.found.trials.append(trial)
         if trial.state in ("refused", "rejected"):
             self._scene.tell(self._progress(trial))
         return trial
 
-    def _progress(self, trial: Trial) -> str:
+    def _progress(self, trial: WordingTrial) -> str:
         reward = "" if trial.validation is None else f", validation {trial.validation:.3f}"
         why = f": {trial.why}" if trial.why else ""
         return f"{trial.number}. {trial.label}: {trial.state}{reward}{why} ({self._scene.room.calls.used.calls} calls)"

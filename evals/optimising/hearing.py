@@ -140,7 +140,9 @@ class Courtroom:
         )
 
 
-async def check_models(judge: Judge, reflection: ModelSettings | None, court: Court, *, begun: bool) -> None:
+async def check_judge_models(
+    judge: Judge, reflection: ModelSettings | None, court: Court, *, begun: bool
+) -> None:
     """Ask every model whether it can be reached, and refuse a jury that cannot answer the rubric.
 
     Raises:

@@ -24,9 +24,9 @@ from ...rubrics.errors import VenireError
 from ..statistics.draws import Draws
 from ..statistics.paired_test import Contrast
 from .alternatives import try_alternatives
-from .hearing import Courtroom, check_models
-from .plan import Plan
-from .search import Scene, SearchResult, Trial, best_of, pareto_front
+from .hearing import Courtroom, check_judge_models
+from .plan import OptimisationPlan
+from .search import Scene, SearchResult, WordingTrial, best_of, validation_front
 from .wording import Judge
 
 STATE = "optimisation.json"
@@ -39,14 +39,14 @@ MARGIN = 1.1
 class Optimised:
     """What an optimisation found: the words to use, and what they are worth on cases that nobody had read before."""
 
-    plan: Plan
-    trials: Sequence[Trial]
+    plan: OptimisationPlan
+    trials: Sequence[WordingTrial]
     front: Sequence[int]
     """The trials that no other is better than on every validation case."""
     first: Judge
     best: Judge
     """The best on the validation cases, or the first where none was shown to be better there."""
-    chosen: Trial
+    chosen: WordingTrial
     why: str
     """Why these words were chosen."""
     rewards: tuple[float, float]
@@ -93,7 +93,7 @@ class Optimised:
 _KEPT = "The words are returned as they were; the others are in lineage.jsonl."
 
 
-def optimise(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Optimised:
+def optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], None]) -> Optimised:
     """Run the plan on the record in `folder`, made if it is not there; what it holds is not paid for again.
 
     Raises:
@@ -103,7 +103,7 @@ def optimise(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Optimised
     return asyncio.run(_optimise(plan, folder, tell))
 
 
-async def _optimise(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Optimised:
+async def _optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], None]) -> Optimised:
     budget = plan.file.budget
     paid = _paid_so_far(folder)
     providers = Providers(prices=plan.prices)
@@ -115,7 +115,7 @@ async def _optimise(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Op
     )
     # Models are asked before anything is written.
     court = Court(budget=limits, providers=providers)
-    await check_models(plan.judge, plan.file.reflection, court, begun=bool(paid.calls))
+    await check_judge_models(plan.judge, plan.file.reflection, court, begun=bool(paid.calls))
     store = Store.create(folder)
     if store.redacted:
         await store.close()
@@ -131,7 +131,7 @@ async def _optimise(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Op
 
 
 async def _search_and_test(
-    plan: Plan, room: Courtroom, folder: Path, tell: Callable[[str], None]
+    plan: OptimisationPlan, room: Courtroom, folder: Path, tell: Callable[[str], None]
 ) -> Optimised:
     parts, draws = plan.parts, Draws(plan.file.seed)
     scene = Scene(
@@ -154,7 +154,7 @@ async def _search_and_test(
     return Optimised(
         plan=plan,
         trials=found.trials,
-        front=pareto_front(scene, found),
+        front=validation_front(scene, found),
         first=plan.judge,
         best=best.judge,
         chosen=best.trial,
@@ -167,7 +167,7 @@ async def _search_and_test(
     )
 
 
-async def _searched(plan: Plan, scene: Scene) -> SearchResult:
+async def _searched(plan: OptimisationPlan, scene: Scene) -> SearchResult:
     if plan.alternatives:
         return await try_alternatives(scene, plan.alternatives)
     # GEPA is an extra: only a reflecting model needs it.
@@ -183,7 +183,7 @@ async def _searched(plan: Plan, scene: Scene) -> SearchResult:
     )
 
 
-def _room_for_more(plan: Plan, room: Courtroom) -> bool:
+def _room_for_more(plan: OptimisationPlan, room: Courtroom) -> bool:
     """Whether the budget has room for another proposal and for the test, at what a hearing has taken so far."""
     used, heard, budget = room.calls.used, room.heard_cost, plan.file.budget
     if not room.hearings:
@@ -202,7 +202,7 @@ def _room_for_more(plan: Plan, room: Courtroom) -> bool:
     return True
 
 
-def _unanswered(plan: Plan, verdicts: Sequence[Verdict]) -> int:
+def _unanswered(plan: OptimisationPlan, verdicts: Sequence[Verdict]) -> int:
     return sum(map(plan.rewards.unanswered, verdicts))
 
 
@@ -216,7 +216,7 @@ def _paid_so_far(folder: Path) -> Cost:
         store.release()
 
 
-def write_state(folder: Path, plan: Plan, *, test_read: bool = False) -> None:
+def write_state(folder: Path, plan: OptimisationPlan, *, test_read: bool = False) -> None:
     """Write what the run is of, and whether its test cases have been read; once they have, that stays."""
     known = _read_state(folder)
     read = test_read or bool(known and known["test_read"])
@@ -238,7 +238,7 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     return found
 
 
-def _refuse_other(folder: Path, plan: Plan) -> None:
+def _refuse_other(folder: Path, plan: OptimisationPlan) -> None:
     """An error where the folder's test cases were read for something else: to go on would be to choose after seeing them."""
     known = _read_state(folder)
     if known is None and (folder / "record.sqlite").exists():
@@ -250,7 +250,7 @@ def _refuse_other(folder: Path, plan: Plan) -> None:
         )
 
 
-def _write_lineage(folder: Path, trials: Sequence[Trial]) -> None:
+def _write_lineage(folder: Path, trials: Sequence[WordingTrial]) -> None:
     lines = "".join(json.dumps(trial.json(), allow_nan=False) + "\n" for trial in trials)
     write_atomically(folder / LINEAGE, lines)
 

@@ -30,11 +30,11 @@ from ..statistics.paired_test import LEAST_CLUSTERS
 from ..studies.cost_estimate import CostEstimate, arm_cost
 from ..studies.dry_run import DryRun
 from ..studies.study import named_rubric
-from .alternatives import Alternative, shot_alternatives, written_alternatives
+from .alternatives import OtherJudge, shot_alternatives, written_alternatives
 from .feedback import Remarks
 from .guards import Guard
 from .rewards import Rewards, rewards
-from .schema import OptimisationFile, Split
+from .schema import OptimisationFile, ThreeWaySplit
 from .wording import Judge, Target, targets
 
 REFLECTION_TOKENS = (6000, 600)
@@ -52,7 +52,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Plan:
+class OptimisationPlan:
     """An optimisation that can be run: nothing in it is wrong."""
 
     file: OptimisationFile
@@ -62,7 +62,7 @@ class Plan:
     rewards: Rewards
     remarks: Remarks
     guard: Guard
-    alternatives: tuple[Alternative, ...]
+    alternatives: tuple[OtherJudge, ...]
     prices: Mapping[str, Price]
     hearing: CostEstimate
     """What one case takes on average, at the least and at the most."""
@@ -118,7 +118,7 @@ class Plan:
         }
 
 
-def plan_optimisation(path: Path) -> Plan:
+def plan_optimisation(path: Path) -> OptimisationPlan:
     """The plan of the optimisation in a file.
 
     Raises:
@@ -136,7 +136,7 @@ def plan_optimisation(path: Path) -> Plan:
     notes = list(check.notes)
     earned = rewards(file.reward, judge.rubric, ratings, file.reference)
     rated = [case for case in cases if any((case.id, name) in earned.truth for name in earned.attributes)]
-    parts = split_cases(rated, file.split, seed=file.seed)
+    parts = three_parts(rated, file.split, seed=file.seed)
     notes += _few_clusters(parts)
     places = targets([*file.optimise, *file.candidates], judge)
     guard = Guard.of(
@@ -158,7 +158,7 @@ def plan_optimisation(path: Path) -> Plan:
         # Nothing is learned from cases here: all that are not kept for the test are there to choose on.
         parts = Parts((), (*parts.train, *parts.validation), parts.test, parts.cluster)
     prices = load_prices(beside / file.prices) if file.prices else {}
-    plan = Plan(
+    plan = OptimisationPlan(
         file=file, judge=judge, places=places, parts=parts, rewards=earned, remarks=_remarks(given), guard=guard,
         alternatives=tuple(alternatives), prices=prices, hearing=_hearing_cost(judge, parts, file, prices),
         identity=_identity(file, judge, cases, ratings), notes=tuple(notes),
@@ -167,7 +167,7 @@ def plan_optimisation(path: Path) -> Plan:
     return plan
 
 
-def split_cases(cases: Sequence[Case], split: Split, *, seed: int) -> Parts:
+def three_parts(cases: Sequence[Case], split: ThreeWaySplit, *, seed: int) -> Parts:
     """The cases in three parts drawn by seed, no group in two of them.
 
     Raises:
@@ -274,7 +274,7 @@ def _times(cost: Cost, number: float) -> Cost:
     return Cost(calls, usage, calls if cost.priced == cost.calls else 0, cost.known_usd * number)
 
 
-def _refuse_small_budget(plan: Plan) -> None:
+def _refuse_small_budget(plan: OptimisationPlan) -> None:
     """Raises where the budget does not reach for the first words, one proposal and the test."""
     least, budget = plan.least, plan.file.budget
     what = f"{len(plan.alternatives)} alternatives" if plan.alternatives else "one proposal"

@@ -13,7 +13,7 @@ from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.shapes import TEXT
-from .feedback import Remarks, feedback
+from .feedback import Remarks, feedback_text
 from .guards import Guard
 from .rewards import Rewards
 from .wording import Judge, Target
@@ -88,7 +88,9 @@ class Reflector:
             kind=target.kind,
             current=fence("words", target.name, current or "(nothing yet)", code),
             questions=questions,
-            feedback=feedback(self.cases, verdicts, self.rewards, self.remarks, self.guard.flagged, code),
+            feedback=feedback_text(
+                self.cases, verdicts, self.rewards, self.remarks, self.guard.flagged, code
+            ),
             max_words=self.guard.max_words,
             form=form_of(Proposal),
         )

@@ -60,7 +60,7 @@ class Rewards:
             return self._cell(scale, truth, given)
         if given is None:
             return np.nan if self.reward.abstention is None else self.reward.abstention
-        return credit(scale, truth, given)
+        return answer_credit(scale, truth, given)
 
     def of_case(self, verdict: Verdict) -> float:
         """The mean over the questions of a case that have a reward; NaN where none has."""
@@ -177,7 +177,7 @@ class Rewards:
         return scale.costs.reward(_level(scale, truth), None if given is None else _level(scale, given))
 
 
-def credit(scale: Scale, truth: Value, given: Value) -> float:
+def answer_credit(scale: Scale, truth: Value, given: Value) -> float:
     """From 0 to 1: 1 for people's value; on an ordered scale less in proportion to the distance, elsewhere nothing."""
     if not scale.ordered or scale.level == "binary":
         return float(_same(truth, given))

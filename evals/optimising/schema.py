@@ -14,7 +14,7 @@ from ..studies.schema import StrictModel, StudyBudget
 MeasureName = Literal["icc3k", "kappa_quadratic", "credit", "f1"]
 
 
-class Split(StrictModel):
+class ThreeWaySplit(StrictModel):
     """How many cases, or which share of them, are kept to choose on and to score on; the others are learned from."""
 
     val: Annotated[float, Field(gt=0)]
@@ -73,7 +73,7 @@ class OptimisationFile(StrictModel):
     """In place of a reflecting model: by what may change, other words for it, or a persona's file."""
     shots: ShotChoice | None = None
     """Or: worked examples to choose among."""
-    split: Split
+    split: ThreeWaySplit
     reward: Reward
     reference: Rule | None = None
     budget: StudyBudget

@@ -24,7 +24,7 @@ ENTRY = 0.1
 
 
 @dataclass
-class Trial:
+class WordingTrial:
     """One wording that was tried, and what became of it."""
 
     number: int
@@ -86,7 +86,7 @@ class Scene:
 class Validated:
     """A judge that was heard on the validation cases."""
 
-    trial: Trial
+    trial: WordingTrial
     judge: Judge
     verdicts: Sequence[Verdict]
 
@@ -95,7 +95,7 @@ class Validated:
 class SearchResult:
     """Every trial, and those that reached the validation cases, the first words first."""
 
-    trials: list[Trial] = field(default_factory=list)
+    trials: list[WordingTrial] = field(default_factory=list)
     validated: list[Validated] = field(default_factory=list)
 
 
@@ -121,7 +121,7 @@ def best_of(scene: Scene, found: SearchResult) -> tuple[Validated, str]:
     return best, f"the best mean reward on the validation cases (p {shown:.2g}, corrected for {len(others)})"
 
 
-def pareto_front(scene: Scene, found: SearchResult) -> list[int]:
+def validation_front(scene: Scene, found: SearchResult) -> list[int]:
     """The numbers of the trials that no other is as good as on every validation case and better on one."""
     rows = np.array([scene.reward_array(each.verdicts) for each in found.validated])
     rows = np.where(np.isnan(rows), -np.inf, rows)

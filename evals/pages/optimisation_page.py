@@ -31,7 +31,7 @@ _HEADS = {
 }
 
 
-def trials_table(found: Optimised) -> pd.DataFrame:
+def wordings_table(found: Optimised) -> pd.DataFrame:
     """One row a wording that was tried, in the order in which they were."""
     return pd.DataFrame(
         [
@@ -128,7 +128,7 @@ def optimisation_json(found: Optimised, files: list[Path]) -> dict[str, Any]:
 
 def write_optimisation(found: Optimised, folder: Path, files: list[Path]) -> Path:
     """Write the report's folder; the page's path."""
-    listed = trials_table(found)
+    listed = wordings_table(found)
     words = [
         fragment(subheading(name), _word_diff(before, after))
         for name, (before, after) in changed_texts(found).items()

@@ -9,9 +9,9 @@ from scipy.stats import permutation_test
 
 from venire import Case, Jury, Rubric
 from venire.evals.optimising.guards import Guard, fixed_score
-from venire.evals.optimising.plan import split_cases
-from venire.evals.optimising.rewards import credit, rewards
-from venire.evals.optimising.schema import Reward, Split
+from venire.evals.optimising.plan import three_parts
+from venire.evals.optimising.rewards import answer_credit, rewards
+from venire.evals.optimising.schema import Reward, ThreeWaySplit
 from venire.evals.optimising.wording import Judge, reworded, targets
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.sign_flips import flip_p
@@ -96,7 +96,11 @@ def test_placeholders_length_and_copies_are_refused(rubric: Rubric) -> None:
 
 def test_rewards_of_measures_and_of_what_is_not_answered(rubric: Rubric) -> None:
     scale = rubric.scale_of("accurate")
-    assert credit(scale, 5, 5) == 1 and credit(scale, 5, 1) == 0 and credit(scale, 5, 4) == 0.75
+    assert (
+        answer_credit(scale, 5, 5) == 1
+        and answer_credit(scale, 5, 1) == 0
+        and answer_credit(scale, 5, 4) == 0.75
+    )
     people = pd.DataFrame(
         [("c1", "p", "accurate", 4.0), ("c2", "p", "accurate", 2.0)],
         columns=["case", "rater", "attribute", "value"],
@@ -138,10 +142,10 @@ def _erf(gains: np.ndarray) -> float:
 
 def test_groups_stay_whole_and_an_empty_part_is_refused() -> None:
     cases = [Case(id=f"c{n}", output="x", group=f"g{n // 3}") for n in range(30)]
-    found = split_cases(cases, Split(val=0.2, test=9), seed=4)
+    found = three_parts(cases, ThreeWaySplit(val=0.2, test=9), seed=4)
     sides = [{case.group for case in part} for part in (found.train, found.validation, found.test)]
     assert not (sides[0] & sides[1] or sides[0] & sides[2] or sides[1] & sides[2])
     assert len(found.test) == 9 and len(found.validation) == 6 and len(found.train) == 15
-    assert found == split_cases(cases, Split(val=0.2, test=9), seed=4)
+    assert found == three_parts(cases, ThreeWaySplit(val=0.2, test=9), seed=4)
     with pytest.raises(VenireError, match="no case for training"):
-        split_cases(cases[:6], Split(val=3, test=3), seed=0)
+        three_parts(cases[:6], ThreeWaySplit(val=3, test=3), seed=0)
