@@ -16,7 +16,7 @@ from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from .reflection import Reflector, Refused
 from .search import ENTRY, Scene, SearchResult, Validated, WordingTrial
-from .wording import Target, reworded
+from .wording import Target, with_wording
 
 IDLE = 20
 """Steps in a row without words that are new after which none are to be expected."""
@@ -85,7 +85,7 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
     def evaluate(
         self, batch: list[Case], candidate: dict[str, str], capture_traces: bool = False
     ) -> EvaluationBatch[Verdict, Verdict]:
-        judge = reworded(self._scene.judge, candidate, self._places)
+        judge = with_wording(self._scene.judge, candidate, self._places)
         verdicts = self._wait(self._scene.room.verdicts(judge, batch))
         rewards = self._scene.reward_array(verdicts)
         # Where nothing is set for a case without a verdict, a search is steered away from it; no figure has this.
@@ -113,7 +113,7 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
         components_to_update: list[str],
     ) -> dict[str, str]:
         """New texts, as far as the guard lets them pass; what it refuses is in the lineage."""
-        judge = reworded(self._scene.judge, candidate, self._places)
+        judge = with_wording(self._scene.judge, candidate, self._places)
         texts: dict[str, str] = {}
         for name in components_to_update:
             verdicts = [row["verdict"] for row in reflective_dataset[name]]

@@ -82,7 +82,7 @@ class Courtroom:
 
     async def verdicts(self, judge: Judge, cases: Sequence[Case]) -> list[Verdict]:
         """The verdicts on `cases`, in their order. Raises `BudgetSpent` where the budget ends it."""
-        judge = self._named(judge)
+        judge = self._under_own_name(judge)
         manifest = arm_manifest(
             judge.rubric,
             judge.jury,
@@ -100,7 +100,7 @@ class Courtroom:
                 raise result
         return [result for result in results if isinstance(result, Verdict)]
 
-    def _named(self, judge: Judge) -> Judge:
+    def _under_own_name(self, judge: Judge) -> Judge:
         """The judge under an arm's name of its own, the first that is heard under the jury's."""
         words = fingerprint(
             {"jury": judge.jury.model_dump(mode="json"), "rubric": judge.rubric.model_dump(mode="json")}

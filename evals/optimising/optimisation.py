@@ -75,9 +75,9 @@ class Optimised:
         """What was found, in one sentence that agrees with the interval."""
         n, measure = len(self.plan.parts.test), self.plan.rewards.words
         if self.gain is None:
-            return f"No better than what you had: {self.why}. The words are returned as they were ({measure} {_shown(self.rewards[0])} on {n} test cases)."
+            return f"No better than what you had: {self.why}. The words are returned as they were ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
         found = self.gain.difference
-        values = f"{measure} {_shown(self.rewards[0])} before and {_shown(self.rewards[1])} after on {n} untouched cases"
+        values = f"{measure} {_three_places(self.rewards[0])} before and {_three_places(self.rewards[1])} after on {n} untouched cases"
         if np.isnan(found.low):
             return f"It cannot be told whether the new words are better: {values}; {found.note}. {_KEPT}"
         interval = f"difference {found.value:+.3f}, 95% interval {found.low:+.3f} to {found.high:+.3f}"
@@ -138,7 +138,7 @@ async def _search_and_test(
         plan.judge, room, plan.rewards, parts.train, parts.validation, parts.cluster, draws,
         lambda: _room_for_more(plan, room), tell,
     )  # fmt: skip
-    found = await _searched(plan, scene)
+    found = await _search(plan, scene)
     best, why = best_of(scene, found)
     search_calls = room.calls.used.calls
     _write_lineage(folder, found.trials)
@@ -161,13 +161,13 @@ async def _search_and_test(
         why=why,
         rewards=(plan.rewards.value(before), plan.rewards.value(after)),
         gain=None if best.judge == plan.judge else plan.rewards.contrast(after, before, cluster, draws),
-        unanswered=(_unanswered(plan, before), _unanswered(plan, after)),
+        unanswered=(_open_questions(plan, before), _open_questions(plan, after)),
         spent=room.calls.used,
         search_calls=search_calls,
     )
 
 
-async def _searched(plan: OptimisationPlan, scene: Scene) -> SearchResult:
+async def _search(plan: OptimisationPlan, scene: Scene) -> SearchResult:
     if plan.alternatives:
         return await try_alternatives(scene, plan.alternatives)
     # GEPA is an extra: only a reflecting model needs it.
@@ -202,8 +202,8 @@ def _room_for_more(plan: OptimisationPlan, room: Courtroom) -> bool:
     return True
 
 
-def _unanswered(plan: OptimisationPlan, verdicts: Sequence[Verdict]) -> int:
-    return sum(map(plan.rewards.unanswered, verdicts))
+def _open_questions(plan: OptimisationPlan, verdicts: Sequence[Verdict]) -> int:
+    return sum(map(plan.rewards.open_questions, verdicts))
 
 
 def _paid_so_far(folder: Path) -> Cost:
@@ -281,5 +281,5 @@ def redacted_error() -> VenireError:
     )
 
 
-def _shown(value: float) -> str:
+def _three_places(value: float) -> str:
     return "undefined" if np.isnan(value) else f"{value:.3f}"

@@ -68,7 +68,7 @@ class Rewards:
         known = [value for value in found if not np.isnan(value)]
         return float(np.mean(known)) if known else np.nan
 
-    def unanswered(self, verdict: Verdict) -> int:
+    def open_questions(self, verdict: Verdict) -> int:
         """The questions of a case that people answered and the verdict does not."""
         return sum(
             (verdict.case, name) in self.truth and verdict.outcomes[name].status != "reached"

@@ -78,7 +78,7 @@ class Scene:
         """How many more questions go unanswered under the second wording, where nothing is set for those."""
         if self.rewards.reward.costs is not None or self.rewards.reward.abstention is not None:
             return 0
-        before, after = (sum(map(self.rewards.unanswered, part)) for part in (first, second))
+        before, after = (sum(map(self.rewards.open_questions, part)) for part in (first, second))
         return max(0, after - before)
 
 

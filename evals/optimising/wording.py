@@ -31,13 +31,13 @@ class Judge:
         return Judge(self.jury, self.rubric.model_copy(update={"attributes": attributes}))
 
     def with_voice(self, persona: str, voice: str) -> Judge:
-        def reworded(seat: Seat) -> Seat:
+        def with_new_voice(seat: Seat) -> Seat:
             if seat.persona is None or seat.persona.name != persona:
                 return seat
             return seat.model_copy(update={"persona": seat.persona.model_copy(update={"voice": voice})})
 
         return Judge(
-            self.jury.model_copy(update={"seats": tuple(map(reworded, self.jury.seats))}), self.rubric
+            self.jury.model_copy(update={"seats": tuple(map(with_new_voice, self.jury.seats))}), self.rubric
         )
 
 
@@ -66,7 +66,7 @@ def targets(names: Iterable[str], judge: Judge) -> dict[str, Target]:
     return {name: known[name] for name in names}
 
 
-def reworded(judge: Judge, wording: Wording, places: Mapping[str, Target]) -> Judge:
+def with_wording(judge: Judge, wording: Wording, places: Mapping[str, Target]) -> Judge:
     """The judge with the texts of a wording in their places."""
     for name, text in wording.items():
         judge = places[name].put(judge, text)

@@ -12,7 +12,7 @@ from venire.evals.optimising.guards import Guard, fixed_score
 from venire.evals.optimising.plan import three_parts
 from venire.evals.optimising.rewards import answer_credit, rewards
 from venire.evals.optimising.schema import Reward, ThreeWaySplit
-from venire.evals.optimising.wording import Judge, reworded, targets
+from venire.evals.optimising.wording import Judge, targets, with_wording
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.sign_flips import flip_p
 from venire.orchestration.deliberate import check_protocol
@@ -28,10 +28,10 @@ def judge(rubric: Rubric) -> Judge:
 def test_texts_go_in_where_they_came_from_and_nothing_else_changes(judge: Judge) -> None:
     names = ["persona:low-scoring", "rubric:accurate.question", "rubric:accurate.anchors", "jury:stance"]
     places = targets(names, judge)
-    same = reworded(judge, {name: place.text(judge) for name, place in places.items()}, places)
+    same = with_wording(judge, {name: place.text(judge) for name, place in places.items()}, places)
     assert places["rubric:accurate.anchors"].text(same) == places["rubric:accurate.anchors"].text(judge)
 
-    other = reworded(judge, {"persona:low-scoring": "Be stern.", "jury:stance": "Ask for doses."}, places)
+    other = with_wording(judge, {"persona:low-scoring": "Be stern.", "jury:stance": "Ask for doses."}, places)
     assert next(seat.persona and seat.persona.voice for seat in other.jury.seats) == "Be stern."
     assert other.jury.seats[1] == judge.jury.seats[1] and other.rubric == judge.rubric
     assert other.jury.stance == "Ask for doses."
