@@ -43,6 +43,7 @@ $(BIN)/python:
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@echo "setting up $(VENV): a minute or two, once"
 	@$(call install,$(VENV)) -e .
+	@$(BIN)/venire model install || echo "the demo goes on without its live deliberation"
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python

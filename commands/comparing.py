@@ -73,7 +73,7 @@ def compare(
     from ..evals.metrics.metric import chosen_metrics
     from ..evals.metrics.normalisation import load_normalisation
     from ..evals.pages.json_documents import comparison_json
-    from ..evals.pages.terminal_tables import comparison_table
+    from ..evals.pages.terminal_tables import comparison_tables
     from ..orchestration.progress import CountedProgress
     from ..rubrics.errors import VenireError
 
@@ -105,7 +105,7 @@ def compare(
     if as_json:
         print_json(comparison_json(found))
         return
-    console().print(comparison_table(found))
+    console().print(comparison_tables(found))
     for sentence in found.sentences():
         say(f"- {sentence}")
     for section in found.sections:

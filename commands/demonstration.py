@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ..agents.clients.weights import INSTALL, weights_path
 from ..evals.comparison.comparison import Comparison, compare_evidence
 from ..evals.ratings.evidence import gather
 from ..evals.ratings.people import load_ratings
@@ -33,7 +34,9 @@ from ..rubrics.errors import VenireError
 from ..rubrics.rubric import Rubric, load_rubric
 
 FOLDER = Path(__file__).parents[1] / "evals" / "demo"
-STAMP = "135M model: the mechanics are real, its judgement is not"
+STAMP = "a model of 135 million parameters, taught to judge short notes: often right, never to be relied on"
+LIVE_SECONDS = 60
+"""After which the live deliberation ends, on a machine that is slow or busy."""
 BETWEEN_ENTRIES = 0.7
 """Seconds between two utterances of the replayed deliberation, on a terminal."""
 RESAMPLES = 300
@@ -44,7 +47,7 @@ def demonstrate(console: Console, *, quick: bool, live: bool, folder: Path | Non
     """The whole first minute; the run of the study comes back, for the inspector."""
     folder = folder or Path(tempfile.mkdtemp(prefix="venire-demo-"))
     _replay(console, pause=BETWEEN_ENTRIES if console.is_terminal and not quick else 0.0)
-    if live or gguf is not None:
+    if live:
         _live(console, folder / "live", gguf)
     _study(console, folder / "study")
     return folder / "study"
@@ -71,10 +74,15 @@ def _replay(console: Console, *, pause: float) -> None:
 
 def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     """One deliberation by a language model in this process, told as it happens."""
+    if gguf is None and weights_path() is None:
+        console.print(f"left out, a live deliberation: it needs {INSTALL!r} first\n", style="dim")
+        return
     console.rule("A live deliberation")
     console.print(Text(STAMP if gguf is None else f"the model in {gguf.name}", "bold yellow"))
     _case(console, next(load_cases(FOLDER / "live.jsonl")))
     jury = load_jury("local-stances").fill(model=f"local/{gguf}" if gguf else None)
+    limits = jury.limits.model_copy(update={"max_seconds": LIVE_SECONDS})
+    jury = jury.model_copy(update={"limits": limits})
     renderer = EntryRenderer()
 
     def tell(_: str, entry: Entry) -> None:

@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--open", "opened", is_flag=True, help="Open the study in the browser at the end.")
 @click.option("--quick", is_flag=True, help="Replay the deliberation without pauses.")
-@click.option("--live", is_flag=True, help="Have the embedded model deliberate too, which takes a minute.")
+@click.option(
+    "--live/--no-live",
+    default=True,
+    show_default=True,
+    help="Have the embedded juror deliberate too, for a minute at most.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to keep the run.")
 @click.option("--gguf", type=click.Path(path_type=Path), help="A model file of your own for the live part.")
 def demo(opened: bool, quick: bool, live: bool, output: Path | None, gguf: Path | None) -> None:

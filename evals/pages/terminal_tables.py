@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from ..agreement.choice import Choice
     from ..agreement.rater_agreement import Agreement
     from ..comparison.comparison import Comparison
+
+
+NAME = 18
+"""The width of an arm's name in a table: a longer one goes on below, broken at a space or a hyphen."""
 
 
 def estimate_words(estimate: Estimate, *, percent: bool = False) -> str:
@@ -32,28 +38,25 @@ def interval_words(value: float, low: float, high: float, *, percent: bool = Fal
     return shown[0] if math.isnan(low) else f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    """Arms as rows: agreement and error with intervals, failures and cost beside them."""
-    table = _table(
-        "arm", "n", "ICC(3,k)", "Spearman", "mean abs error", "offset", "exact", "hung", "calls", "cost"
-    )
+def comparison_tables(comparison: Comparison) -> Group:
+    """Arms as rows: agreement and error with their intervals below them; then matches, failures and cost. 80 columns are enough."""
+    near = _table("arm", "ICC(3,k)", "Spearman", "mean abs error", "offset")
+    rest = _table("arm", "n", "exact", "hung", "calls", "cost")
     costs = comparison.costs.set_index("arm")
     for arm, attributes in comparison.agreement.items():
         overall = attributes[OVERALL]
         spent = costs.loc[arm] if arm in costs.index else None
-        table.add_row(
-            arm,
+        name = textwrap.fill(arm, NAME)
+        near.add_row(name, *(_stacked_cell(overall[each]) for each in ("icc3k", "spearman", "mae", "offset")))
+        rest.add_row(
+            name,
             str(overall["mae"].n or overall["spearman"].n),
-            _cell(overall["icc3k"]),
-            _cell(overall["spearman"]),
-            _cell(overall["mae"]),
-            _cell(overall["offset"]),
             _cell(overall["exact"], percent=True),
             "" if spent is None else f"{spent['hung']:.0f}",
             "" if spent is None else f"{spent['calls']:.0f}",
             "" if spent is None else "unknown" if pd.isna(spent["usd"]) else f"${spent['usd']:.4f}",
         )
-    return table
+    return Group(near, "", rest)
 
 
 def agreement_table(agreement: Agreement) -> Table:
@@ -117,6 +120,13 @@ def _cell(estimate: Estimate, *, percent: bool = False) -> str | Text:
     if estimate.few:
         return Text(f"{estimate_words(estimate, percent=percent)} {estimate.few}", style="dim")
     return estimate_words(estimate, percent=percent) if estimate.defined else "-"
+
+
+def _stacked_cell(estimate: Estimate) -> Text:
+    """A value, its interval below it, and below that how few cases there are, where they are few."""
+    words = estimate_words(estimate) if estimate.defined else "-"
+    lines = [words.replace(" [", "\n["), *([estimate.few] if estimate.few else [])]
+    return Text("\n".join(lines), style="dim" if estimate.few else "")
 
 
 def _table(*columns: str) -> Table:

@@ -23,6 +23,7 @@ from ...agents.providers import Providers
 from ...orchestration.arm_manifest import arm_manifest
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import hear, models_asked, ready, recount, refuse_text, refuse_unreached
+from ...orchestration.first_alone import FirstAlone
 from ...orchestration.record import Arm, Location, Store
 from ...orchestration.record.manifest import arm_fingerprint, case_fingerprint, fingerprint
 from ...orchestration.record.opening import run_exists
@@ -125,13 +126,16 @@ def _setup(
     return _Setup(name, asked, filled, court, manifest, record, redact, must_reach)
 
 
-def _checked_record(setup: _Setup) -> Store | None:
-    """The record, where there is one, after asking every model; a run that does not exist is begun only then."""
+def _checked_record(setup: _Setup) -> tuple[Store | None, bool]:
+    """The record, where there is one, after asking every model; a run that does not exist is begun only then.
+
+    The second says whether every model is known to be there, which some providers do not tell for free.
+    """
     record = setup.record
     begun = record is not None and run_exists(record)
     store = share_record(record, redact=setup.redact) if record is not None and begun else None
     try:
-        _check_models(setup.jury, setup.court, None if setup.must_reach else store)
+        sure = _check_models(setup.jury, setup.court, None if setup.must_reach else store)
         ready(setup.jury, setup.court, setup.rubric)
     except BaseException:
         if store is not None:
@@ -139,18 +143,24 @@ def _checked_record(setup: _Setup) -> Store | None:
         raise
     if record is not None and store is None:
         store = share_record(record, redact=setup.redact)
-    return store
+    return store, sure
 
 
-def _check_models(jury: Jury, court: Court, store: Store | None) -> None:
-    """Raise `ModelUnreachable` if one of the jury's models cannot be reached, or leave it to the first call to do so."""
-    check = Preflight().check(models_asked(jury))
+def _check_models(jury: Jury, court: Court, store: Store | None) -> bool:
+    """Whether every model of the jury is known to be there; False where that cannot be asked for free.
+
+    Raises:
+        ModelUnreachable: One cannot be reached. Where the record holds calls, only once one more is needed.
+    """
+    preflight = Preflight()
     try:
-        asyncio.run_coroutine_threadsafe(check, _loop()).result()
+        asyncio.run_coroutine_threadsafe(preflight.check(models_asked(jury)), _loop()).result()
     except ModelUnreachable as error:
         if store is None or not store.cost().calls:
             raise
         court.budget.unreachable = error
+        return True
+    return preflight.is_sure_of(models_asked(jury))
 
 
 class Sitting:
@@ -161,7 +171,7 @@ class Sitting:
     sit on one record. `prices` are for models that have none; `max_usd` and `max_tokens` are what may be spent before
     everything stops. `redact` keeps the words of cases and jurors out of the record.
 
-    Every model is asked first whether it can be reached. Where the record holds calls, one that cannot be is an error
+    Every model is asked first whether it can be reached; where one cannot be asked for free, the first case is heard alone. Where the record holds calls, one that cannot be is an error
     only once a call is needed that the record does not hold; with `must_reach`, at once.
 
     Every method may be called in any thread, and where an event loop is running. Close it, or use it in a `with` block.
@@ -183,7 +193,8 @@ class Sitting:
         self._hearings: dict[tuple[str, str, int], asyncio.Task[Judgement]] = {}
         self._positions = count()
         self._loop = _loop()
-        self._store = _checked_record(setup)
+        self._store, sure = _checked_record(setup)
+        self._first_alone = FirstAlone(self._court.budget, sure=sure)
         if self._store is not None:
             self._court.calls = self._store
             self._court.trace_salt = self._store.trace_salt()
@@ -268,6 +279,9 @@ class Sitting:
     async def _deliberate(self, case: Case, again: int) -> Judgement:
         if again:
             case = case.model_copy(update={"id": f"{case.id}#{again + 1}"})
+        return await self._first_alone.run(lambda: self._hear(case, again), lambda judged: judged.fresh)
+
+    async def _hear(self, case: Case, again: int) -> Judgement:
         try:
             self._court.budget.check()
             if self._store is None:

@@ -21,6 +21,7 @@ from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from ..bench import Court
 from ..deliberate import hear, models_asked, ready
+from ..first_alone import FirstAlone
 from ..record.redacted_errors import print_redacted
 from ..transcript import Transcript
 from ..worked_examples import ScoredCases
@@ -97,8 +98,15 @@ class Worker:
             ),
         )
         try:
+            preflight = Preflight()
             if config.asks_models:
-                await Preflight().check(s for jury in config.juries for s in models_asked(jury))
+                await preflight.check(s for jury in config.juries for s in models_asked(jury))
+            self._first_alone = [
+                FirstAlone(
+                    self._budget, sure=not config.asks_models or preflight.is_sure_of(models_asked(jury))
+                )
+                for jury in config.juries
+            ]
             for jury in config.juries:
                 ready(jury, self._court, config.rubric)
         except VenireError as error:
@@ -115,7 +123,10 @@ class Worker:
         if redacted:
             asyncio.get_running_loop().set_exception_handler(print_redacted)
         try:
-            return await hear(case, self._config.rubric, self._config.juries[arm], self._court)
+            jury = self._config.juries[arm]
+            return await self._first_alone[arm].run(
+                lambda: hear(case, self._config.rubric, jury, self._court)
+            )
         except BudgetSpent as spent:
             return OutOfBudget(spent.limit)
         except VenireError as error:

@@ -196,20 +196,14 @@ def _scores(counts: ScoreCounts, arms: Sequence[Arm]) -> Table:
 
 
 def _summary(totals: dict[str, _ArmTotals]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in (
-        "arm",
-        "cases",
-        "reached",
-        "hung",
-        "n/a",
-        "abstentions",
-        "stopped by",
-        "calls",
-        "tokens",
-        "cost",
-    ):
-        table.add_column(column)
+    # Narrow enough for 80 columns: names and reasons go on below, everything else stays on its line.
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("arm", overflow="fold")
+    for column in ("cases", "reached", "hung", "n/a", "abstained"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("stopped by", overflow="fold")
+    for column in ("calls", "tokens", "cost"):
+        table.add_column(column, no_wrap=True)
     for name, arm in totals.items():
         stops = ", ".join(f"{reason} {number}" for reason, number in arm.stops.most_common())
         price = "unknown" if arm.cost.usd is None else f"${arm.cost.usd:.4f}"

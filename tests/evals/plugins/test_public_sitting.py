@@ -12,10 +12,12 @@ import pytest
 from checkout import ROOT
 from mixed_rubric import RUBRIC, agreeing_server
 from notebooks import run_notebook
+from openai_server import Call, Fault, ProviderServer, filled
 from server_juries import jury_at
 
 from venire import Case, Sitting, Store, VenireError, deliberate_sync, load_cases, to_frame
 from venire.orchestration.verdict import SCREEN
+from venire.rubrics.errors import ModelUnreachable
 
 CASE = Case(id="one", output="Fever gone.", source="Fever 38.4.")
 
@@ -122,3 +124,22 @@ def test_a_text_in_place_of_a_case_is_refused_with_the_remedy() -> None:
         deliberate_sync("Fever gone.", "clinical-note", "lens-jury")  # type: ignore[arg-type]
     with pytest.raises(VenireError, match="no rubric named 'clinical-nota'"):
         deliberate_sync(CASE, "clinical-nota", "lens-jury")
+
+
+def test_where_a_model_cannot_be_asked_for_free_the_first_case_is_heard_alone() -> None:
+    cases = [Case(id=str(n), output=f"Text {n}.") for n in range(6)]
+
+    def answer(call: Call) -> object:
+        return Fault(status=401) if call.number == 0 else filled(call.schema or {}, lambda _: 4)
+
+    with (
+        ProviderServer(answer, latency=0.05) as server,
+        Sitting(RUBRIC, jury_at(server.url, "a", protocol="panel")) as sitting,
+    ):
+        with pytest.raises(ModelUnreachable, match="'server/a' cannot be used"):
+            sitting.deliberate_sync(cases[0])
+        assert (len(server.calls), server.most_in_flight) == (1, 1)
+        sitting.deliberate_sync(cases[0])
+        verdicts = sitting.deliberate_all_sync(cases)
+
+    assert len(verdicts) == len(cases) and server.most_in_flight > 1
