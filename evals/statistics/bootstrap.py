@@ -205,6 +205,8 @@ class Bootstrap:
         usable = drawn[~np.isnan(drawn)]
         if len(usable) < max(1, ENOUGH * self.resamples):
             return None, f"no interval: {len(usable)} of {self.resamples} resamples were defined"
+        if least_p(len(usable)) > 1 - self.confidence + 1e-12:
+            return None, f"no interval: {len(usable)} resamples are too few for one of {self.confidence:.0%}"
         bias, pull = 0.0, 0.0
         if self.kind != "percentile":
             left_out = leave_one_out(statistic, frequency)
@@ -242,7 +244,7 @@ class Reading(NamedTuple):
         Found by halving, from the bounds themselves, so that it is below 0.05 exactly where the 95% interval excludes the
         truth. The data count as one draw, so p is never zero.
         """
-        least, most = 2 / (len(self.drawn) + 1), 1.0
+        least, most = least_p(len(self.drawn)), 1.0
         if self._holds(truth, 0.0):
             return most
         if not self._holds(truth, 1 - least):
@@ -255,6 +257,11 @@ class Reading(NamedTuple):
     def _holds(self, truth: float, confidence: float) -> bool:
         low, high = self.bounds(confidence)
         return low - 1e-12 <= truth <= high + 1e-12
+
+
+def least_p(resamples: int) -> float:
+    """The smallest two-sided p that so many resamples can give, the data counting as one of them."""
+    return 2 / (resamples + 1)
 
 
 def over_cases(coefficient: Coefficient, grid: Matrix) -> tuple[Statistic, IntArray]:

@@ -171,6 +171,21 @@ def test_few_cases_that_carry_a_coefficient_leave_few_degrees_of_freedom():
     assert -1 <= low <= value <= high <= 1
 
 
+def test_fewer_resamples_than_an_interval_needs_give_none() -> None:
+    """Thirty resamples have no p below 0.05, so an interval that excluded zero would contradict it."""
+    ratings = long_table(np.column_stack([np.arange(12.0), np.arange(12.0) - 3]))
+    for resamples, given in ((38, False), (39, True)):
+        boot = Bootstrap(np.random.default_rng(0), resamples, kind="expanded")
+        found, p = boot.estimate_and_p(
+            lambda values: lambda weights: weights @ values[:, 0] / weights.sum(axis=1),
+            matrix(ratings),
+            method="mean",
+            otherwise="",
+        )
+        assert np.isfinite(found.low) == given == np.isfinite(p)
+        assert given or "too few" in found.note
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_p_is_below_its_level_exactly_where_the_interval_excludes_the_truth(seed: int) -> None:
     rng = np.random.default_rng(seed)
