@@ -5,22 +5,29 @@
 Cases have a latent quality, raters see it with noise, and what they see is cut so that the share `--ceiling` of all scores is
 the top one. `--points` sets the length of the scale (2 with a ceiling of 0.05 is a binary attribute of 5% prevalence),
 `--harshness` the distance between the mildest and the harshest rater, `--groups` how many cases share half of their
-quality. The truth is integrated over the quality of cases. A cell says how often the interval held it and, in brackets, in
-how many simulations one was given. Prints one Markdown table, and the cells outside 92 to 98% below it.
+quality. `--world` leaves the normal distribution: `slopes` (raters see with unequal noise), `skewed` (poor cases as rare as an
+exponential distribution makes them), `heavy` (Student's t with four degrees of freedom, quality and noise), `binomial` (no
+thresholds: a case has a chance of its own, beta-distributed, and scores are binomial). The truth is integrated over the
+quality of cases or, in other worlds, counted in 600,000 cases. A cell says how often the interval held it and, in brackets,
+in how many simulations one was given. Prints one Markdown table, and the cells outside 92 to 98% below it, or `--summary`.
+`--out FILE` keeps the counts and `--read FILE...` adds up what several runs kept.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from itertools import combinations, product
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, ndtri
+from scipy.optimize import brentq
+from scipy.special import betaincinv, betaln, ndtr, ndtri, stdtrit
 
 from venire.evals.statistics.alpha import Level, alpha_coefficient, krippendorff_alpha
 from venire.evals.statistics.bootstrap import Bootstrap
@@ -32,7 +39,15 @@ from venire.evals.statistics.correlation import (
     spearman,
     spearman_statistic,
 )
-from venire.evals.statistics.error import mae, mae_statistic, offset, offset_statistic, size_of_offset
+from venire.evals.statistics.error import (
+    mae,
+    mae_statistic,
+    offset,
+    offset_statistic,
+    rmse,
+    rmse_statistic,
+    size_of_offset,
+)
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.fleiss import fleiss_coefficient, fleiss_kappa
 from venire.evals.statistics.gwet import ac_coefficient, gwet_ac
@@ -48,6 +63,11 @@ LEVELS: tuple[Level, ...] = ("interval", "ordinal", "nominal")
 GIVEN = 10
 """Percent of simulations below which a cell counts as giving no interval."""
 Measure = Callable[..., Estimate]
+Counts = dict[str, list[int]]
+MANY = 600_000
+FIRMNESS = 2.0
+"""In the binomial world, the sum of the parameters of the beta distribution of cases' chances."""
+FREEDOM = 4
 
 
 class Setting(NamedTuple):
@@ -60,12 +80,13 @@ class Setting(NamedTuple):
     group: int
     points: int
     harshness: float
+    world: str = "normal"
 
-    def cuts(self) -> np.ndarray:
-        spread = np.sqrt(1 + NOISE**2)
+    def shares(self) -> np.ndarray:
+        """The shares of scores up to each but the highest."""
         if self.ceiling == 0:
-            return np.linspace(-1.5, 1.5, self.points - 1)
-        return spread * (ndtri(1 - self.ceiling) - STEP * np.arange(self.points - 2, -1, -1))
+            return ndtr(np.linspace(-1.5, 1.5, self.points - 1) / np.sqrt(1 + NOISE**2))
+        return ndtr(ndtri(1 - self.ceiling) - STEP * np.arange(self.points - 2, -1, -1))
 
     def draw(self, rng: np.random.Generator, cases: int) -> tuple[np.ndarray, np.ndarray]:
         """Scores by case and rater, NaN where missing, and each case's group."""
@@ -74,11 +95,61 @@ class Setting(NamedTuple):
         quality = np.sqrt(share) * rng.normal(size=group[-1] + 1)[group] + np.sqrt(1 - share) * rng.normal(
             size=cases
         )
-        seen = quality[:, None] + NOISE * rng.normal(size=(cases, self.raters))
-        seen += self.harshness * np.linspace(-0.5, 0.5, self.raters)
-        scores = 1.0 + np.searchsorted(self.cuts(), seen)
+        if self.world == "binomial":
+            chance = betaincinv(*chances(self.ceiling, self.points), ndtr(quality))
+            scores = 1.0 + rng.binomial(self.points - 1, chance[:, None], size=(cases, self.raters))
+        else:
+            noise = rng.normal(size=(cases, self.raters))
+            seen = WORLDS[self.world](quality[:, None], noise)
+            seen += self.harshness * np.linspace(-0.5, 0.5, self.raters)
+            scores = 1.0 + np.searchsorted(self.cuts(), seen)
         scores[rng.random(scores.shape) < self.missing] = np.nan
         return scores, group
+
+    def cuts(self) -> np.ndarray:
+        """Where what raters see is cut into scores."""
+        if self.world == "normal":
+            return np.sqrt(1 + NOISE**2) * ndtri(self.shares())
+        return quantiles(self.world, self.raters, tuple(self.shares()))
+
+
+def _slopes(quality: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    raters = noise.shape[1]
+    return quality * np.linspace(0.6, 1.3, raters) + noise * np.linspace(0.9, 0.4, raters)
+
+
+def _heavy(quality: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    return stdtrit(FREEDOM, ndtr(quality)) + NOISE * stdtrit(FREEDOM, ndtr(noise))
+
+
+WORLDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "normal": lambda quality, noise: quality + NOISE * noise,
+    "slopes": _slopes,
+    "skewed": lambda quality, noise: np.log(ndtr(quality)) + 0.5 * noise,
+    "heavy": _heavy,
+}
+"""From a case's quality and raters' noise, both standard normal, to what the raters see."""
+
+
+@cache
+def quantiles(world: str, raters: int, shares: tuple[float, ...]) -> np.ndarray:
+    """Where these shares of what raters see lie below."""
+    rng = np.random.default_rng(1)
+    return np.quantile(WORLDS[world](rng.normal(size=(MANY, 1)), rng.normal(size=(MANY, raters))), shares)
+
+
+@cache
+def chances(ceiling: float, points: int) -> tuple[float, float]:
+    """The parameters of cases' chances that put the share `ceiling` of binomial scores at the top."""
+    if ceiling == 0:
+        return FIRMNESS / 2, FIRMNESS / 2
+
+    def excess(mean: float) -> float:
+        first, second = mean * FIRMNESS, (1 - mean) * FIRMNESS
+        return float(np.exp(betaln(first + points - 1, second) - betaln(first, second))) - ceiling
+
+    mean = brentq(excess, 1e-3, 1 - 1e-6)
+    return mean * FIRMNESS, (1 - mean) * FIRMNESS
 
 
 def measures(levels: tuple[float, ...]) -> dict[str, Measure]:
@@ -99,25 +170,20 @@ def measures(levels: tuple[float, ...]) -> dict[str, Measure]:
         "pearson": pearson,
         "percent": percent_agreement,
         "mae": mae,
+        "rmse": rmse,
         "offset": offset,
     }
 
 
 @cache
-def truths(raters: int, ceiling: float, points: int, harshness: float) -> dict[str, float]:
-    """The coefficients of endlessly many complete cases that stand alone, by integration over their quality."""
-    setting = Setting(0, raters, ceiling, 0.0, 1, points, harshness)
-    quality = np.linspace(-7, 7, 561)
-    weight = np.exp(-(quality**2) / 2)
-    harsh = harshness * np.linspace(-0.5, 0.5, raters)
-    reached = ndtr((setting.cuts() - harsh[:, None] - quality[:, None, None]) / NOISE)
-    chance = np.diff(reached, axis=2, prepend=0.0, append=1.0)
-    tables = [
-        np.einsum("m,ma,mb->ab", weight / weight.sum(), chance[:, i], chance[:, j])
-        for i, j in combinations(range(raters), 2)
-    ]
+def truths(
+    raters: int, ceiling: float, points: int, harshness: float, world: str = "normal"
+) -> dict[str, float]:
+    """The coefficients of endlessly many complete cases that stand alone."""
+    setting = Setting(0, raters, ceiling, 0.0, 1, points, harshness, world)
+    tables = integrated_tables(setting) if world == "normal" else counted_tables(setting)
     scale = np.arange(1.0, points + 1)
-    known = LatentTrait(scale, np.array(tables)[None], np.ones(1), raters, lambda: True)
+    known = LatentTrait(scale, tables[None], raters, lambda: True)
     offsets = known.mean_over_pairs(offset_statistic if raters == 2 else size_of_offset)
     found = {
         "icc3k": icc_in_population("icc3k", known),
@@ -135,9 +201,38 @@ def truths(raters: int, ceiling: float, points: int, harshness: float) -> dict[s
             lambda x, y: lambda weights: weights @ (x == y) / weights.sum(axis=1)
         ),
         "mae": known.mean_over_pairs(mae_statistic),
+        "rmse": known.mean_over_pairs(rmse_statistic),
         "offset": offsets,
     }
     return {name: float(value[0]) for name, value in found.items()}
+
+
+def integrated_tables(setting: Setting) -> np.ndarray:
+    """How often every two raters' answers meet, by integration over the quality of cases."""
+    quality = np.linspace(-7, 7, 561)
+    weight = np.exp(-(quality**2) / 2)
+    harsh = setting.harshness * np.linspace(-0.5, 0.5, setting.raters)
+    reached = ndtr((setting.cuts() - harsh[:, None] - quality[:, None, None]) / NOISE)
+    chance = np.diff(reached, axis=2, prepend=0.0, append=1.0)
+    return np.array(
+        [
+            np.einsum("m,ma,mb->ab", weight / weight.sum(), chance[:, i], chance[:, j])
+            for i, j in combinations(range(setting.raters), 2)
+        ]
+    )
+
+
+def counted_tables(setting: Setting) -> np.ndarray:
+    """The same, counted in many cases."""
+    scores, _ = setting.draw(np.random.default_rng(2), MANY)
+    codes, points = scores.astype(int) - 1, setting.points
+    return np.array(
+        [
+            np.bincount(codes[:, i] * points + codes[:, j], minlength=points**2).reshape(points, points)
+            / MANY
+            for i, j in combinations(range(setting.raters), 2)
+        ]
+    )
 
 
 def table(scores: np.ndarray, group: np.ndarray) -> pd.DataFrame:
@@ -154,28 +249,38 @@ def table(scores: np.ndarray, group: np.ndarray) -> pd.DataFrame:
     return long.dropna(subset=["value"])
 
 
-def coverage(setting: Setting, simulations: int, seed: int = 0) -> dict[str, tuple[float, float]]:
-    """By coefficient: how often the interval held the truth where one was given, and how often one was; in percent."""
-    known = truths(setting.raters, setting.ceiling, setting.points, setting.harshness)
+def coverage(setting: Setting, simulations: int, first: int = 0) -> Counts:
+    """By coefficient, how often no interval was given, held the truth, lay above it and lay below it."""
+    known = truths(setting.raters, setting.ceiling, setting.points, setting.harshness, setting.world)
     levels = tuple(float(value) for value in range(1, setting.points + 1))
-    rng = np.random.default_rng([seed, *(int(1000 * part) for part in setting)])
-    held, given = dict.fromkeys(known, 0), dict.fromkeys(known, 0)
-    for number in range(simulations):
+    counts = {name: [0, 0, 0, 0] for name in known}
+    for number in range(first, first + simulations):
+        place = [*WORLDS, "binomial"].index(setting.world)
+        rng = np.random.default_rng([number, *(int(1000 * part) for part in setting[:-1]), place])
         ratings = table(*setting.draw(rng, setting.cases))
         for name, measure in measures(levels).items():
-            boot = Bootstrap(
-                np.random.default_rng(number), by="group" if setting.group > 1 else "case", levels=levels
-            )
-            if setting.group == 1 and name in ("icc3k", "icc3"):
-                found = measure(ratings, levels=levels, seed=number)
-            elif setting.group == 1 and name == "percent":
-                found = measure(ratings)
-            else:
-                found = measure(ratings, bootstrap=boot)
-            if np.isfinite(found.low) and np.isfinite(found.high):
-                given[name] += 1
-                held[name] += found.low <= known[name] + 1e-3 and found.high >= known[name] - 1e-3
-    return {name: (100 * held[name] / max(given[name], 1), 100 * given[name] / simulations) for name in known}
+            found = estimate(name, measure, ratings, setting, number, levels)
+            given = np.isfinite(found.low) and np.isfinite(found.high)
+            above, below = found.low > known[name] + 1e-3, found.high < known[name] - 1e-3
+            counts[name][0 if not given else 2 if above else 3 if below else 1] += 1
+    return counts
+
+
+def estimate(
+    name: str,
+    measure: Measure,
+    ratings: pd.DataFrame,
+    setting: Setting,
+    seed: int,
+    levels: tuple[float, ...],
+) -> Estimate:
+    """The coefficient as `agreement` asks for it."""
+    if setting.group == 1 and name in ("icc3k", "icc3"):
+        return measure(ratings, levels=levels, seed=seed)
+    if setting.group == 1 and name == "percent":
+        return measure(ratings)
+    by = "group" if setting.group > 1 else "case"
+    return measure(ratings, bootstrap=Bootstrap(np.random.default_rng(seed), by=by, levels=levels))
 
 
 def settings(chosen: argparse.Namespace) -> Iterator[Setting]:
@@ -187,8 +292,82 @@ def settings(chosen: argparse.Namespace) -> Iterator[Setting]:
         chosen.groups,
         chosen.points,
         chosen.harshness,
+        chosen.world,
     ):
         yield Setting(*each)
+
+
+def simulated(chosen: argparse.Namespace) -> Iterator[tuple[Setting, Counts]]:
+    """Every setting asked for, simulated now."""
+    every = list(settings(chosen))
+    one = partial(coverage, simulations=chosen.simulations, first=chosen.first)
+    with ProcessPoolExecutor(chosen.processes) as pool:
+        yield from zip(every, pool.map(one, every), strict=True)
+
+
+def added(rows: Iterable[tuple[Setting, Counts]]) -> dict[Setting, Counts]:
+    """The counts of each setting, over all rows of it."""
+    found: dict[Setting, Counts] = {}
+    for setting, counts in rows:
+        sums = found.setdefault(setting, {})
+        for name, each in counts.items():
+            sums[name] = [old + new for old, new in zip(sums.get(name, [0, 0, 0, 0]), each, strict=True)]
+    return found
+
+
+def read(paths: list[Path]) -> Iterator[tuple[Setting, Counts]]:
+    """What `--out` has written."""
+    for path in paths:
+        with path.open() as file:
+            for row in map(json.loads, file):
+                if "counts" in row:
+                    yield Setting(*row["setting"]), row["counts"]
+
+
+def held(counts: list[int]) -> float | None:
+    """The percentage of intervals given that hold the truth; None where too few are given."""
+    given = sum(counts[1:])
+    return 100 * counts[1] / given if given and 100 * given >= GIVEN * sum(counts) else None
+
+
+def print_settings(found: dict[Setting, Counts]) -> None:
+    """One row a setting, and the cells outside 92 to 98% below."""
+    names = list(measures((1.0, 2.0)))
+    print("| n | k | ceiling | missing | group | points | harshness | world | " + " | ".join(names) + " |")
+    print("|---" * (8 + len(names)) + "|")
+    outside = []
+    for setting, counts in found.items():
+        cells = []
+        for name in names:
+            each = counts.get(name, [1, 0, 0, 0])
+            share, given = held(each), 100 * sum(each[1:]) / sum(each)
+            cells.append("none" if share is None else f"{share:.1f} ({given:.0f})")
+            if share is not None and not 92 <= share <= 98:
+                outside.append(f"{name} {share:.1f}% of {given:.0f}% given: {setting}")
+        print("| " + " | ".join([*map(str, setting), *cells]) + " |")
+    print(f"\n{len(outside)} cells outside 92 to 98%", *outside, sep="\n")
+
+
+def print_summary(found: dict[Setting, Counts]) -> None:
+    """By coefficient and kind of scale: the median setting, the lowest and the highest, and how many give none."""
+    kinds: dict[tuple[object, ...], list[Counts]] = {}
+    for setting, counts in found.items():
+        key = (setting.world, setting.points, setting.ceiling, setting.harshness)
+        kinds.setdefault(key, []).append(counts)
+    for key, every in kinds.items():
+        simulations = sorted(max(sum(each) for each in counts.values()) for counts in every)
+        print(f"\n{key}: {len(every)} settings, {simulations[0]} to {simulations[-1]} simulations")
+        for name in measures((1.0, 2.0)):
+            known = [counts[name] for counts in every if name in counts]
+            shares = sorted(share for each in known if (share := held(each)) is not None)
+            if not known or not shares:
+                continue
+            given = 100 * sum(sum(each[1:]) for each in known) / sum(map(sum, known))
+            inside = sum(92 <= share <= 98 for share in shares)
+            print(
+                f"{name}: {np.median(shares):.0f}% ({shares[0]:.0f} to {shares[-1]:.0f}), within 92 to 98% in {inside} of "
+                f"{len(shares)}, none in {len(known) - len(shares)}; given in {given:.0f}% of all"
+            )
 
 
 def main() -> None:
@@ -203,28 +382,25 @@ def main() -> None:
     options.add_argument("--groups", type=int, nargs="+", default=[1])
     options.add_argument("--points", type=int, nargs="+", default=[5])
     options.add_argument("--harshness", type=float, nargs="+", default=[0.0])
+    options.add_argument("--world", nargs="+", choices=[*WORLDS, "binomial"], default=["normal"])
     options.add_argument("--simulations", type=int, default=1000)
+    options.add_argument(
+        "--first", type=int, default=0, help="the first simulation's number, to add to others"
+    )
     options.add_argument("--processes", type=int, default=1)
+    options.add_argument("--out", type=Path, help="append the counts to this file, one JSON line a setting")
+    options.add_argument("--read", type=Path, nargs="+", help="simulate nothing: print what these files hold")
+    options.add_argument(
+        "--summary", action="store_true", help="print coefficients over settings, not each setting"
+    )
     chosen = options.parse_args()
-    names = list(measures((1.0, 2.0)))
-    print("| n | k | ceiling | missing | group | points | harshness | " + " | ".join(names) + " |")
-    print("|---" * (7 + len(names)) + "|", flush=True)
-    outside = []
-    every = list(settings(chosen))
-    with ProcessPoolExecutor(chosen.processes) as pool:
-        for setting, found in zip(
-            every, pool.map(partial(coverage, simulations=chosen.simulations), every), strict=True
-        ):
-            cells = [
-                "none" if given < GIVEN else f"{held:.1f} ({given:.0f})" for held, given in found.values()
-            ]
-            print("| " + " | ".join([*map(str, setting), *cells]) + " |", flush=True)
-            outside += [
-                f"{name} {held:.1f}% of {given:.0f}% given: {setting}"
-                for name, (held, given) in found.items()
-                if given >= GIVEN and not 92 <= held <= 98
-            ]
-    print(f"\n{len(outside)} cells outside 92 to 98%", *outside, sep="\n")
+    rows = []
+    for setting, counts in read(chosen.read) if chosen.read else simulated(chosen):
+        rows.append((setting, counts))
+        if chosen.out:
+            with chosen.out.open("a") as file:
+                file.write(json.dumps({"setting": setting, "counts": counts}) + "\n")
+    (print_summary if chosen.summary else print_settings)(added(rows))
 
 
 if __name__ == "__main__":

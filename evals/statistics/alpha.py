@@ -7,6 +7,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
+from .holding import PLENTY, PLENTY_SQUARED
 from .jackknife import CORRELATION
 from .matrix import FloatArray, InvalidRatings, Matrix, matrix, on_scale
 
@@ -57,8 +58,6 @@ def alpha_of(grid: Matrix, *, level: Level, bootstrap: Bootstrap, everyone: Matr
             f"ratio alpha needs values of zero or more; the ratings hold {scale[0]:g}",
             remedy="use the interval level",
         )
-    # Words without an order have no thresholds on one trait.
-    unordered = grid.labels is not None and len(grid.labels) > 2
     return bootstrap.estimate(
         alpha_coefficient(scale, level),
         grid,
@@ -66,7 +65,8 @@ def alpha_of(grid: Matrix, *, level: Level, bootstrap: Bootstrap, everyone: Matr
         otherwise="expected disagreement is zero",
         link=CORRELATION,
         everyone=everyone,
-        population=None if unordered else lambda trait: trait.of_pairs(alpha_coefficient(trait.scale, level)),
+        population=lambda trait: trait.of_pairs(alpha_coefficient(trait.scale, level)),
+        enough=PLENTY_SQUARED if level in ("interval", "ratio") else PLENTY,
     )
 
 

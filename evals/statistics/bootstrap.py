@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from .estimate import Estimate, undefined
-from .holding import Population, holding
+from .holding import PLENTY, Population, holding
 from .jackknife import Link
 from .matrix import FloatArray, IntArray, Matrix
 from .resamples import Counts, resamples
@@ -95,6 +95,7 @@ class Bootstrap:
         link: Link | None = None,
         population: Population | None = None,
         everyone: Matrix | None = None,
+        enough: int = PLENTY,
     ) -> Estimate:
         """The coefficient of `grid` with its interval; `otherwise` says why, should it be NaN.
 
@@ -102,6 +103,7 @@ class Bootstrap:
             link: The scale on which a coefficient of agreement is symmetric; None for anything else.
             population: Draws of such a coefficient from a latent trait.
             everyone: The ratings that the latent trait learns from, where `grid` holds only some of them.
+            enough: Cases, or groups, with another score than the commonest, from which on no latent trait is needed.
             n: The cases that the coefficient rests on, where they are fewer than those of `grid`.
         """
         if self.kind == "holding" and link is not None and len(grid.cases):
@@ -110,12 +112,14 @@ class Bootstrap:
             found = self.with_interval(
                 value,
                 lambda: (leave_one_out(statistic, frequency), frequency),
-                grid if everyone is None else everyone,
+                grid,
+                everyone=grid if everyone is None else everyone,
                 link=link,
                 population=population,
                 method=method,
                 otherwise=otherwise,
                 n=len(grid.cases) if n is None else n,
+                enough=enough,
             )
         else:
             found, _ = self._estimate_and_reading(coefficient, grid, method, otherwise)
@@ -127,16 +131,18 @@ class Bootstrap:
         left_out: Callable[[], tuple[FloatArray, IntArray]],
         grid: Matrix,
         *,
+        everyone: Matrix,
         link: Link,
         population: Population | None,
         method: str,
         otherwise: str,
         n: int,
+        enough: int = PLENTY,
     ) -> Estimate:
         """A value with the interval that holds, from what it is without each cluster, which is asked for if needed."""
         if np.isnan(value):
             return undefined(otherwise, method=method, n=n, confidence=self.confidence)
-        if min(n, grid.clusters) < 2:
+        if min(n, everyone.clusters) < 2:
             why = f"no interval: one {'case' if n < 2 else 'group'} cannot be left out"
             return Estimate(value, np.nan, np.nan, n, method, self.confidence, why)
         without, frequency = left_out()
@@ -145,6 +151,7 @@ class Bootstrap:
             without,
             frequency,
             grid=grid,
+            everyone=everyone,
             link=link,
             population=population,
             levels=self.levels,
@@ -152,6 +159,7 @@ class Bootstrap:
             confidence=self.confidence,
             seed=int(self.rng.integers(2**32)),
             used=n,
+            enough=enough,
         )
         return replace(found, n=n)
 

@@ -5,6 +5,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
+from .holding import PLENTY, PLENTY_SQUARED
 from .jackknife import CORRELATION
 from .matrix import FloatArray
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
@@ -14,7 +15,7 @@ FLAT = "a rater gave one value throughout, so there is nothing to correlate"
 
 def pearson(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
     """Pearson's r. Pairs of raters use the cases both rated; more than two raters give the mean over pairs."""
-    return _estimate(ratings, pearson_statistic, "Pearson's r", bootstrap, raters)
+    return _estimate(ratings, pearson_statistic, "Pearson's r", bootstrap, raters, enough=PLENTY_SQUARED)
 
 
 def spearman(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
@@ -83,7 +84,12 @@ def kendall_statistic(x: FloatArray, y: FloatArray) -> Statistic:
 
 
 def _estimate(
-    ratings: pd.DataFrame, statistic: PairStatistic, method: str, bootstrap: Bootstrap, raters: Raters | None
+    ratings: pd.DataFrame,
+    statistic: PairStatistic,
+    method: str,
+    bootstrap: Bootstrap,
+    raters: Raters | None,
+    enough: int = PLENTY,
 ) -> Estimate:
     grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(method)
     return pair_estimate(
@@ -94,6 +100,7 @@ def _estimate(
         otherwise=FLAT,
         link=CORRELATION,
         population=lambda trait: trait.mean_over_pairs(statistic),
+        enough=enough,
     )
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, OfSums, Statistic
 from .estimate import Estimate
+from .holding import PLENTY, PLENTY_SQUARED
 from .jackknife import DIFFERENCE, DISTANCE, ERROR
 from .matrix import FloatArray
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
@@ -40,7 +41,7 @@ def mae(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = 
 
 def rmse(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
     """The root of the mean squared difference, over the cases both rated; over pairs when more raters."""
-    return _estimate(ratings, rmse_statistic, "root mean squared error", bootstrap, raters)
+    return _estimate(ratings, rmse_statistic, "root mean squared error", bootstrap, raters, PLENTY_SQUARED)
 
 
 def offset_statistic(x: FloatArray, y: FloatArray) -> OfSums:
@@ -66,10 +67,25 @@ def size_of_offset(x: FloatArray, y: FloatArray) -> Statistic:
 
 
 def _estimate(
-    ratings: pd.DataFrame, statistic: PairStatistic, method: str, bootstrap: Bootstrap, raters: Raters | None
+    ratings: pd.DataFrame,
+    statistic: PairStatistic,
+    method: str,
+    bootstrap: Bootstrap,
+    raters: Raters | None,
+    enough: int = PLENTY,
 ) -> Estimate:
     grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(f"the {method}")
-    return pair_estimate(grid, statistic, bootstrap, method=method, otherwise=EMPTY, least=1, link=ERROR)
+    return pair_estimate(
+        grid,
+        statistic,
+        bootstrap,
+        method=method,
+        otherwise=EMPTY,
+        least=1,
+        link=ERROR,
+        population=lambda trait: trait.mean_over_pairs(statistic),
+        enough=enough,
+    )
 
 
 def _mean_of(gap: FloatArray) -> OfSums:

@@ -57,7 +57,13 @@ def gwet_ac(
     coefficient = ac_coefficient(scale, weighting)
     if bootstrap:
         return bootstrap.estimate(
-            coefficient, grid, method=name, otherwise="chance agreement is complete", n=n, link=CORRELATION
+            coefficient,
+            grid,
+            method=name,
+            otherwise="chance agreement is complete",
+            n=n,
+            link=CORRELATION,
+            population=lambda trait: trait.of_pairs(ac_coefficient(scale, weighting)),
         )
     weights = agreement_weights(scale, weighting)
     value = float(coefficient(grid.values)(np.ones((1, len(grid.cases))))[0])

@@ -25,13 +25,12 @@ SKEWED = 0.3
 """The share from which on intervals that assume normal scores are too narrow."""
 SHORT = 12
 """The most values that a scale has for which answers are modelled."""
-FEW = 150
-"""Clusters of cases up to which piled scores need the model."""
+PLENTY, PLENTY_SQUARED = 14, 30
+"""Clusters with another score than the commonest, from which on leaving them out is enough by itself; and for coefficients
+that square distances, so that a few scores far off weigh most."""
 LEAST = 3
 """Clusters that tell something, without which there is no interval: they hold another score than the commonest or, for an
-error, two that differ."""
-LEAST_PILED = 6
-"""The same where scores are piled up: with fewer, the model's interval is what it took for likely beforehand."""
+error, two that differ. With fewer, the model's interval is what it took for likely beforehand."""
 LEAST_USED, LEAST_CLUSTERS = 6, 4
 """Cases that the coefficient itself must rest on, and clusters that these must be in."""
 
@@ -42,6 +41,7 @@ def holding(
     frequency: IntArray,
     *,
     grid: Matrix,
+    everyone: Matrix,
     link: Link,
     population: Population | None,
     levels: tuple[float, ...] | None,
@@ -49,21 +49,22 @@ def holding(
     confidence: float,
     seed: int,
     used: int,
+    enough: int = PLENTY,
 ) -> Estimate:
     """The estimate with its interval, which holds it and lies in the coefficient's range.
 
     Args:
         left_out: The coefficient without one cluster of each kind, and `frequency` how many are of that kind.
-        grid: Every rating, those that the coefficient does not use among them.
+        grid: The ratings that the coefficient rests on, and `everyone` all, those that it does not use among them.
         population: Draws of the coefficient; None where the model says nothing of it.
         levels: The scale's values, used or not.
         seed: Of the draws.
         used: The cases that the coefficient rests on.
+        enough: Clusters with another score than the commonest, from which on no model is needed.
     """
-    n, scale = int(frequency.sum()), _scale(grid, levels)
-    piled = len(scale) <= SHORT and end_share(grid) >= PILED and n < FEW
-    modelled = population is not None and piled
-    if why := _too_little(grid, link, n, used, modelled=modelled):
+    n, scale = int(frequency.sum()), _scale(everyone, levels)
+    modelled = population is not None and _few_tell(grid, scale, enough)
+    if why := _too_little(everyone, link, n, used):
         return Estimate(value, np.nan, np.nan, n, method, confidence, why)
     found = jackknife(value, left_out, frequency, link)
     if population is None or not modelled:
@@ -77,20 +78,20 @@ def holding(
             end = value if alike else np.nan
             return Estimate(value, end, end, n, method, confidence, why)
         low, high = found.bounds(confidence)
-        return Estimate(value, low, high, n, f"{method}; jackknife of {_units(grid)}", confidence)
-    trait = latent_trait(grid.values, grid.cluster, scale, seed)
+        return Estimate(value, low, high, n, f"{method}; jackknife of {_units(everyone)}", confidence)
+    trait = latent_trait(everyone.values, everyone.cluster, scale, seed)
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     low, high = trait.quantiles(population(trait), tails) if trait else (np.nan, np.nan)
     if trait is None or np.isnan(low):
-        why = "no interval: the latent-trait model, which scores at one end of the scale need, does not fit these"
+        why = "no interval: the latent-trait model, which so few scores that differ need, does not fit these"
         return Estimate(value, np.nan, np.nan, n, method, confidence, why)
     # The model knows no agreement below chance: where it cannot be excluded, the jackknife says how far down.
     below = found.bounds(confidence)[0] if found is not None else max(link.low, -1.0)
-    if below <= 0 and not trait.correlated():
+    if link.low < 0 and below <= 0 and not trait.correlated():
         low = min(float(low), below)
     low, high = link.inside(float(low), float(high))
     low, high = min(low, value), max(high, value)
-    note = f"{end_share(grid):.0%} of the scores stand at one end of the scale: the interval is that of a latent-trait model"
+    note = f"{end_share(everyone):.0%} of the scores stand at one end of the scale: the interval is that of a latent-trait model"
     return Estimate(value, low, high, n, f"{method}; latent trait, {DRAWS} draws", confidence, note)
 
 
@@ -111,7 +112,15 @@ def _scale(grid: Matrix, levels: tuple[float, ...] | None) -> FloatArray:
     return np.union1d(used, np.asarray(levels, dtype=float))
 
 
-def _too_little(grid: Matrix, link: Link, clusters: int, used: int, *, modelled: bool) -> str:
+def _few_tell(grid: Matrix, scale: FloatArray, enough: int) -> bool:
+    """Whether answers on a short ordered scale are piled up at one end, and few clusters hold any other."""
+    if len(scale) > SHORT or end_share(grid) < PILED:
+        return False
+    # Of two values each is as far from the other as can be.
+    return _informative(grid) < (PLENTY_SQUARED if len(scale) == 2 else enough)
+
+
+def _too_little(grid: Matrix, link: Link, clusters: int, used: int) -> str:
     """Why these ratings say too little for an interval, or nothing."""
     if link is DIFFERENCE:
         return ""
@@ -122,7 +131,7 @@ def _too_little(grid: Matrix, link: Link, clusters: int, used: int, *, modelled:
         differing = _differing(grid)
         return f"no interval: raters differ in {differing} of {_units(grid)}" if differing < LEAST else ""
     informative = _informative(grid)
-    if informative < (LEAST_PILED if modelled else LEAST):
+    if informative < LEAST:
         return f"no interval: {informative} of {_units(grid)} hold anything but the commonest score"
     return ""
 

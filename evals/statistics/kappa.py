@@ -7,6 +7,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
+from .holding import PLENTY, PLENTY_SQUARED
 from .jackknife import CORRELATION
 from .matrix import FloatArray, Value, on_scale
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
@@ -49,8 +50,6 @@ def cohen_kappa(
     grid, scale = on_scale(grid, categories)
     name = "Cohen's kappa" if weighting == "identity" else f"Cohen's kappa, {weighting} weights"
     same = "both raters gave one and the same value throughout, so chance agreement is complete"
-    # Words without an order have no thresholds on one trait.
-    unordered = grid.labels is not None and len(grid.labels) > 2
     return pair_estimate(
         grid,
         kappa_statistic(scale, weighting),
@@ -60,9 +59,8 @@ def cohen_kappa(
         link=CORRELATION,
         # Of two raters one case says 0 or nothing; a pair among many that shares one case would say it as loudly as the rest.
         least=1 if len(grid.raters) == 2 else 2,
-        population=None
-        if unordered
-        else lambda trait: trait.mean_over_pairs(kappa_statistic(trait.scale, weighting)),
+        population=lambda trait: trait.mean_over_pairs(kappa_statistic(trait.scale, weighting)),
+        enough=PLENTY_SQUARED if weighting == "quadratic" else PLENTY,
     )
 
 

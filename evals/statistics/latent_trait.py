@@ -26,22 +26,36 @@ from .matrix import FloatArray, IntArray
 OfWeights = Callable[[FloatArray], FloatArray]
 MANY = 1e8
 """The cases of a population that is as good as endless."""
-DRAWS = 1000
-NODES, FURTHEST = 31, 4.5
-"""Points at which the quality of a case is summed over, evenly spaced out to so many standard deviations. Seven raters who
-agree leave a case's quality a width of a fifth of one, which Gauss-Hermite's points, twice as far apart, step over."""
+DRAWS = 400
+"""Draws from the posterior, for each of which a coefficient is computed."""
+TRIED, WORTH, ROUNDS = 400, 200, 4
+"""Draws tried in a round of importance sampling, how many independent ones all rounds must be worth, and the most rounds."""
+NODES, POOREST, BEST = 37, -4.2, 3.3
+"""Points at which the quality of a case is summed over, evenly spaced between these standard deviations. Seven raters who
+agree leave a case's quality a width of a fifth of one, which Gauss-Hermite's points, twice as far apart, step over; nobody
+sees how far above the highest threshold the best lie."""
 FEW_RATERS = 10
 """Up to so many raters, each has a harshness of its own."""
-HARSHNESS = 0.5
-"""The spread of raters' harshness that is taken to be likely, in standard deviations of what they see."""
-AGREEING = 0.4
-"""The second parameter of the beta distribution that the latent correlation has beforehand, the first being 1: raters who
-were chosen to rate agree more often than not. With 1, a flat one, intervals lie too low in simulation."""
+HARSHNESS, HARSHNESS_FREEDOM = 0.3, 3.0
+"""The spread of raters' harshness that is taken to be likely, in standard deviations of what they see, and the degrees of
+freedom of the Student's t about it: raters who differ more are believed."""
+BEND, BEND_SPREAD = 0.15, 0.35
+"""How far the qualities of poor cases are taken to be stretched against those of good ones, and how sure that is: Tukey's g,
+0 where quality is normal, 0.55 where poor cases are as rare as an exponential distribution makes them."""
+TOP_SPREAD = 2**0.5
+"""The spread of the threshold below the piled end: about Jeffreys' prior for the share that stands there."""
+STEP, STEPS_TOGETHER, STEPS_APART = 0.6, 0.5, 0.5
+"""Thresholds are taken to be about evenly spaced: the distance between two, in standard deviations of what raters see, and
+the spread of its logarithm, for all distances together and for each by itself. So a score that was never given is as rare
+as its distance from those that were makes it, however long the scale."""
+LONGEST_STEP = 3.0
+"""The logarithm beyond which a distance between thresholds is as good as endless."""
 NONE = -12.0
 """The logit of a latent correlation that is as good as none."""
 FLAT = 0.05
 """Curvature below this is taken for this."""
-MOST_STEPS = 30
+MOST_STEPS, CLOSE = 30, 1e-3
+"""Steps towards the mode, and the gain in height below which it is reached: draws are only to lie about it."""
 CLOSEST = 0.998
 """The highest latent correlation."""
 LEAST = 1e-12
@@ -61,8 +75,6 @@ class LatentTrait:
     scale: FloatArray
     tables: FloatArray
     """By draw, pair of raters, the first's answer and the second's; each table sums to 1."""
-    weights: FloatArray
-    """How much each draw counts."""
     raters: int
     correlated: Callable[[], bool]
     """Whether the scores show any correlation at all; without, agreement below chance cannot be excluded."""
@@ -97,10 +109,7 @@ class LatentTrait:
         known = ~np.isnan(values)
         if not known.any():
             return np.full(len(shares), np.nan)
-        order = np.argsort(values[known])
-        weight = self.weights[known][order]
-        reached = (np.cumsum(weight) - weight / 2) / weight.sum()
-        return np.interp(shares, reached, values[known][order])
+        return np.quantile(values[known], shares, method="hazen")
 
     def _answers(self) -> tuple[FloatArray, FloatArray]:
         first, second = np.meshgrid(self.scale, self.scale, indexing="ij")
@@ -113,7 +122,7 @@ def latent_trait(values: FloatArray, cluster: IntArray, scale: FloatArray, seed:
     None where the posterior has no mode to draw about: its curvature is singular or no number.
 
     Cases of one cluster count for less than as many of different ones: the likelihood is tempered by the design effect
-    of coefficients made of products of scores, whose correlation within clusters is the square of the scores' own.
+    of a mean of scores.
     """
     codes = np.searchsorted(scale, values)
     codes[np.isnan(values)] = len(scale)
@@ -126,29 +135,56 @@ def latent_trait(values: FloatArray, cluster: IntArray, scale: FloatArray, seed:
 def _posterior(
     codes: bytes, shape: tuple[int, int], scale: tuple[float, ...], effect: float, seed: int
 ) -> LatentTrait | None:
-    """Importance sampling from Student's t about the posterior's mode, made anew about what it found."""
-    model = _Model(np.frombuffer(codes, dtype=np.int8).reshape(shape).astype(np.int64), len(scale), effect)
-    rng = np.random.default_rng(seed)
+    """The posterior as its ratings, which answers' codes stand for, leave it."""
+    said = np.frombuffer(codes, dtype=np.int8).reshape(shape).astype(np.int64)
+    levels = len(scale)
+    # The model's highest answer is the one at the end where scores are piled up.
+    turned = int((said == 0).sum()) > int((said == levels - 1).sum())
+    if turned:
+        said = np.where(said < levels, levels - 1 - said, said)
+    model = _Model(said, levels, effect)
     try:
         mode = model.mode()
-        centre, spread = mode, _inverse(model.curvature(mode))
-        for _ in range(3):
-            drawn, density = _students(rng, centre, spread)
-            height, tables = model.heights_and_tables(drawn)
-            log_weight = height - density
-            weight = np.exp(log_weight - log_weight.max())
-            weight /= weight.sum()
-            if 1 / (weight**2).sum() > DRAWS / 4:
-                break
-            centre = weight @ drawn
-            spread = (drawn - centre).T @ ((drawn - centre) * weight[:, None]) + 1e-6 * np.eye(len(centre))
+        drawn = _sample(model, mode, np.random.default_rng(seed))
     except np.linalg.LinAlgError:
         return None
-    if np.isnan(weight).any():
+    if drawn is None:
         return None
+    tables = model.tables(drawn)
     return LatentTrait(
-        np.array(scale), tables, weight, shape[1], cache(lambda: model.gain(mode) > SURE_OF_SOME)
+        np.array(scale),
+        tables[:, :, ::-1, ::-1] if turned else tables,
+        shape[1],
+        cache(lambda: model.gain(mode) > SURE_OF_SOME),
     )
+
+
+def _sample(model: _Model, mode: FloatArray, rng: np.random.Generator) -> FloatArray | None:
+    """Draws from the posterior; None where its heights are no numbers.
+
+    Importance sampling from Student's t about the mode, made anew about what was found until that is worth enough; all
+    rounds count, each for the draws that it is worth.
+    """
+    centre, spread = mode, _inverse(model.curvature(mode))
+    drawn, weights, worth = [], [], 0.0
+    for _ in range(ROUNDS):
+        tried, density = _students(rng, centre, spread)
+        log_weight = model.heights(tried) - density
+        weight = np.exp(log_weight - log_weight.max())
+        weight /= weight.sum()
+        if np.isnan(weight).any():
+            return None
+        effective = float(1 / (weight**2).sum())
+        drawn.append(tried)
+        weights.append(weight * effective)
+        worth += effective
+        if worth > WORTH:
+            break
+        centre = weight @ tried
+        spread = (tried - centre).T @ ((tried - centre) * weight[:, None]) + 1e-6 * np.eye(len(centre))
+    reached = np.cumsum(np.concatenate(weights)) / worth
+    chosen = np.searchsorted(reached, (np.arange(DRAWS) + 0.5) / DRAWS)
+    return np.concatenate(drawn)[np.minimum(chosen, len(reached) - 1)]
 
 
 class _Answers(NamedTuple):
@@ -158,11 +194,12 @@ class _Answers(NamedTuple):
     gap: FloatArray
     """From what a rater sees to each threshold, in standard deviations of the noise."""
     correlation: FloatArray
-    thresholds: FloatArray
+    quality: FloatArray
 
 
 class _Model:
-    """The log-posterior of parameters: the logit of the latent correlation, shares of answers, raters' harshness."""
+    """The log-posterior of parameters: the logit of the latent correlation, the bend of quality, the highest threshold,
+    the logarithms of the distances between thresholds, raters' harshness."""
 
     def __init__(self, codes: IntArray, levels: int, effect: float) -> None:
         patterns, counts = np.unique(codes, axis=0, return_counts=True)
@@ -171,15 +208,21 @@ class _Model:
         self._harsh = self._raters if self._raters <= FEW_RATERS else 0
         hot = np.eye(levels + 1)[patterns][:, :, :levels]
         self._said = hot.reshape(len(patterns), -1)
-        self._nodes = np.linspace(-FURTHEST, FURTHEST, NODES)
+        self._nodes = np.linspace(POOREST, BEST, NODES)
         self._weights = np.exp(-(self._nodes**2) / 2)
         self._weights /= self._weights.sum()
-        self._shares = (hot * self._counts[:, None, None]).sum(axis=(0, 1))
+        steps = levels - 2
+        together = STEPS_TOGETHER**2 / (STEPS_APART**2 + steps * STEPS_TOGETHER**2)
+        self._step_precision = (np.eye(steps) - together) / STEPS_APART**2
+        answers = (hot * self._counts[:, None, None]).sum(axis=(0, 1))
+        self._below_top = float((answers[:-1].sum() + 0.5) / (answers.sum() + 1))
 
     def mode(self) -> FloatArray:
         """Where the posterior is highest."""
-        shares = np.log(self._shares + 1) - np.log(self._shares[-1] + 1)
-        return self._highest(np.concatenate([[1.0], shares[:-1], np.zeros(self._harsh)]))
+        steps = np.full(self._levels - 2, np.log(STEP))
+        return self._highest(
+            np.concatenate([[1.0, BEND, ndtri(self._below_top)], steps, np.zeros(self._harsh)])
+        )
 
     def gain(self, mode: FloatArray) -> float:
         """How much the log-likelihood gains by any correlation over none."""
@@ -187,19 +230,26 @@ class _Model:
         both = self._log_likelihood(self._answers(np.stack([mode, alone])))
         return float(both[0] - both[1])
 
-    def heights_and_tables(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """By row of parameters, the log-posterior and how often every two raters' answers meet."""
+    def heights(self, parameters: FloatArray) -> FloatArray:
+        """The log-posterior, by row of parameters."""
+        return np.concatenate(
+            [
+                self._log_posterior(parameters[start : start + BLOCK])
+                for start in range(0, len(parameters), BLOCK)
+            ]
+        )
+
+    def tables(self, parameters: FloatArray) -> FloatArray:
+        """How often every two raters' answers meet, by row of parameters."""
         k, levels = self._raters, self._levels
         first, second = np.array(list(combinations(range(k), 2))).T
-        heights, tables = [], []
+        tables = []
         for start in range(0, len(parameters), BLOCK):
-            rows = parameters[start : start + BLOCK]
-            answers = self._answers(rows)
-            heights.append(self._log_likelihood(answers) / self._effect + self._log_prior(rows))
-            given = answers.chance.reshape(len(rows), -1, NODES)
+            given = self._answers(parameters[start : start + BLOCK]).chance
+            given = given.reshape(len(given), -1, NODES)
             met = (given * self._weights) @ given.transpose(0, 2, 1)
             tables.append(met.reshape(-1, k, levels, k, levels)[:, first, :, second])
-        return np.concatenate(heights), np.ascontiguousarray(np.concatenate(tables, axis=1).swapaxes(0, 1))
+        return np.ascontiguousarray(np.concatenate(tables, axis=1).swapaxes(0, 1))
 
     def slope(self, parameters: FloatArray) -> FloatArray:
         """The derivatives of the log-posterior, by row of parameters."""
@@ -208,24 +258,18 @@ class _Model:
         noise = 1 - answers.correlation
         pushed = -np.diff(expected, axis=2) * np.exp(-(answers.gap**2) / 2) / SQRT_TWO_PI
         pushed /= np.sqrt(noise)[:, None, None, None]
-        by_quality = (pushed @ self._nodes).sum(axis=(1, 2)) / np.sqrt(answers.correlation)
+        by_node = pushed.sum(axis=(1, 2))
+        by_quality = (by_node * answers.quality).sum(axis=1) / np.sqrt(answers.correlation)
+        bend = -(by_node * self._by_bend(parameters)).sum(axis=1) * np.sqrt(answers.correlation)
         by_gap = (pushed * answers.gap).sum(axis=(1, 2, 3)) / np.sqrt(noise)
         share = answers.correlation / CLOSEST
         logit = (by_gap - by_quality) / 2 * answers.correlation * (1 - share)
-        # Up to each threshold: by what the shares below it add up to.
-        below = pushed.sum(axis=(1, 3)) * np.exp(answers.thresholds**2 / 2) * SQRT_TWO_PI
-        shares = np.exp(self._log_shares(parameters))
-        reached = below[:, ::-1].cumsum(axis=1)[:, ::-1]
-        free = shares[:, :-1] * (reached - (shares[:, :-1] * reached).sum(axis=1, keepdims=True))
+        by_threshold = pushed.sum(axis=(1, 3))
+        steps = -np.exp(parameters[:, 3 : self._levels + 1]) * by_threshold.cumsum(axis=1)[:, :-1]
+        thresholds = np.column_stack([by_threshold.sum(axis=1), steps])
         harsh = -pushed.sum(axis=(2, 3))[:, : self._harsh]
-        prior = [1 - share - AGREEING * share, 1 - self._levels * shares[:, :-1]]
-        return np.column_stack(
-            [
-                logit / self._effect + prior[0],
-                free / self._effect + prior[1],
-                harsh / self._effect - parameters[:, self._levels :] / HARSHNESS**2,
-            ]
-        )
+        found = np.column_stack([logit, bend, thresholds, harsh])
+        return found / self._effect + self._prior_slope(parameters)
 
     def curvature(self, at: FloatArray) -> FloatArray:
         """The negative second derivatives of the log-posterior, by central differences of the slope."""
@@ -236,12 +280,46 @@ class _Model:
         return (found + found.T) / 2
 
     def _log_prior(self, parameters: FloatArray) -> FloatArray:
-        """Up to a constant; answers' shares are uniform over all that sum to 1 beforehand."""
-        logit, harsh = parameters[:, 0], parameters[:, self._levels :]
-        agreeing = -np.logaddexp(0, -logit) - AGREEING * np.logaddexp(0, logit)
-        return (
-            agreeing + self._log_shares(parameters).sum(axis=1) - (harsh**2).sum(axis=1) / (2 * HARSHNESS**2)
+        """Up to a constant; the latent correlation is taken to be any between 0 and 1."""
+        logit, bend, top, steps, harsh = self._parts(parameters)
+        flat = -np.logaddexp(0, -logit) - np.logaddexp(0, logit)
+        apart = ((steps @ self._step_precision) * steps).sum(axis=1)
+        freedom = HARSHNESS_FREEDOM
+        equal = np.log1p((harsh**2).sum(axis=1) / (freedom * HARSHNESS**2))
+        known = (bend / BEND_SPREAD) ** 2 + (top / TOP_SPREAD) ** 2 + apart
+        return flat - known / 2 - (freedom + harsh.shape[1]) / 2 * equal
+
+    def _prior_slope(self, parameters: FloatArray) -> FloatArray:
+        """The derivatives of the log-prior, by row of parameters."""
+        logit, bend, top, steps, harsh = self._parts(parameters)
+        share = 1 / (1 + np.exp(-logit))
+        freedom = HARSHNESS_FREEDOM
+        squares = freedom * HARSHNESS**2 + (harsh**2).sum(axis=1, keepdims=True)
+        return np.column_stack(
+            [
+                1 - 2 * share,
+                -bend / BEND_SPREAD**2,
+                -top / TOP_SPREAD**2,
+                -steps @ self._step_precision,
+                -(freedom + harsh.shape[1]) * harsh / squares,
+            ]
         )
+
+    def _parts(self, parameters: FloatArray) -> tuple[FloatArray, ...]:
+        """The logit, the bend, the highest threshold, the distances' logarithms and raters' harshness, those that have a
+        likely value as what they differ from it."""
+        harsh, steps = parameters[:, self._levels + 1 :], parameters[:, 3 : self._levels + 1] - np.log(STEP)
+        return parameters[:, 0], parameters[:, 1] - BEND, parameters[:, 2], steps, harsh
+
+    def _quality(self, parameters: FloatArray) -> FloatArray:
+        """By row of parameters, the quality that each node stands for: bent, so that poor cases lie further apart."""
+        bend = _not_zero(parameters[:, 1:2])
+        return -np.expm1(-bend * self._nodes) / bend
+
+    def _by_bend(self, parameters: FloatArray) -> FloatArray:
+        """The derivative of that by the bend."""
+        bend = _not_zero(parameters[:, 1:2])
+        return (self._nodes * np.exp(-bend * self._nodes) - self._quality(parameters)) / bend
 
     def _log_posterior(self, parameters: FloatArray) -> FloatArray:
         return self._log_likelihood(self._answers(parameters)) / self._effect + self._log_prior(parameters)
@@ -268,21 +346,21 @@ class _Model:
 
     def _answers(self, parameters: FloatArray) -> _Answers:
         correlation = CLOSEST / (1 + np.exp(-parameters[:, 0]))
-        below = np.cumsum(np.exp(self._log_shares(parameters)), axis=1)[:, :-1]
-        thresholds = ndtri(np.clip(below, 1e-7, 1 - 1e-7))
-        harsh = parameters[:, self._levels :] if self._harsh else np.zeros((len(parameters), self._raters))
-        seen = np.sqrt(correlation)[:, None] * self._nodes
+        steps = np.exp(np.minimum(parameters[:, 3 : self._levels + 1], LONGEST_STEP))
+        thresholds = np.repeat(parameters[:, 2:3], self._levels - 1, axis=1)
+        thresholds[:, :-1] -= steps[:, ::-1].cumsum(axis=1)[:, ::-1]
+        harsh = (
+            parameters[:, self._levels + 1 :] if self._harsh else np.zeros((len(parameters), self._raters))
+        )
+        quality = self._quality(parameters)
+        seen = np.sqrt(correlation)[:, None] * quality
         gap = (thresholds[:, None] - harsh[:, :, None])[..., None] - seen[:, None, None]
         gap /= np.sqrt(1 - correlation)[:, None, None, None]
         reached = ndtr(gap)
         chance = np.empty((len(gap), self._raters, self._levels, NODES))
         chance[:, :, 0], chance[:, :, -1] = reached[:, :, 0], 1 - reached[:, :, -1]
         np.subtract(reached[:, :, 1:], reached[:, :, :-1], out=chance[:, :, 1:-1])
-        return _Answers(chance, gap, correlation, thresholds)
-
-    def _log_shares(self, parameters: FloatArray) -> FloatArray:
-        free = np.concatenate([parameters[:, 1 : self._levels], np.zeros((len(parameters), 1))], axis=1)
-        return free - np.logaddexp.reduce(free, axis=1, keepdims=True)
+        return _Answers(chance, gap, correlation, quality)
 
     def _highest(self, start: FloatArray, free: slice = slice(None)) -> FloatArray:
         """Newton's method with steps that are halved until they climb; parameters that are not `free` stay."""
@@ -294,10 +372,14 @@ class _Model:
             tries = at + step * HALVINGS[:, None]
             heights = self._log_posterior(tries)
             best = int(heights.argmax())
-            if heights[best] < height + 1e-6:
+            if heights[best] < height + CLOSE:
                 break
             at, height = tries[best], float(heights[best])
         return at
+
+
+def _not_zero(values: FloatArray) -> FloatArray:
+    return np.where(np.abs(values) < 1e-6, 1e-6, values)
 
 
 def _inverse(curvature: FloatArray) -> FloatArray:
@@ -311,14 +393,14 @@ def _students(
     """Draws from a multivariate Student's t, and their log-density up to a constant."""
     size = len(centre)
     root = np.linalg.cholesky(spread)
-    normal = rng.standard_normal((DRAWS, size))
-    stretch = np.sqrt(freedom / rng.chisquare(freedom, DRAWS))
+    normal = rng.standard_normal((TRIED, size))
+    stretch = np.sqrt(freedom / rng.chisquare(freedom, TRIED))
     squared = (normal**2).sum(axis=1) * stretch**2
     return centre + (normal @ root.T) * stretch[:, None], -(freedom + size) / 2 * np.log1p(squared / freedom)
 
 
 def _design_effect(values: FloatArray, cluster: IntArray) -> float:
-    """By how much the variance of a product of scores grows, cases being in clusters."""
+    """By how much the variance of a mean of scores grows, cases being in clusters."""
     rated = ~np.isnan(values).all(axis=1)
     place = np.unique(cluster[rated], return_inverse=True)[1]
     sizes = np.bincount(place)
@@ -331,4 +413,4 @@ def _design_effect(values: FloatArray, cluster: IntArray) -> float:
     typical = (len(place) - (sizes**2).sum() / len(place)) / (len(sizes) - 1)
     total = between + (typical - 1) * within
     correlation = np.clip((between - within) / total, 0.0, 1.0) if total > 0 else 0.0
-    return float(1 + (typical - 1) * correlation**2)
+    return float(1 + (typical - 1) * correlation)

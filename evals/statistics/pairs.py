@@ -8,7 +8,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate, undefined
-from .holding import PILED, Population, end_share
+from .holding import PLENTY, Population
 from .jackknife import Link
 from .matrix import FloatArray, IntArray, Matrix, matrix
 
@@ -16,8 +16,6 @@ PairStatistic = Callable[[FloatArray, FloatArray], Statistic]
 """From what two raters gave the same cases to the statistic as a function of the cases' weights."""
 
 Raters = tuple[str, str]
-FEW_SHARED = 6
-"""Cases that two raters must share on average, where most scores stand at one end, for an interval to hold."""
 
 
 def pair_matrix(ratings: pd.DataFrame, raters: Raters | None, *, by: str = "case") -> Matrix:
@@ -42,6 +40,7 @@ def pair_estimate(
     link: Link,
     population: Population | None = None,
     least: int = 2,
+    enough: int = PLENTY,
 ) -> Estimate:
     """The statistic of two raters or, of more, its mean over the pairs for which it is defined.
 
@@ -72,22 +71,19 @@ def pair_estimate(
         return bootstrap.estimate(
             lambda values: _mean_over(values, kept, statistic), grid, method=named, otherwise=otherwise
         )
-    met = float(np.mean([shared[pairs[number]] for number in defined])) if defined else 0.0
-    if 0 < met < FEW_SHARED and k > 2 and end_share(everyone) >= PILED:
-        value = float(np.mean([each[number][0] for number in defined]))
-        why = f"no interval: two raters share {met:.1f} cases on average, and most scores stand at one end of the scale"
-        return Estimate(value, np.nan, np.nan, len(grid.cases), named, bootstrap.confidence, why)
     known = [each[number] for number in defined]
     value = float(np.mean([value for value, _, _ in known])) if known else np.nan
     return bootstrap.with_interval(
         value,
         lambda: (_mean_without_each(grid.clusters, known), np.ones(grid.clusters, dtype=np.int64)),
-        everyone,
+        grid,
+        everyone=everyone,
         link=link,
         population=population,
         method=named,
         otherwise=otherwise,
         n=len(grid.cases),
+        enough=enough,
     )
 
 

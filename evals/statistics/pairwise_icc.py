@@ -6,6 +6,7 @@ import pandas as pd
 from .bootstrap import Bootstrap, Coefficient, Statistic
 from .correlation import FLAT, pearson_statistic
 from .estimate import Estimate, undefined
+from .holding import PLENTY_SQUARED
 from .icc import Form, icc_coefficient
 from .jackknife import RELIABILITY
 from .matrix import FloatArray, matrix
@@ -26,7 +27,8 @@ def zscored_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap) -> Estimate:
     References:
         Bedi et al. (2025), MedHELM, "Clinician-LLM agreement".
     """
-    grid = matrix(ratings, by=bootstrap.by).numbers("the ICC").complete()
+    everyone = matrix(ratings, by=bootstrap.by).numbers("the ICC")
+    grid = everyone.complete()
     method, n = "ICC(3,k) after z-scoring within rater", len(grid.cases)
     if len(grid.raters) < 2 or n < 2:
         few = (
@@ -35,7 +37,16 @@ def zscored_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap) -> Estimate:
             else f"{n} case(s) rated by every rater; two are needed"
         )
         return undefined(few, method=method, n=n, confidence=bootstrap.confidence)
-    return bootstrap.estimate(zscored_coefficient(), grid, method=method, otherwise=FLAT, link=RELIABILITY)
+    return bootstrap.estimate(
+        zscored_coefficient(),
+        grid,
+        method=method,
+        otherwise=FLAT,
+        link=RELIABILITY,
+        population=lambda trait: _stepped_up(trait.mean_over_pairs(pearson_statistic), trait.raters),
+        everyone=everyone,
+        enough=PLENTY_SQUARED,
+    )
 
 
 def pairwise_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap, zscore: bool = True) -> Estimate:
@@ -50,7 +61,16 @@ def pairwise_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap, zscore: bool = 
     grid = matrix(ratings, by=bootstrap.by).numbers("the ICC")
     named = "pairwise ICC(3,k)" + (" after z-scoring within rater and pair" if zscore else "")
     statistic = _zscored_pair if zscore else _plain_pair
-    return pair_estimate(grid, statistic, bootstrap, method=named, otherwise=FLAT, link=RELIABILITY)
+    return pair_estimate(
+        grid,
+        statistic,
+        bootstrap,
+        method=named,
+        otherwise=FLAT,
+        link=RELIABILITY,
+        population=lambda trait: trait.mean_over_pairs(statistic),
+        enough=PLENTY_SQUARED,
+    )
 
 
 def zscored_coefficient() -> Coefficient:

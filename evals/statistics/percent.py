@@ -42,7 +42,12 @@ def percent_agreement(
 
     if bootstrap:
         return bootstrap.estimate(
-            coefficient, grid, method=METHOD, otherwise="no case has two ratings", link=SHARE
+            coefficient,
+            grid,
+            method=METHOD,
+            otherwise="no case has two ratings",
+            link=SHARE,
+            population=lambda trait: trait.mean_over_pairs(_share_equal),
         )
     agreement = tally(grid.values, scale, np.eye(len(scale))).agreement
     value = float(agreement.mean())
@@ -50,3 +55,8 @@ def percent_agreement(
     effective = value * (1 - value) / variance if variance > 0 else float(n)
     low, high = wilson(value, effective, confidence)
     return Estimate(value, low, high, n, f"{METHOD}; Wilson interval", confidence)
+
+
+def _share_equal(x: FloatArray, y: FloatArray) -> Statistic:
+    """How often two raters agree as a function of the weights of cases."""
+    return lambda weights: weights @ (x == y) / weights.sum(axis=1)

@@ -32,7 +32,7 @@ def model(raters: int, effect: float = 1.0) -> module._Model:
 @pytest.mark.parametrize(("raters", "effect"), [(2, 1.0), (7, 1.4), (12, 1.0)])
 def test_the_slope_is_that_of_differences(raters: int, effect: float) -> None:
     fitted = model(raters, effect)
-    free = len(SCALE) + (raters if raters <= module.FEW_RATERS else 0)
+    free = len(SCALE) + 1 + (raters if raters <= module.FEW_RATERS else 0)
     at = np.random.default_rng(0).normal(0, 0.5, free)
     steps = 1e-5 * np.eye(free)
 
@@ -84,6 +84,7 @@ def test_a_posterior_without_a_shape_gives_no_interval_and_says_so(monkeypatch: 
         np.linspace(0.45, 0.55, 30),
         np.ones(30, dtype=np.int64),
         grid=grid,
+        everyone=grid,
         link=CORRELATION,
         population=lambda trait: trait.of_pairs(lambda values: lambda weights: weights[:, 0]),
         levels=tuple(SCALE),
@@ -91,6 +92,7 @@ def test_a_posterior_without_a_shape_gives_no_interval_and_says_so(monkeypatch: 
         confidence=0.95,
         seed=0,
         used=30,
+        enough=30,
     )
 
     assert found.value == 0.5 and np.isnan(found.low) and "does not fit" in found.note
