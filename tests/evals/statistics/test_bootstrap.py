@@ -174,8 +174,8 @@ def test_few_cases_that_carry_a_coefficient_leave_few_degrees_of_freedom():
 def test_fewer_resamples_than_an_interval_needs_give_none() -> None:
     """Thirty resamples have no p below 0.05, so an interval that excluded zero would contradict it."""
     ratings = long_table(np.column_stack([np.arange(12.0), np.arange(12.0) - 3]))
-    for resamples, given in ((38, False), (39, True)):
-        boot = Bootstrap(np.random.default_rng(0), resamples, kind="expanded")
+    for drawn, given in ((38, False), (39, True)):
+        boot = Bootstrap(np.random.default_rng(0), drawn, kind="expanded")
         found, p = boot.estimate_and_p(
             lambda values: lambda weights: weights @ values[:, 0] / weights.sum(axis=1),
             matrix(ratings),
