@@ -7,7 +7,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
-from .holding import PLENTY, PLENTY_SQUARED
+from .holding import COUNTS, SQUARES
 from .jackknife import CORRELATION
 from .matrix import FloatArray, InvalidRatings, Matrix, matrix, on_scale
 
@@ -66,7 +66,7 @@ def alpha_of(grid: Matrix, *, level: Level, bootstrap: Bootstrap, everyone: Matr
         link=CORRELATION,
         everyone=everyone,
         population=lambda trait: trait.of_pairs(alpha_coefficient(trait.scale, level)),
-        enough=PLENTY_SQUARED if level in ("interval", "ratio") else PLENTY,
+        basis=SQUARES if level in ("interval", "ratio") else COUNTS,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from .estimate import Estimate, undefined
-from .holding import PLENTY, Population, holding
+from .holding import COUNTS, Basis, Population, holding
 from .jackknife import Link
 from .matrix import FloatArray, IntArray, Matrix
 from .resamples import Counts, resamples
@@ -95,7 +95,7 @@ class Bootstrap:
         link: Link | None = None,
         population: Population | None = None,
         everyone: Matrix | None = None,
-        enough: int = PLENTY,
+        basis: Basis = COUNTS,
     ) -> Estimate:
         """The coefficient of `grid` with its interval; `otherwise` says why, should it be NaN.
 
@@ -103,7 +103,7 @@ class Bootstrap:
             link: The scale on which a coefficient of agreement is symmetric; None for anything else.
             population: Draws of such a coefficient from a latent trait.
             everyone: The ratings that the latent trait learns from, where `grid` holds only some of them.
-            enough: Cases, or groups, with another score than the commonest, from which on no latent trait is needed.
+            basis: What the coefficient is made of.
             n: The cases that the coefficient rests on, where they are fewer than those of `grid`.
         """
         if self.kind == "holding" and link is not None and len(grid.cases):
@@ -119,7 +119,7 @@ class Bootstrap:
                 method=method,
                 otherwise=otherwise,
                 n=len(grid.cases) if n is None else n,
-                enough=enough,
+                basis=basis,
             )
         else:
             found, _ = self._estimate_and_reading(coefficient, grid, method, otherwise)
@@ -137,7 +137,7 @@ class Bootstrap:
         method: str,
         otherwise: str,
         n: int,
-        enough: int = PLENTY,
+        basis: Basis = COUNTS,
     ) -> Estimate:
         """A value with the interval that holds, from what it is without each cluster, which is asked for if needed."""
         if np.isnan(value):
@@ -159,7 +159,7 @@ class Bootstrap:
             confidence=self.confidence,
             seed=int(self.rng.integers(2**32)),
             used=n,
-            enough=enough,
+            basis=basis,
         )
         return replace(found, n=n)
 

@@ -5,7 +5,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
-from .holding import PLENTY, PLENTY_SQUARED
+from .holding import COUNTS, SQUARES, Basis
 from .jackknife import CORRELATION
 from .matrix import FloatArray
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
@@ -15,7 +15,7 @@ FLAT = "a rater gave one value throughout, so there is nothing to correlate"
 
 def pearson(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
     """Pearson's r. Pairs of raters use the cases both rated; more than two raters give the mean over pairs."""
-    return _estimate(ratings, pearson_statistic, "Pearson's r", bootstrap, raters, enough=PLENTY_SQUARED)
+    return _estimate(ratings, pearson_statistic, "Pearson's r", bootstrap, raters, basis=SQUARES)
 
 
 def spearman(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
@@ -89,7 +89,7 @@ def _estimate(
     method: str,
     bootstrap: Bootstrap,
     raters: Raters | None,
-    enough: int = PLENTY,
+    basis: Basis = COUNTS,
 ) -> Estimate:
     grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(method)
     return pair_estimate(
@@ -100,7 +100,7 @@ def _estimate(
         otherwise=FLAT,
         link=CORRELATION,
         population=lambda trait: trait.mean_over_pairs(statistic),
-        enough=enough,
+        basis=basis,
     )
 
 

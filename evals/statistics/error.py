@@ -7,7 +7,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, OfSums, Statistic
 from .estimate import Estimate
-from .holding import PLENTY, PLENTY_SQUARED
+from .holding import SHARES, SQUARED_ERRORS, Basis
 from .jackknife import DIFFERENCE, DISTANCE, ERROR
 from .matrix import FloatArray
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
@@ -41,7 +41,7 @@ def mae(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = 
 
 def rmse(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
     """The root of the mean squared difference, over the cases both rated; over pairs when more raters."""
-    return _estimate(ratings, rmse_statistic, "root mean squared error", bootstrap, raters, PLENTY_SQUARED)
+    return _estimate(ratings, rmse_statistic, "root mean squared error", bootstrap, raters, SQUARED_ERRORS)
 
 
 def offset_statistic(x: FloatArray, y: FloatArray) -> OfSums:
@@ -72,7 +72,7 @@ def _estimate(
     method: str,
     bootstrap: Bootstrap,
     raters: Raters | None,
-    enough: int = PLENTY,
+    basis: Basis = SHARES,
 ) -> Estimate:
     grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(f"the {method}")
     return pair_estimate(
@@ -84,7 +84,7 @@ def _estimate(
         least=1,
         link=ERROR,
         population=lambda trait: trait.mean_over_pairs(statistic),
-        enough=enough,
+        basis=basis,
     )
 
 

@@ -8,6 +8,7 @@ one end and cases are few, the scores that would disagree have mostly not been m
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,14 +26,29 @@ SKEWED = 0.3
 """The share from which on intervals that assume normal scores are too narrow."""
 SHORT = 12
 """The most values that a scale has for which answers are modelled."""
-PLENTY, PLENTY_SQUARED = 14, 30
-"""Clusters with another score than the commonest, from which on leaving them out is enough by itself; and for coefficients
-that square distances, so that a few scores far off weigh most."""
 LEAST = 3
 """Clusters that tell something, without which there is no interval: they hold another score than the commonest or, for an
 error, two that differ. With fewer, the model's interval is what it took for likely beforehand."""
 LEAST_USED, LEAST_CLUSTERS = 6, 4
 """Cases that the coefficient itself must rest on, and clusters that these must be in."""
+
+
+class Basis(NamedTuple):
+    """What a coefficient is made of, which decides how much ratings say of it."""
+
+    plenty: int
+    """Clusters with another score than the commonest, from which on leaving them out is enough by itself."""
+    power: int
+    """What is added up correlates within clusters as scores do, to this power: 2 for products of two scores."""
+
+
+COUNTS = Basis(14, 2)
+"""How often two answers meet, whatever lies between them, or their ranks."""
+SQUARES = Basis(30, 2)
+"""Squared distances, of which a few scores far off make most."""
+SHARES = Basis(14, 1)
+"""How often answers differ, or by how much, not held against how much cases do."""
+SQUARED_ERRORS = Basis(30, 1)
 
 
 def holding(
@@ -49,7 +65,7 @@ def holding(
     confidence: float,
     seed: int,
     used: int,
-    enough: int = PLENTY,
+    basis: Basis = COUNTS,
 ) -> Estimate:
     """The estimate with its interval, which holds it and lies in the coefficient's range.
 
@@ -60,10 +76,10 @@ def holding(
         levels: The scale's values, used or not.
         seed: Of the draws.
         used: The cases that the coefficient rests on.
-        enough: Clusters with another score than the commonest, from which on no model is needed.
+        basis: What the coefficient is made of.
     """
     n, scale = int(frequency.sum()), _scale(everyone, levels)
-    modelled = population is not None and _few_tell(grid, scale, enough)
+    modelled = population is not None and _few_tell(grid, scale, basis)
     if why := _too_little(everyone, link, n, used):
         return Estimate(value, np.nan, np.nan, n, method, confidence, why)
     found = jackknife(value, left_out, frequency, link)
@@ -79,7 +95,7 @@ def holding(
             return Estimate(value, end, end, n, method, confidence, why)
         low, high = found.bounds(confidence)
         return Estimate(value, low, high, n, f"{method}; jackknife of {_units(everyone)}", confidence)
-    trait = latent_trait(everyone.values, everyone.cluster, scale, seed)
+    trait = latent_trait(everyone.values, everyone.cluster, scale, seed, basis.power)
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     low, high = trait.quantiles(population(trait), tails) if trait else (np.nan, np.nan)
     if trait is None or np.isnan(low):
@@ -112,12 +128,12 @@ def _scale(grid: Matrix, levels: tuple[float, ...] | None) -> FloatArray:
     return np.union1d(used, np.asarray(levels, dtype=float))
 
 
-def _few_tell(grid: Matrix, scale: FloatArray, enough: int) -> bool:
+def _few_tell(grid: Matrix, scale: FloatArray, basis: Basis) -> bool:
     """Whether answers on a short ordered scale are piled up at one end, and few clusters hold any other."""
     if len(scale) > SHORT or end_share(grid) < PILED:
         return False
     # Of two values each is as far from the other as can be.
-    return _informative(grid) < (PLENTY_SQUARED if len(scale) == 2 else enough)
+    return _informative(grid) < (SQUARES.plenty if len(scale) == 2 else basis.plenty)
 
 
 def _too_little(grid: Matrix, link: Link, clusters: int, used: int) -> str:

@@ -11,7 +11,7 @@ from scipy.special import fdtri
 from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
 from .generalised_icc import DRAWS, generalised_bounds
-from .holding import PLENTY_SQUARED, SKEWED, end_share
+from .holding import SKEWED, SQUARES, end_share
 from .jackknife import CORRELATION, RELIABILITY
 from .latent_trait import MANY, LatentTrait
 from .matrix import FloatArray, Matrix, matrix
@@ -113,7 +113,7 @@ def icc_of(
             link=RELIABILITY if form.endswith("k") else CORRELATION,
             population=lambda trait: icc_in_population(form, trait),
             everyone=everyone,
-            enough=PLENTY_SQUARED,
+            basis=SQUARES,
         )
     squares = mean_squares(grid.values)(np.ones((1, n)))
     value = float(_value(form, squares)[0])

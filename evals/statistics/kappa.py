@@ -7,7 +7,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
-from .holding import PLENTY, PLENTY_SQUARED
+from .holding import COUNTS, SQUARES
 from .jackknife import CORRELATION
 from .matrix import FloatArray, Value, on_scale
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
@@ -60,7 +60,7 @@ def cohen_kappa(
         # Of two raters one case says 0 or nothing; a pair among many that shares one case would say it as loudly as the rest.
         least=1 if len(grid.raters) == 2 else 2,
         population=lambda trait: trait.mean_over_pairs(kappa_statistic(trait.scale, weighting)),
-        enough=PLENTY_SQUARED if weighting == "quadratic" else PLENTY,
+        basis=SQUARES if weighting == "quadratic" else COUNTS,
     )
 
 

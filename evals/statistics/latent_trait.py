@@ -39,7 +39,7 @@ FEW_RATERS = 10
 HARSHNESS, HARSHNESS_FREEDOM = 0.3, 3.0
 """The spread of raters' harshness that is taken to be likely, in standard deviations of what they see, and the degrees of
 freedom of the Student's t about it: raters who differ more are believed."""
-BEND, BEND_SPREAD = 0.15, 0.35
+BEND, BEND_SPREAD = 0.2, 0.4
 """How far the qualities of poor cases are taken to be stretched against those of good ones, and how sure that is: Tukey's g,
 0 where quality is normal, 0.55 where poor cases are as rare as an exponential distribution makes them."""
 TOP_SPREAD = 2**0.5
@@ -116,18 +116,24 @@ class LatentTrait:
         return first.ravel(), second.ravel()
 
 
-def latent_trait(values: FloatArray, cluster: IntArray, scale: FloatArray, seed: int) -> LatentTrait | None:
+def latent_trait(
+    values: FloatArray, cluster: IntArray, scale: FloatArray, seed: int, power: int = 2
+) -> LatentTrait | None:
     """The posterior given ratings as `values[case, rater]`, NaN where there is none, all of them on `scale`.
 
     None where the posterior has no mode to draw about: its curvature is singular or no number.
 
     Cases of one cluster count for less than as many of different ones: the likelihood is tempered by the design effect
-    of a mean of scores.
+    of what a coefficient adds up, which correlates within clusters as scores do to the `power`.
     """
     codes = np.searchsorted(scale, values)
     codes[np.isnan(values)] = len(scale)
     return _posterior(
-        codes.astype(np.int8).tobytes(), values.shape, tuple(scale), _design_effect(values, cluster), seed
+        codes.astype(np.int8).tobytes(),
+        values.shape,
+        tuple(scale),
+        _design_effect(values, cluster, power),
+        seed,
     )
 
 
@@ -399,8 +405,8 @@ def _students(
     return centre + (normal @ root.T) * stretch[:, None], -(freedom + size) / 2 * np.log1p(squared / freedom)
 
 
-def _design_effect(values: FloatArray, cluster: IntArray) -> float:
-    """By how much the variance of a mean of scores grows, cases being in clusters."""
+def _design_effect(values: FloatArray, cluster: IntArray, power: int) -> float:
+    """By how much the variance of a mean of scores to the `power` grows, cases being in clusters."""
     rated = ~np.isnan(values).all(axis=1)
     place = np.unique(cluster[rated], return_inverse=True)[1]
     sizes = np.bincount(place)
@@ -413,4 +419,4 @@ def _design_effect(values: FloatArray, cluster: IntArray) -> float:
     typical = (len(place) - (sizes**2).sum() / len(place)) / (len(sizes) - 1)
     total = between + (typical - 1) * within
     correlation = np.clip((between - within) / total, 0.0, 1.0) if total > 0 else 0.0
-    return float(1 + (typical - 1) * correlation)
+    return float(1 + (typical - 1) * correlation**power)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate, undefined
-from .holding import PLENTY, Population
+from .holding import COUNTS, Basis, Population
 from .jackknife import Link
 from .matrix import FloatArray, IntArray, Matrix, matrix
 
@@ -40,7 +40,7 @@ def pair_estimate(
     link: Link,
     population: Population | None = None,
     least: int = 2,
-    enough: int = PLENTY,
+    basis: Basis = COUNTS,
 ) -> Estimate:
     """The statistic of two raters or, of more, its mean over the pairs for which it is defined.
 
@@ -83,7 +83,7 @@ def pair_estimate(
         method=named,
         otherwise=otherwise,
         n=len(grid.cases),
-        enough=enough,
+        basis=basis,
     )
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 from .bootstrap import Bootstrap, Coefficient, Statistic
 from .correlation import FLAT, pearson_statistic
 from .estimate import Estimate, undefined
-from .holding import PLENTY_SQUARED
+from .holding import SQUARES
 from .icc import Form, icc_coefficient
 from .jackknife import RELIABILITY
 from .matrix import FloatArray, matrix
@@ -45,7 +45,7 @@ def zscored_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap) -> Estimate:
         link=RELIABILITY,
         population=lambda trait: _stepped_up(trait.mean_over_pairs(pearson_statistic), trait.raters),
         everyone=everyone,
-        enough=PLENTY_SQUARED,
+        basis=SQUARES,
     )
 
 
@@ -69,7 +69,7 @@ def pairwise_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap, zscore: bool = 
         otherwise=FLAT,
         link=RELIABILITY,
         population=lambda trait: trait.mean_over_pairs(statistic),
-        enough=PLENTY_SQUARED,
+        basis=SQUARES,
     )
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 from .bootstrap import Bootstrap, Statistic
 from .chance import tally
 from .estimate import Estimate, undefined
+from .holding import SHARES
 from .jackknife import SHARE
 from .matrix import FloatArray, matrix, on_scale
 from .proportion import wilson
@@ -48,6 +49,7 @@ def percent_agreement(
             otherwise="no case has two ratings",
             link=SHARE,
             population=lambda trait: trait.mean_over_pairs(_share_equal),
+            basis=SHARES,
         )
     agreement = tally(grid.values, scale, np.eye(len(scale))).agreement
     value = float(agreement.mean())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from venire.evals.statistics import latent_trait as module
-from venire.evals.statistics.holding import holding
+from venire.evals.statistics.holding import SQUARES, holding
 from venire.evals.statistics.jackknife import CORRELATION
 from venire.evals.statistics.latent_trait import LatentTrait, latent_trait
 from venire.evals.statistics.matrix import FloatArray, Matrix
@@ -92,7 +92,7 @@ def test_a_posterior_without_a_shape_gives_no_interval_and_says_so(monkeypatch: 
         confidence=0.95,
         seed=0,
         used=30,
-        enough=30,
+        basis=SQUARES,
     )
 
     assert found.value == 0.5 and np.isnan(found.low) and "does not fit" in found.note
