@@ -28,7 +28,9 @@ SHORT = 12
 """The most values that a scale has for which answers are modelled."""
 LEAST = 3
 """Clusters that tell something, without which there is no interval: they hold another score than the commonest or, for an
-error, two that differ. With fewer, the model's interval is what it took for likely beforehand."""
+error by the jackknife, two that differ."""
+LEAST_SHARES = 1
+"""The same where the model gives how often answers differ: to ask for more would pick out the samples that differ most."""
 LEAST_USED, LEAST_CLUSTERS = 6, 4
 """Cases that the coefficient itself must rest on, and clusters that these must be in."""
 
@@ -80,7 +82,8 @@ def holding(
     """
     n, scale = int(frequency.sum()), _scale(everyone, levels)
     modelled = population is not None and _few_tell(grid, scale, basis)
-    if why := _too_little(everyone, link, n, used):
+    least = LEAST_SHARES if modelled and basis.power == 1 else LEAST
+    if why := _too_little(everyone, link, n, used, least):
         return Estimate(value, np.nan, np.nan, n, method, confidence, why)
     found = jackknife(value, left_out, frequency, link)
     if population is None or not modelled:
@@ -136,18 +139,18 @@ def _few_tell(grid: Matrix, scale: FloatArray, basis: Basis) -> bool:
     return _informative(grid) < (SQUARES.plenty if len(scale) == 2 else basis.plenty)
 
 
-def _too_little(grid: Matrix, link: Link, clusters: int, used: int) -> str:
+def _too_little(grid: Matrix, link: Link, clusters: int, used: int, least: int) -> str:
     """Why these ratings say too little for an interval, or nothing."""
     if link is DIFFERENCE:
         return ""
     if used < LEAST_USED or clusters < LEAST_CLUSTERS:
         few = f"{used} cases" if used < LEAST_USED else f"{clusters} clusters"
         return f"no interval: {few} are too few"
-    if link in (ERROR, SHARE):
+    if link in (ERROR, SHARE) and least == LEAST:
         differing = _differing(grid)
-        return f"no interval: raters differ in {differing} of {_units(grid)}" if differing < LEAST else ""
+        return f"no interval: raters differ in {differing} of {_units(grid)}" if differing < least else ""
     informative = _informative(grid)
-    if informative < LEAST:
+    if informative < least:
         return f"no interval: {informative} of {_units(grid)} hold anything but the commonest score"
     return ""
 
