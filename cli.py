@@ -10,6 +10,8 @@ from .commands.calibrating import calibrate
 from .commands.certifying import certify
 from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
+from .commands.designing import dstudy
+from .commands.estimating import estimate
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics
 from .commands.measuring import metrics
 from .commands.optimising import optimise
@@ -29,8 +31,8 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Judge": (run, status, serve),
     "Read": (show, inspect, claims, export),
     "Hold against people": (compare, agreement, calibrate, threshold, triage),
-    "Act on it": (certify,),
-    "Choose a jury": (study,),
+    "Act on it": (estimate, certify),
+    "Choose a jury": (study, dstudy),
     "Measure systems": (metrics, suite, winrate),
     "Improve jurors": (plant, optimise, train),
     "Look things up": (rubrics, personas, juries, protocols, model, doctor),

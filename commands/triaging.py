@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from ..evals.inference.label_draws import DrawDesign
     from ..evals.ratings.reference import Rule
 
 from .options import HARMFUL, JSON, MARGIN, REFERENCE, RESAMPLES, RUN, console, print_json, say
@@ -21,7 +22,32 @@ from .options import HARMFUL, JSON, MARGIN, REFERENCE, RESAMPLES, RUN, console, 
 @click.option(
     "--most", type=click.IntRange(min=1), help="Only so many cases; without it 20, or all with --json."
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE.html",
+    help="A page of it; with --for, the draw as .csv.",
+)
+@click.option(
+    "--for",
+    "purpose",
+    type=click.Choice(["estimate"]),
+    help="Draw the cases to label next, with their probabilities, for `venire estimate`.",
+)
+@click.option(
+    "-n", "number", type=click.IntRange(min=1), default=150, show_default=True, help="With --for: how many."
+)
+@click.option(
+    "--design",
+    type=click.Choice(["random", "stratified", "active"]),
+    default="stratified",
+    show_default=True,
+    help="With --for: how they are drawn.",
+)
+@click.option(
+    "--attribute", help="With --for: the attribute whose deliberation decides; without it, the first."
+)
 @REFERENCE
 @HARMFUL
 @MARGIN
@@ -35,6 +61,10 @@ def triage(
     arm: str | None,
     most: int | None,
     output: Path | None,
+    purpose: str | None,
+    number: int,
+    design: DrawDesign,
+    attribute: str | None,
     reference: Rule | None,
     harmful: float,
     margin: float,
@@ -43,6 +73,9 @@ def triage(
     as_json: bool,
 ) -> None:
     """The cases of RUN in the order in which a person should look at them, each with its reasons. Needs no labels."""
+    if purpose == "estimate":
+        _draw(run, arm, attribute, number, design, output, seed, as_json)
+        return
     from ..evals import load_ratings
     from ..evals.audits import Severity
     from ..evals.audits.run_triage import run_triage
@@ -70,3 +103,42 @@ def triage(
         say(f"- {sentence}")
     for note in told.notes if told else ():
         say(f"  note: {note}")
+
+
+def _draw(
+    run: Path | str,
+    arm: str | None,
+    attribute: str | None,
+    number: int,
+    design: DrawDesign,
+    output: Path | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Draw the cases that people should label next, and keep the probabilities."""
+    from ..evals.inference.label_draws import draw_labels
+    from ..evals.inference.labelled_verdicts import labelled_verdicts
+    from ..evals.pages.json_documents import records
+    from ..evals.statistics.draws import Draws
+    from ..orchestration.record import Store
+    from ..orchestration.record.atomic_write import write_atomically
+
+    store = Store.read(run)
+    try:
+        found = labelled_verdicts(store, None)
+    finally:
+        store.release()
+    chosen = found.arm(arm)
+    asked = found.attributes(chosen, attribute or chosen.rubric.names[0])[0]
+    drawn = draw_labels(found.of(chosen.name, asked), number, design, Draws(seed).rng())
+    if output is not None:
+        write_atomically(output, drawn.to_csv(index=False))
+        say(f"written: {output}", err=True)
+    if as_json:
+        print_json({"run": str(run), "design": design, "cases": records(drawn)})
+    elif output is None:
+        click.echo(drawn.to_csv(index=False), nl=False)
+    else:
+        say(
+            f"{len(drawn)} cases of {len(found.of(chosen.name, asked))} to label; then venire estimate {run} --human LABELS --draw {output}"
+        )

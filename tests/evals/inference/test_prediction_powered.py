@@ -1,0 +1,136 @@
+"""People's mean from few labels and many scores: an independent implementation's figures, designs, ends of the scale, useless judges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from venire import VenireError
+from venire.evals.inference.label_draws import draw_labels
+from venire.evals.inference.prediction_powered import (
+    Labelling,
+    rectified_difference,
+    rectified_mean,
+    rectified_quantile,
+    rectified_slopes,
+)
+
+LABELS, OTHERS = 40, 160
+PLACE = np.arange(LABELS + OTHERS)
+X = np.sin(PLACE * 1.7)
+Y = 1 + 0.7 * X + np.cos(PLACE * PLACE * 0.37)
+F = Y * 0.8 + 0.5 * np.sin(PLACE * 3.1) + 0.3
+RANDOM = Labelling.random(PLACE < LABELS)
+KNOWN = np.where(PLACE < LABELS, Y, np.nan)
+COLUMNS = np.column_stack([np.ones(len(X)), X])
+# By ppi-python 0.2.3 (Angelopoulos and others), on the same arrays: ppi_mean_*, ppi_ols_* with lam=.7, ppi_quantile_pointestimate.
+MEAN = (1.035718910503, 0.865441225475, 1.205996595532)
+OLS = [
+    (1.085043202704, 0.9288264080123549, 1.241259997396631),
+    (0.705930536884, 0.4899960490639856, 0.9218650247043587),
+]
+TUNED = (1.051452362583, 0.674547165271)
+MEDIAN = 1.1353703024147297
+
+
+def test_mean_slopes_and_quantile_are_those_of_ppi_python() -> None:
+    mean = rectified_mean(KNOWN, F, RANDOM, normal=True).estimate
+    assert (mean.value, mean.low, mean.high) == pytest.approx(MEAN, abs=1e-8)
+    for found, known in zip(
+        rectified_slopes(KNOWN, F, COLUMNS, RANDOM, power=0.7, normal=True), OLS, strict=True
+    ):
+        assert (found.estimate.value, found.estimate.low, found.estimate.high) == pytest.approx(
+            known, abs=1e-8
+        )
+    tuned = [each.estimate.value for each in rectified_slopes(KNOWN, F, COLUMNS, RANDOM, normal=True)]
+    assert tuned == pytest.approx(TUNED, abs=1e-8)
+    median = rectified_quantile(KNOWN, F, RANDOM, 0.5, power=1.0, normal=True).estimate
+    assert median.value == pytest.approx(MEDIAN, abs=1e-8)
+
+
+def test_without_scores_it_is_the_mean_of_the_labels_and_a_useless_judge_costs_little() -> None:
+    rng = np.random.default_rng(0)
+    ratios = []
+    for _ in range(200):
+        y, f = rng.normal(size=(2, 400))
+        found = rectified_mean(
+            np.where(np.arange(400) < 30, y, np.nan), f, Labelling.random(np.arange(400) < 30)
+        )
+        assert found.labels_alone.value == pytest.approx(y[:30].mean())
+        ratios.append(
+            (found.estimate.high - found.estimate.low) / (found.labels_alone.high - found.labels_alone.low)
+        )
+    assert np.mean(ratios) <= 1.02
+    silent = rectified_mean(KNOWN, np.full(len(Y), np.nan), RANDOM)
+    assert silent.power == 0 and silent.estimate.value == pytest.approx(Y[:LABELS].mean())
+
+
+def test_an_interval_stays_on_the_scale_and_labels_that_are_all_the_same_have_one() -> None:
+    rng = np.random.default_rng(1)
+    labels = np.where(np.arange(300) < 30, 5.0, np.nan)
+    flat = rectified_mean(
+        labels, rng.integers(1, 6, 300).astype(float), Labelling.random(np.arange(300) < 30), ends=(1, 5)
+    )
+    assert flat.labels_alone.value == 5 and flat.labels_alone.high == 5
+    assert flat.labels_alone.low == pytest.approx(5 - 4 * (1 - 0.025 ** (1 / 30)))
+    labels[3] = 1.0
+    near = rectified_mean(
+        labels, np.full(300, 5.0), Labelling.random(np.arange(300) < 30), ends=(1, 5)
+    ).estimate
+    assert 1 < near.low < near.value < near.high < 5
+    few = rectified_mean(
+        np.where(np.arange(300) < 4, labels, np.nan), labels, Labelling.random(np.arange(300) < 4)
+    )
+    assert not few.estimate.defined and "too few" in few.estimate.note
+
+
+def test_pairs_cancel_what_they_share() -> None:
+    rng = np.random.default_rng(2)
+    cluster = np.repeat(np.arange(200), 2)
+    first = np.arange(400) % 2 == 0
+    y = np.repeat(rng.normal(0, 3, 200), 2) + 0.5 * first + rng.normal(0, 0.1, 400)
+    labelled = cluster < 40
+    known = np.where(labelled, y, np.nan)
+    paired = rectified_difference(known, np.zeros(400), Labelling.random(labelled, cluster), first, ~first)
+    loose = rectified_difference(known, np.zeros(400), Labelling.random(labelled), first, ~first)
+
+    assert paired.estimate.value == pytest.approx(0.5, abs=0.1)
+    assert paired.estimate.high - paired.estimate.low < 0.1 < loose.estimate.high - loose.estimate.low
+
+
+@pytest.mark.parametrize("design", ["random", "stratified", "active"])
+def test_a_draw_has_the_probabilities_it_says(design: str) -> None:
+    rng = np.random.default_rng(3)
+    way = rng.choice(["unanimous at once", "converged", "split", "hung"], 60, p=[0.5, 0.3, 0.15, 0.05])
+    sure = np.where(way == "hung", np.nan, rng.random(60))
+    table = pd.DataFrame(
+        {"case": [f"c{n}" for n in range(60)], "arm": "a", "attribute": "x", "way": way, "confidence": sure}
+    )
+    drawn = np.zeros(60)
+    said = np.full(60, np.nan)
+    for seed in range(400):
+        found = draw_labels(table, 20, design, np.random.default_rng(seed))  # type: ignore[arg-type]
+        at = found["case"].str[1:].astype(int).to_numpy()
+        assert len(set(at)) == 20
+        drawn[at] += 1
+        said[at] = found["probability"]
+    assert drawn / 400 == pytest.approx(said, abs=0.11) and said.sum() == pytest.approx(20)
+    with pytest.raises(VenireError, match="cannot be drawn"):
+        draw_labels(table, 61, design, rng)  # type: ignore[arg-type]
+
+
+def test_weights_undo_a_draw_that_prefers_some_cases() -> None:
+    rng = np.random.default_rng(4)
+    held = []
+    for _ in range(200):
+        y = rng.integers(1, 6, 600).astype(float)
+        chance = np.where(y > 3, 0.3, 0.1)
+        labelled = rng.random(600) < chance
+        labelling = Labelling(labelled, 1 / chance, np.zeros(600, dtype=int), np.arange(600))
+        assert labelling.design == "active"
+        found = rectified_mean(
+            np.where(labelled, y, np.nan), y + rng.normal(0, 1, 600), labelling, ends=(1, 5)
+        ).estimate
+        held.append(found.low <= 3 <= found.high)
+    assert np.mean(held) >= 0.9
