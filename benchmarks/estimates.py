@@ -1,6 +1,6 @@
 """Coverage of `venire estimate`'s 95% intervals, by simulation, and what a useless judge costs.
 
-    python benchmarks/estimates.py [--simulations 1000] [--only ceiling83] [--seed 0]
+    python benchmarks/estimates.py [--simulations 1000] [--only ceiling83] [--judges good,useless] [--seed 0]
 
 Cases have a latent quality; people see it as it is, the jury with noise, both on a five-point scale (or as a yes or no). Of 1,500
 cases some are labelled: at random, by strata, actively, or as whole groups of three that share a part of their quality.
@@ -110,6 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--simulations", type=int, default=1000)
     parser.add_argument("--only", default="")
+    parser.add_argument("--judges", default=",".join(NOISE))
     parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args()
     rng = np.random.default_rng(told.seed)
@@ -119,7 +120,7 @@ def main() -> None:
             if told.only not in f"{kind} {design}":
                 continue
             true = truth(cuts, design)
-            for judge, noise in NOISE.items():
+            for judge, noise in ((name, NOISE[name]) for name in told.judges.split(",")):
                 for n in (30, 100, 300):
                     found = [simulate(rng, cuts, noise, design, n) for _ in range(told.simulations)]
                     print(row(f"{kind}, {design}", judge, n, found, true), flush=True)

@@ -46,7 +46,8 @@ def draw_labels(
     probability = np.full(size, number / size)
     if design == "stratified":
         counts = _allocation(way, number)
-        probability = np.array([counts[name] / (way == name).sum() for name in way])
+        chance = {name: many / (way == name).sum() for name, many in counts.items()}
+        probability = np.array([chance.get(name, 0.0) for name in way])
         drawn = np.concatenate([rng.choice(np.flatnonzero(way == name), many, replace=False) for name, many in counts.items()])  # fmt: skip
     elif design == "active":
         doubt = 1 - np.nan_to_num(verdicts["confidence"].to_numpy(float), nan=0.0)

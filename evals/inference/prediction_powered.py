@@ -105,7 +105,9 @@ def rectified_mean(
         normal: Intervals by the normal distribution as in the papers, not by Student's t on a scale that has no end.
     """
     everywhere = np.ones(len(labels), dtype=bool)
-    return _sum_of_sides([(1.0, everywhere)], labels, scores, labelling, ends, power, clip, confidence, normal)
+    return _sum_of_sides(
+        [(1.0, everywhere)], labels, scores, labelling, ends, power, clip, confidence, normal
+    )
 
 
 def rectified_difference(
@@ -342,8 +344,8 @@ class _Parts:
         total = 0.0
         for share, mine, omega, other in self._strata:
             ahead = power * self._f[other].mean() if len(other) else power * (omega @ self._f[mine])
-            total += share * (ahead + omega @ (self._y[mine] - power * self._f[mine]))
-        return float(total)
+            total += share * float(ahead + omega @ (self._y[mine] - power * self._f[mine]))
+        return total
 
     def influences(self, power: float, *, small: bool) -> FloatArray:
         """By cluster, what it adds to the estimate's error; with `small`, allowing for what was estimated on few labels."""
@@ -356,7 +358,7 @@ class _Parts:
             each[mine] += share * omega * (error - omega @ error) * wider
             if power and len(other):
                 each[other] += share * power * (self._f[other] - self._f[other].mean()) / len(other)
-        return np.bincount(self._cluster, weights=each)
+        return np.bincount(self._cluster, weights=each).astype(float)
 
     def estimate(
         self,

@@ -73,13 +73,13 @@ class _Ballots:
         for entry in transcript.ballots:
             for vote in entry.ballot.votes:
                 first.setdefault((vote.attribute, entry.speaker), vote.value)
-        final = {
+        final: dict[tuple[str, str], object] = {
             (attribute, juror): held.vote.value
             for attribute, votes in transcript.standing().items()
             for juror, held in votes.items()
         }
-        for stage, votes in zip(STAGES, (first, final), strict=True):
-            for (attribute, juror), value in votes.items():
+        for stage, given in (("first", first), ("final", final)):
+            for (attribute, juror), value in given.items():
                 if arm.rubric.scale_of(attribute).ordered and value != NOT_APPLICABLE:
                     seat, _, again = juror.partition("#")
                     self._rows.append((arm.name, verdict.case, seat, again or "1", attribute, stage, value))

@@ -71,10 +71,8 @@ def variance_components(votes: pd.DataFrame) -> Components:
     again = float(len(counts) / (1 / counts).sum()) if len(counts) else math.nan
     within = _within(cells)
     if n < 2 or k < 2 or wide.notna().sum(axis=1).max() < 2:
-        nothing = [math.nan] * 4
-        return Components(
-            *nothing, n, k, again, "none", "two cases and two jurors are needed, with cases that both judged"
-        )
+        why = "two cases and two jurors are needed, with cases that both judged"
+        return Components(math.nan, math.nan, math.nan, math.nan, n, k, again, "none", why)
     complete = not wide.isna().to_numpy().any() and counts.nunique() == 1
     if complete:
         case, juror, rest = _mean_squares(wide.to_numpy(float))
@@ -100,7 +98,7 @@ def _mean_squares(values: FloatArray) -> tuple[float, float, float]:
 
 
 def _likelihood_components(wide: pd.DataFrame) -> tuple[float, float, float, str]:
-    rows = wide.stack().rename("value").dropna().reset_index()
+    rows = wide.rename_axis("juror", axis=1).reset_index().melt("case", value_name="value").dropna()
     fit = mixed_model(
         rows["value"].to_numpy(float),
         pd.DataFrame({"intercept": np.ones(len(rows))}),

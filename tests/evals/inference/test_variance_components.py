@@ -13,10 +13,18 @@ from venire.evals.inference.run_dstudy import study
 from venire.evals.inference.variance_components import variance_components
 
 # Brennan (2001), Table 2.2: synthetic data set no. 1, ten persons by twelve items.
-BRENNAN = """
-101000000000 111001000000 111110000000 110110010000 111110100000
-111011100000 111111100000 111101111100 111111111110 111111111111
-""".split()
+BRENNAN = [
+    "101000000000",
+    "111001000000",
+    "111110000000",
+    "110110010000",
+    "111110100000",
+    "111011100000",
+    "111111100000",
+    "111101111100",
+    "111111111110",
+    "111111111111",
+]
 
 
 def long(values: np.ndarray) -> pd.DataFrame:
