@@ -146,7 +146,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         redact=options["redact"],
         retry=options["retry"],
         executor=options["executor"],
-        cluster=_cluster(options["executor"], options["ray_address"], options["workers"]),
+        cluster=cluster_of(options["executor"], options["ray_address"], options["workers"]),
     )
     ended = run_session(session, console(stderr=True), quiet=options["quiet"])
     # The models that were not reached are named on stderr, below.
@@ -181,7 +181,8 @@ def status(run: Path | str, as_json: bool) -> None:
         show_status(found(run), console())
 
 
-def _cluster(executor: str, address: str | None, workers: int | None) -> Cluster:
+def cluster_of(executor: str, address: str | None, workers: int | None) -> Cluster:
+    """The cluster that an executor is to use; an error where options are given that it has no use for."""
     from ..orchestration.executors import Cluster
     from ..rubrics.errors import VenireError
 

@@ -1,16 +1,54 @@
-"""Benchmarks of systems: suite table, suite score."""
+"""Benchmarks of systems: suite check, plan, run, report, coverage, gold, import-helm, table and score."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from .options import (
+    BASE_URL,
+    IN_FLIGHT,
+    JSON,
+    MODEL,
+    QUIET,
+    RESAMPLES,
+    RETRY,
+    RPM,
+    TPM,
+    console,
+    location,
+    print_json,
+    say,
+    say_unreached,
+)
+
 if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..evals.suites.suite import LoadedSuite
+    from ..evals.suites.suite_run import SuiteRun, SuiteSession
     from ..evals.suites.win_rates import TieRule
 
-from .options import JSON, RESAMPLES, console, print_json, say
+SUITE = click.argument("suite", metavar="SUITE.yaml", type=click.Path(path_type=Path))
+DATA = click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder of the published files, in place of the suite's own data:.",
+)
+OUTPUT = click.option(
+    "-o", "--output", type=location, metavar="RUN", help="The run's directory; beside the file without it."
+)
+TIES = click.option(
+    "--ties",
+    type=click.Choice(["half", "strict", "wins"]),
+    default="half",
+    show_default=True,
+    help="Half a win each, none, or a win for both.",
+)
+SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the resamples.")
 
 
 @click.group()
@@ -27,37 +65,216 @@ def suite() -> None:
     help="scenario,category,direction,low,high: higher is better and the scale is 0-1 where it says nothing.",
 )
 @click.option(
-    "--ties",
-    type=click.Choice(["half", "strict", "wins"]),
-    default="half",
-    show_default=True,
-    help="Half a win each, none, or a win for both.",
+    "--tokens",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="system,prompt_tokens,completion_tokens and optionally kind (generation or jury), model, max_tokens, calls.",
 )
+@click.option(
+    "--prices",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Dollars for a million tokens: YAML as runs read it, or a table model,prompt,completion.",
+)
+@TIES
 @RESAMPLES
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the resamples.")
+@SEED
 @JSON
 def table(
-    scores: Path, columns: Path | None, ties: TieRule, resamples: int, seed: int, as_json: bool
+    scores: Path,
+    columns: Path | None,
+    tokens: Path | None,
+    prices: Path | None,
+    ties: TieRule,
+    resamples: int,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """The board of any table of SCORES: wide (system,SCENARIO,...) or long (system,scenario,score and optionally case).
 
     A blank is missing.
     """
-    from ..evals.pages.suite_tables import board_json, board_sentences, board_tables
+    from ..evals.pages.suite_tables import (
+        board_json,
+        board_sentences,
+        board_tables,
+        cost_sentences,
+        costs_table,
+    )
     from ..evals.statistics.draws import Draws
     from ..evals.suites.board import board
     from ..evals.suites.score_table import load_scores
+    from ..evals.suites.suite_cost import load_price_list, load_token_costs
 
     found = board(load_scores(scores, columns), ties=ties, draws=Draws(seed, resamples))
+    costs = load_token_costs(tokens, load_price_list(prices) if prices else {}) if tokens else {}
     if as_json:
-        print_json(board_json(str(scores), found))
+        print_json(board_json(str(scores), found, costs))
         return
-    out = console()
-    for each in board_tables(found):
-        out.print(each)
-        out.print()
-    for sentence in board_sentences(found):
-        say(f"- {sentence}")
+    tables = [*board_tables(found), *([costs_table(costs)] if costs else [])]
+    _show(tables, [*board_sentences(found), *cost_sentences(found, costs)])
+
+
+@suite.command()
+@SUITE
+@DATA
+@JSON
+def check(suite: Path, data: Path | None, as_json: bool) -> None:
+    """Everything that SUITE names, read and checked: its scenarios, cases, prompts, systems and outputs. Asks nobody."""
+    from ..evals.pages.suite_plan_tables import check_json, check_sentences, check_table
+
+    loaded = _loaded(suite, data)
+    if as_json:
+        print_json(check_json(loaded))
+        return
+    _show([check_table(loaded)], check_sentences(loaded))
+
+
+@suite.command()
+@SUITE
+@OUTPUT
+@DATA
+@MODEL
+@BASE_URL
+@JSON
+def plan(
+    suite: Path,
+    output: Path | str | None,
+    data: Path | None,
+    model: str | None,
+    base_url: str | None,
+    as_json: bool,
+) -> None:
+    """Every call that SUITE has left to make, what it costs at the most, and how long the embedded model would take. Spends nothing."""
+    from ..evals.pages.suite_plan_tables import plan_json, plan_sentences, plan_table
+    from ..evals.suites.suite_plan import plan_suite
+
+    planned = plan_suite(_loaded(suite, data), _session(suite, output, model=model, base_url=base_url))
+    if as_json:
+        print_json(plan_json(planned))
+        return
+    _show([plan_table(planned)], plan_sentences(planned))
+
+
+@suite.command()
+@SUITE
+@OUTPUT
+@DATA
+@MODEL
+@BASE_URL
+@IN_FLIGHT
+@RPM
+@TPM
+@RETRY
+@click.option(
+    "--executor",
+    default="local",
+    show_default=True,
+    help="What asks: local (this process), or ray (a cluster).",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="On Ray: worker count (default: CPUs).")
+@click.option(
+    "--ray-address", help="Address of an existing cluster; default RAY_ADDRESS, else one is started."
+)
+@QUIET
+@JSON
+def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool, **options: Any) -> None:
+    """Have every system of SUITE answer every case, and juries judge where scenarios say so; resumes where it left off."""
+    from ..evals.suites.suite_run import run_suite
+    from .running import cluster_of
+
+    options["cluster"] = cluster_of(options["executor"], options.pop("ray_address"), options.pop("workers"))
+    session = _session(suite, output, **options)
+    ended = run_suite(_loaded(suite, data), session)
+    if as_json:
+        print_json(ended.json())
+    else:
+        for name, why in ended.not_run.items():
+            say(f"{name} was skipped: {why}", err=True)
+        say(f"{ended.heard} answered or judged, {ended.skipped} recorded before: {ended.folder}", err=True)
+    _exit(ended, suite)
+
+
+@suite.command()
+@SUITE
+@OUTPUT
+@DATA
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A further folder for the page, its tables and figures.",
+)
+@TIES
+@RESAMPLES
+@SEED
+@JSON
+def report(
+    suite: Path,
+    output: Path | str | None,
+    data: Path | None,
+    to: Path | None,
+    ties: TieRule,
+    resamples: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """The board of SUITE from its records: win rates, macro averages, ranks, costs, failures; no model is asked."""
+    from ..evals.pages.suite_report import suite_sentences, suite_terminal, write_suite_report
+    from ..evals.statistics.draws import Draws
+    from ..evals.suites.suite_results import suite_results
+
+    session = _session(suite, output)
+    results = suite_results(_loaded(suite, data), session.folder, ties=ties, draws=Draws(seed, resamples))
+    page, document = write_suite_report(results, to)
+    if as_json:
+        print_json(document)
+        return
+    _show(suite_terminal(results), suite_sentences(results))
+    say(f"written: {page}", err=True)
+
+
+@suite.command()
+@click.argument("suite", metavar="[SUITE.yaml]", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--taxonomy",
+    metavar="FILE",
+    help="A taxonomy file or name, in place of the suite's; medhelm without either.",
+)
+@click.option(
+    "--survey",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="person,node,parent: where people would put each node.",
+)
+@DATA
+@JSON
+def coverage(
+    suite: Path | None, taxonomy: str | None, survey: Path | None, data: Path | None, as_json: bool
+) -> None:
+    """Which places of the taxonomy SUITE covers; without one, the 35 listed benchmarks of MedHELM."""
+    from ..evals.pages.suite_plan_tables import (
+        coverage_json,
+        coverage_sentences,
+        coverage_table,
+        survey_table,
+    )
+    from ..evals.suites.coverage import coverage as covered
+    from ..evals.suites.listings import load_listings
+    from ..evals.suites.taxonomy import load_survey, load_taxonomy
+
+    loaded = None if suite is None else _loaded(suite, data)
+    if taxonomy is not None or loaded is None:
+        places = load_taxonomy(taxonomy or "medhelm")
+    else:
+        places = loaded.taxonomy
+    found = covered(places, (load_listings() if loaded is None else loaded.listed).values())
+    sorted_by = None if survey is None else load_survey(survey, places)
+    if as_json:
+        print_json(coverage_json(found, sorted_by))
+        return
+    tables = [coverage_table(found), *([survey_table(sorted_by)] if sorted_by else [])]
+    _show(tables, coverage_sentences(found))
 
 
 @suite.command()
@@ -85,6 +302,41 @@ def score(scenario: Path, outputs: Path, output: Path | None, as_json: bool) -> 
     if as_json:
         print_json(scored_json(scored))
         return
-    console().print(scored_table(scored))
-    for sentence in scored_sentences(scored):
+    _show([scored_table(scored)], scored_sentences(scored))
+
+
+def _loaded(suite: Path, data: Path | None) -> LoadedSuite:
+    from ..evals.suites.suite import load_suite
+
+    return load_suite(suite, data=data)
+
+
+def _session(suite: Path, output: Path | str | None, **pace: Any) -> SuiteSession:
+    from ..evals.suites.suite_run import SuiteSession, run_folder
+
+    return SuiteSession(run_folder(output, suite), console(stderr=True), **pace)
+
+
+def _show(tables: list[Table], sentences: list[str]) -> None:
+    out = console()
+    for each in tables:
+        out.print(each)
+        out.print()
+    for sentence in sentences:
         say(f"- {sentence}")
+
+
+def _exit(ended: SuiteRun, suite: Path) -> None:
+    """Exit with 130 after an interrupt, with 3 at a limit of the budget, with 4 where a model was not reached."""
+    if ended.limit == "interrupt":
+        say("stopped by Ctrl-C; the same command goes on from here", err=True)
+        raise SystemExit(130)
+    if ended.limit is not None:
+        say(
+            f"stopped: {ended.limit} was reached; raise it in {suite}, and run the same command again",
+            err=True,
+        )
+        raise SystemExit(3)
+    if ended.unreached:
+        say_unreached(ended.unreached)
+        raise SystemExit(4)

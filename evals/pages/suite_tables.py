@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from rich.table import Table
 
 from ..suites.board import Board
 from ..suites.detectable import TARGETS, DetectableEffect
-from ..suites.scored_systems import ScoredScenario
+from ..suites.scored_systems import COUNTED, ScoredScenario
+from ..suites.suite_cost import SystemCost, dominated_by
 from .json_documents import estimate_json
 from .terminal_tables import estimate_words
 
@@ -24,7 +26,7 @@ _TIES = {
 
 def board_tables(board: Board) -> list[Table]:
     """Systems by win rate; their means by category; what each scenario can show, where its cases are known."""
-    systems = _table("system", "win rate", "SD", "macro", "SD", "rank", "scenarios")
+    systems = simple_table("system", "win rate", "SD", "macro", "SD", "rank", "scenarios")
     for each in board.standings:
         systems.add_row(
             each.system, _number(each.win_rate), _number(each.win_sd), _number(each.macro), _number(each.sd),
@@ -33,12 +35,12 @@ def board_tables(board: Board) -> list[Table]:
     tables = [systems]
     categories = list(board.standings[0].categories) if board.standings else []
     if categories:
-        means = _table("system", *categories)
+        means = simple_table("system", *categories)
         for each in board.standings:
             means.add_row(each.system, *(_number(each.categories[name]) for name in categories))
         tables.append(means)
     if board.effects:
-        effects = _table("scenario", "cases", "MDE", *(f"cases for {effect:g}" for effect in TARGETS))
+        effects = simple_table("scenario", "cases", "MDE", *(f"cases for {effect:g}" for effect in TARGETS))
         for name, effect in board.effects.items():
             needed = (effect.cases_needed(target) for target in TARGETS)
             effects.add_row(name, str(effect.n), _effect_words(effect), *(f"{n:,}" for n in needed))
@@ -70,25 +72,50 @@ def board_sentences(board: Board) -> list[str]:
     return told
 
 
-def board_json(file: str, board: Board) -> dict[str, Any]:
-    """The board; undefined numbers are null."""
+def costs_table(costs: Mapping[str, SystemCost]) -> Table:
+    """Dollars of every system, generation and jury apart."""
+    table = simple_table("system", "generation", "jury", "total", "at most")
+    for name, cost in costs.items():
+        parts = (cost.generation.usd, cost.jury.usd, cost.total.usd, cost.total.upper_usd)
+        table.add_row(name, *("unknown" if usd is None else f"${usd:,.2f}" for usd in parts))
+    return table
+
+
+def cost_sentences(board: Board, costs: Mapping[str, SystemCost]) -> list[str]:
+    """Which systems another beats in both win rate and cost, and whose cost is not known."""
+    rates = {each.system: each.win_rate for each in board.standings}
+    beaten = dominated_by({name: cost.total.usd for name, cost in costs.items()}, rates)
+    told = [f"{name} is dominated: {other} is no dearer and no worse." for name, other in beaten.items()]
+    if unknown := [name for name, cost in costs.items() if cost.total.usd is None]:
+        told.append(
+            f"The cost of {', '.join(unknown)} is not known: a price or a count of tokens is missing."
+        )
+    if lone := [name for name in costs if name not in rates]:
+        told.append(f"Costs without a score: {', '.join(lone)}.")
+    return told
+
+
+def board_json(file: str, board: Board, costs: Mapping[str, SystemCost] | None = None) -> dict[str, Any]:
+    """The board; undefined numbers and unknown costs are null."""
+    paid = costs or {}
     return {
         "file": file,
         "ties": board.ties,
         "leader": board.leader,
         "systems": {
             each.system: {
-                "win_rate": _plain(each.win_rate),
-                "win_sd": _plain(each.win_sd),
-                "macro": _plain(each.macro),
-                "sd": _plain(each.sd),
+                "win_rate": plain_number(each.win_rate),
+                "win_sd": plain_number(each.win_sd),
+                "macro": plain_number(each.macro),
+                "sd": plain_number(each.sd),
                 "rank": list(each.rank),
-                "usd": None,
+                "usd": paid[each.system].total.usd if each.system in paid else None,
+                **({"cost": paid[each.system].json()} if each.system in paid else {}),
                 "scenarios": each.scenarios,
-                "categories": {name: _plain(mean) for name, mean in each.categories.items()},
+                "categories": {name: plain_number(mean) for name, mean in each.categories.items()},
                 "complete": {
-                    "win_rate": _plain(each.complete_win_rate),
-                    "macro": _plain(each.complete_macro),
+                    "win_rate": plain_number(each.complete_win_rate),
+                    "macro": plain_number(each.complete_macro),
                 },
             }
             for each in board.standings
@@ -107,7 +134,7 @@ def board_json(file: str, board: Board) -> dict[str, Any]:
 
 def scored_table(scored: ScoredScenario) -> Table:
     """Systems and baselines by score, with what could not be read in a column of its own."""
-    table = _table("system", "score", "if parsed", "cases", "unparsed", "no target", "missing")
+    table = simple_table("system", "score", "if parsed", "cases", "unparsed", "no target", "missing")
     for each in scored.systems:
         table.add_row(
             each.system,
@@ -138,6 +165,8 @@ def scored_sentences(scored: ScoredScenario) -> list[str]:
     if missing := sum(each.missing for each in scored.systems):
         told.append(f"{missing} case(s) have no output of a system; they are left out of its score.")
     outputs = scored.outputs
+    if outputs is None:
+        return told
     if outputs.unknown:
         told.append(f"{len(outputs.unknown)} output(s) match no case: {', '.join(outputs.unknown[:5])}.")
     if outputs.other:
@@ -151,12 +180,12 @@ def scored_json(scored: ScoredScenario) -> dict[str, Any]:
         "scenario": scored.scenario.name,
         "scorer": scored.scenario.scorer.name,
         "n": scored.cases,
-        "baseline": {name: _plain(value) for name, value in scored.baselines.items()}
+        "baseline": {name: plain_number(value) for name, value in scored.baselines.items()}
         | {"answer": scored.constant},
         "systems": {
             each.system: {
                 "score": estimate_json(each.score),
-                "parsed": _plain(each.parsed),
+                "parsed": plain_number(each.parsed),
                 "unparsed": each.count("unparsed"),
                 "undefined": each.count("undefined"),
                 "missing": each.missing,
@@ -172,23 +201,25 @@ def scored_json(scored: ScoredScenario) -> dict[str, Any]:
             }
             for each in scored.systems
         },
-        "unknown_cases": list(scored.outputs.unknown),
-        "other_scenarios": scored.outputs.other,
+        "unknown_cases": [] if scored.outputs is None else list(scored.outputs.unknown),
+        "other_scenarios": 0 if scored.outputs is None else scored.outputs.other,
     }
 
 
 def write_scores(scored: ScoredScenario, path: Path) -> None:
-    """The scores as a long table that `venire suite table` reads; an unparsed answer earns 0, an undefined one is left out."""
+    """The scores as a long table that `venire suite table` reads; an unparsed answer earns the lowest, an undefined one is left out."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["system", "scenario", "case", "score", "status"])
         for each in scored.systems:
             for case, score in each.cases.items():
-                if score.status != "undefined":
-                    writer.writerow([each.system, scored.scenario.name, case, score.earned, score.status])
+                if score.status in COUNTED:
+                    value = scored.scenario.ends[0] if score.value is None else score.value
+                    writer.writerow([each.system, scored.scenario.name, case, value, score.status])
 
 
-def _table(*columns: str) -> Table:
+def simple_table(*columns: str) -> Table:
+    """A table without lines, its first column free to wrap."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for number, column in enumerate(columns):
         table.add_column(column, overflow="fold", no_wrap=number > 0)
@@ -199,11 +230,11 @@ def _effect_json(effect: DetectableEffect | None) -> dict[str, Any]:
     if effect is None:
         return {"mde": None, "mde_sd": None, "cases_needed": None, "pairs": []}
     return {
-        "mde": _plain(effect.mean),
-        "mde_sd": _plain(effect.sd),
+        "mde": plain_number(effect.mean),
+        "mde_sd": plain_number(effect.sd),
         "cases_needed": {f"{target:g}": effect.cases_needed(target) for target in TARGETS},
         "pairs": [
-            {"first": first, "second": second, "mde": _plain(value)}
+            {"first": first, "second": second, "mde": plain_number(value)}
             for (first, second), value in effect.pairs.items()
         ],
     }
@@ -221,5 +252,6 @@ def _number(value: float) -> str:
     return "undefined" if math.isnan(value) else f"{value:.4f}"
 
 
-def _plain(value: float) -> float | None:
+def plain_number(value: float) -> float | None:
+    """A number for JSON: None where it is undefined."""
     return None if math.isnan(value) else float(value)

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import inner_errors, load_yaml, near_column, read_rows, wrong
-from .scorer import AnswerForm, Scorer, ScorerOptions, scorer
+from ...rubrics.files import inner_errors, load_yaml, near_column, nearest, read_rows, wrong
+from ..datasets.published_cases import READERS
+from .prompt import PromptTemplate, load_prompt
+from .scorer import AnswerForm, AnyScorer, JudgedScorer, ScorerOptions, Seating, scorer, scorer_names
 
 TARGETS = ("target", "reference")
 """Columns that hold what is right, the first that a case has, unless the scenario names another."""
+LIBRARY = Path(__file__).parent / "library"
+
+Access = Literal["public", "gated", "private"]
 
 
 class DataSource(BaseModel):
@@ -26,6 +41,7 @@ class DataSource(BaseModel):
     commit: str | None = None
     path: str | None = None
     sha256: str | None = None
+    """Of the file that `cases` names; another file is refused."""
     licence: str | None = None
 
 
@@ -36,63 +52,98 @@ class Scenario(BaseModel):
 
     name: str = ""
     """Without one, the file's."""
+    description: str = ""
     task: str | None = None
-    """Its place in the taxonomy: category/task."""
-    access: Literal["public", "gated", "private"] = "public"
+    """Its place in the taxonomy: category/subcategory."""
+    access: Access = "public"
     source: DataSource | None = None
-    cases: Path
-    """JSONL or CSV with the columns `id` and `target`, relative to the scenario's file."""
+    cases: Path | None = None
+    """JSONL or CSV with the columns `id` and `target`, relative to the scenario's file; none where nobody here has the data."""
+    reader: str = ""
+    """For a file as it was published: the reader's name, and the part of the file where it has several."""
     prompt: Path | None = None
     """The template that a system is asked with."""
     target: str | None = None
     """The column that holds what is right; without it `target`, else `reference`."""
+    group: str | None = None
+    """The column that says which cases belong together."""
     answer: AnswerForm = AnswerForm()
-    score: str | dict[str, Any]
-    """A scorer's name, with its options where it has any: NAME, NAME VALUE, or {NAME: {option: value}}."""
-    scale: tuple[float, float] = (0.0, 1.0)
+    score: str | dict[str, Any] | None = None
+    """A scorer's name, with its options where it has any: NAME, NAME VALUE, {NAME: {option: value}} or {NAME: value, option: value}."""
+    scale: tuple[float, float] | None = None
+    """From the worst score to the best; without it, the scorer's own."""
+    _beside: Path | None = PrivateAttr(default=None)
+
+    @field_validator("name")
+    @classmethod
+    def _plain_name(cls, value: str) -> str:
+        if "/" in value or "@" in value:
+            raise ValueError("a name has no / and no @\nthey part a system's name from its scenario's")
+        return value
+
+    @field_validator("reader")
+    @classmethod
+    def _known_reader(cls, value: str) -> str:
+        name = value.partition(" ")[0]
+        if name and name not in READERS:
+            raise ValueError(f"no reader is named {name!r}\n{nearest(name, READERS)}")
+        return value
 
     @model_validator(mode="after")
     def _complete(self, info: ValidationInfo) -> Self:
-        if self.scale[0] >= self.scale[1]:
+        if self.scale is not None and self.scale[0] >= self.scale[1]:
             raise wrong("the first number is the lower one\nwrite [low, high]", "scale")
-        self._options_of(*self._rule)
+        if self.score is None and self.cases is not None:
+            raise wrong(f"cases without a scorer\nwrite score: one of {', '.join(scorer_names())}", "cases")
         beside = (info.context or {}).get("beside")
+        self._beside = beside
+        if self.score is not None:
+            self._options_of(*self._rule)
         if beside is None:
             return self
-        found = {"cases": beside / self.cases}
+        found: dict[str, Any] = {}
+        if self.cases is not None:
+            found["cases"] = beside / self.cases
         if self.prompt is not None:
             found["prompt"] = beside / self.prompt
         return self.model_copy(update=found)
 
     @property
-    def _rule(self) -> tuple[Scorer, dict[str, Any]]:
+    def _rule(self) -> tuple[AnyScorer, dict[str, Any]]:
         """The scorer, and the options as they were written."""
+        further: dict[str, Any] = {}
+        if self.score is None:
+            raise VenireError(f"{self.name}: no scorer", remedy="write score: NAME in the scenario")
         if isinstance(self.score, str):
             name, _, value = self.score.partition(" ")
             written: Any = value.strip() or {}
-        elif len(self.score) == 1:
-            ((name, written),) = self.score.items()
         else:
-            raise wrong("names several scorers\nwrite one: {NAME: {option: value}}", "score")
+            named = [key for key in self.score if key in scorer_names()] or list(self.score)[:1]
+            if len(named) != 1:
+                raise wrong("names several scorers\nwrite one: {NAME: {option: value}}", "score")
+            (name,) = named
+            written = self.score[name]
+            further = {key: value for key, value in self.score.items() if key != name}
         try:
             found = scorer(name)
         except VenireError as error:
             raise wrong(f"{error.problem}\n{error.remedy}", "score") from None
         if isinstance(written, Mapping):
-            return found, dict(written)
+            return found, {**written, **further}
         if not found.shorthand:
             raise wrong(f"{name} takes no option\nwrite score: {name}", "score")
-        return found, {found.shorthand: written}
+        return found, {found.shorthand: written, **further}
 
-    def _options_of(self, found: Scorer, written: dict[str, Any]) -> ScorerOptions:
+    def _options_of(self, found: AnyScorer, written: dict[str, Any]) -> ScorerOptions:
         try:
-            return found.options.model_validate(written)
+            return found.options.model_validate(written, context={"beside": self._beside})
         except ValidationError as error:
-            inside = ("score", found.name) if isinstance(self.score, dict) else ("score",)
+            flat = not isinstance(self.score, dict) or not isinstance(self.score.get(found.name), Mapping)
+            inside = ("score",) if flat else ("score", found.name)
             raise inner_errors(error, found.options, lambda at: (*inside, *at)) from None
 
     @cached_property
-    def scorer(self) -> Scorer:
+    def scorer(self) -> AnyScorer:
         """How its answers are scored."""
         return self._rule[0]
 
@@ -100,6 +151,28 @@ class Scenario(BaseModel):
     def scorer_options(self) -> ScorerOptions:
         """What the scorer is told."""
         return self._options_of(*self._rule)
+
+    @cached_property
+    def seating(self) -> Seating | None:
+        """The jury that scores its answers; None where a program does."""
+        return self.scorer.seating(self.scorer_options) if isinstance(self.scorer, JudgedScorer) else None
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The worst score and the best."""
+        if self.scale is not None:
+            return self.scale
+        return (0.0, 1.0) if self.seating is None else self.seating.scale
+
+    @cached_property
+    def template(self) -> PromptTemplate | None:
+        """What a system is asked with."""
+        return None if self.prompt is None else load_prompt(self.prompt)
+
+    @property
+    def category(self) -> str:
+        """The first part of its place in the taxonomy."""
+        return (self.task or "").partition("/")[0]
 
 
 class ScenarioCase(BaseModel):
@@ -113,22 +186,39 @@ class ScenarioCase(BaseModel):
     columns: dict[str, Any]
 
 
-def load_scenario(path: str | Path) -> Scenario:
-    """The scenario in a YAML file.
+def load_scenario(name_or_path: str | Path, *, data: Path | None = None) -> Scenario:
+    """The scenario in a YAML file, or venire's own of that name, whose published files lie under `data`.
 
     Raises:
         InvalidFile: Whatever is wrong with it, with the line where it is wrong.
     """
-    file = Path(path)
+    file = Path(name_or_path)
+    if file.suffix in (".yaml", ".yml"):
+        found = load_yaml(file, Scenario)
+        return found if found.name else found.model_copy(update={"name": file.stem})
+    shipped = {path.stem: path for path in sorted(LIBRARY.glob("*.yaml"))}
+    if str(name_or_path) not in shipped:
+        raise VenireError(
+            f"no scenario named {str(name_or_path)!r}", remedy=nearest(str(name_or_path), shipped)
+        )
+    file = shipped[str(name_or_path)]
     found = load_yaml(file, Scenario)
-    return found if found.name else found.model_copy(update={"name": file.stem})
+    published = None if found.cases is None else (data or Path()) / found.cases.relative_to(LIBRARY)
+    return found.model_copy(update={"name": file.stem, "cases": published})
 
 
 def load_scenario_cases(scenario: Scenario) -> list[ScenarioCase]:
-    """The cases of a scenario, in the order of its file."""
-    cases: dict[str, ScenarioCase] = {}
+    """The cases of a scenario, in the order of its file.
+
+    Raises:
+        InvalidFile: Something is wrong with a case, or the file is not the one that the scenario's source says.
+    """
     file = scenario.cases
-    for line, row in read_rows(file, required=("id",)):
+    if file is None:
+        raise VenireError(f"{scenario.name}: it names no cases", remedy="write cases: FILE in the scenario")
+    check_hash(scenario)
+    cases: dict[str, ScenarioCase] = {}
+    for line, row in _rows(scenario, file):
         name = str(row.get("id") if row.get("id") is not None else "").strip()
         if not name:
             raise InvalidFile(f"{file}:{line}: no id", remedy="give every case an id")
@@ -140,6 +230,27 @@ def load_scenario_cases(scenario: Scenario) -> list[ScenarioCase]:
     if not cases:
         raise InvalidFile(f"{file}: no case in it", remedy="write one case a line, with id and target")
     return list(cases.values())
+
+
+def check_hash(scenario: Scenario) -> None:
+    """Raise `InvalidFile` where the cases are not the file whose hash the source gives."""
+    wanted = scenario.source.sha256 if scenario.source is not None else None
+    if wanted is None or scenario.cases is None or not scenario.cases.is_file():
+        return
+    with scenario.cases.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != wanted.lower():
+        raise InvalidFile(
+            f"{scenario.cases}: not the file that {scenario.name} was made for (sha256 {found[:12]}..., not {wanted[:12]}...)",
+            remedy="get the published one, or write the new hash under source: {sha256: ...}",
+        )
+
+
+def _rows(scenario: Scenario, file: Path) -> Iterable[tuple[int, Mapping[str, Any]]]:
+    if not scenario.reader:
+        return read_rows(file, required=("id",))
+    name, _, part = scenario.reader.partition(" ")
+    return enumerate(READERS[name](file, part.strip()), 1)
 
 
 def _target(scenario: Scenario, file: Path, line: int, row: Mapping[str, Any]) -> Any:

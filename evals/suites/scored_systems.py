@@ -1,4 +1,4 @@
-"""Recorded outputs scored: what each system's answers are worth, with baselines beside them."""
+"""Answers scored: what each system's are worth, with baselines beside them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from ...rubrics.files import near_column, read_rows
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.proportion import wilson
 from .scenario import Scenario, ScenarioCase
-from .scorer import CaseScore, GradedAnswer
+from .scorer import CaseScore, GradedAnswer, JudgedScorer, Scorer
 from .scorers.choice import choices
 
 METHOD = (
     "mean over cases, an unparsed answer earning nothing; Wilson interval at the effective number of cases"
 )
+COUNTED = ("scored", "unparsed")
+"""The statuses that count in a mean."""
 CANDIDATES = 5
 """Answers tried as a constant where a scenario has no choices: the most frequent targets."""
 
@@ -66,7 +68,12 @@ class ScoredScenario:
     constant: str
     """That single answer."""
     cases: int
-    outputs: Outputs
+    outputs: Outputs | None = None
+    """Where they were read from one file."""
+
+    def count(self, status: str) -> int:
+        """How many answers of all systems have this status."""
+        return sum(each.count(status) for each in self.systems)
 
 
 def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioCase]) -> Outputs:
@@ -115,29 +122,65 @@ def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioC
 
 
 def score_outputs(scenario: Scenario, cases: Sequence[ScenarioCase], outputs: Outputs) -> ScoredScenario:
-    """Every system's answers, scored by the scenario's scorer, and the baselines scored by the same."""
+    """Every system's outputs, scored by the scenario's scorer, and the baselines scored by the same.
+
+    Raises:
+        VenireError: No case says what is right, or a jury scores the scenario.
+    """
+    if isinstance(scenario.scorer, JudgedScorer):
+        raise VenireError(
+            f"{scenario.name} is scored by a jury, which has to be asked",
+            remedy="put it in a suite with the outputs as its systems: venire suite run SUITE.yaml",
+        )
     if all(case.target is None for case in cases):
         raise VenireError(
             f"{scenario.cases}: no case says what is right",
             remedy="add a column target, or name one in the scenario: target: COLUMN",
         )
-    systems = [
-        _scored_system(scenario, cases, system, answers) for system, answers in outputs.by_system.items()
+    systems = {system: graded_scores(scenario, cases, its) for system, its in outputs.by_system.items()}
+    return scored_scenario(scenario, cases, systems, outputs)
+
+
+def scored_scenario(
+    scenario: Scenario,
+    cases: Sequence[ScenarioCase],
+    systems: Mapping[str, Mapping[str, CaseScore]],
+    outputs: Outputs | None = None,
+) -> ScoredScenario:
+    """The systems by their case scores, best first, with the baselines; a jury's scenario has none, as nobody judged them."""
+    found = [_scored_system(scenario, cases, system, scores) for system, scores in systems.items()]
+    found.sort(key=lambda each: -math.inf if math.isnan(each.score.value) else each.score.value, reverse=True)
+    baselines, constant = _baselines(scenario, cases)
+    return ScoredScenario(scenario, tuple(found), baselines, constant, len(cases), outputs)
+
+
+def graded_scores(
+    scenario: Scenario, cases: Sequence[ScenarioCase], outputs: Mapping[str, str]
+) -> dict[str, CaseScore]:
+    """One system's outputs by case, scored by the scenario's program."""
+    assert isinstance(scenario.scorer, Scorer)
+    answers = [
+        GradedAnswer(case.id, outputs[case.id], case.target, case.columns)
+        for case in cases
+        if case.id in outputs
     ]
-    systems.sort(
-        key=lambda each: -math.inf if math.isnan(each.score.value) else each.score.value, reverse=True
-    )
-    tried = {
-        answer: _scored_system(scenario, cases, answer, {case.id: answer for case in cases}).score.value
-        for answer in _candidates(scenario, cases)
-    }
-    rated = {answer: value for answer, value in tried.items() if not math.isnan(value)}
+    found = scenario.scorer.score(answers, scenario.answer, scenario.scorer_options)
+    return {answer.case: score for answer, score in zip(answers, found, strict=True)}
+
+
+def _baselines(scenario: Scenario, cases: Sequence[ScenarioCase]) -> tuple[dict[str, float], str]:
+    """What the best single answer to every case and a random one earn, and that answer."""
+    if isinstance(scenario.scorer, JudgedScorer):
+        return {"constant": math.nan, "random": math.nan}, ""
+    rated = {}
+    for answer in _candidates(scenario, cases):
+        scores = graded_scores(scenario, cases, {case.id: answer for case in cases})
+        value = mean_score(list(scores.values()), scenario.ends).value
+        if not math.isnan(value):
+            rated[answer] = value
     best = max(rated, key=lambda answer: rated[answer], default="")
-    baselines = {
-        "constant": rated.get(best, math.nan),
-        "random": float(np.mean(list(rated.values()))) if rated else math.nan,
-    }
-    return ScoredScenario(scenario, tuple(systems), baselines, best, len(cases), outputs)
+    mean = float(np.mean(list(rated.values()))) if rated else math.nan
+    return {"constant": rated.get(best, math.nan), "random": mean}, best
 
 
 def _candidates(scenario: Scenario, cases: Sequence[ScenarioCase]) -> list[str]:
@@ -162,38 +205,62 @@ def _as_answer(target: Any) -> str:
 
 
 def _scored_system(
-    scenario: Scenario, cases: Sequence[ScenarioCase], system: str, outputs: Mapping[str, str]
+    scenario: Scenario, cases: Sequence[ScenarioCase], system: str, scores: Mapping[str, CaseScore]
 ) -> ScoredSystem:
-    answers = [
-        GradedAnswer(case.id, outputs[case.id], case.target, case.columns)
-        for case in cases
-        if case.id in outputs
-    ]
-    found = scenario.scorer.score(answers, scenario.answer, scenario.scorer_options)
-    scores = {answer.case: score for answer, score in zip(answers, found, strict=True)}
+    _check_scored(scenario, scores)
+    read = [each for each in scores.values() if each.status == "scored"]
+    weight = sum(each.weight for each in read)
+    parsed = sum(each.weight * (each.value or 0.0) for each in read) / weight if weight else math.nan
+    found = mean_score(list(scores.values()), scenario.ends)
+    return ScoredSystem(system, found, parsed, scores, len(cases) - len(scores))
+
+
+def _check_scored(scenario: Scenario, scores: Mapping[str, CaseScore]) -> None:
+    """Raise where a scorer calls a case scored and has no number for it."""
     for case, score in scores.items():
         if score.status == "scored" and (score.value is None or not math.isfinite(score.value)):
             raise VenireError(
                 f"the scorer {scenario.scorer.name} calls case {case} scored and gives it {score.value}",
                 remedy="a scorer that has no value for a case gives it the status undefined",
             )
-    read = [each for each in scores.values() if each.status == "scored"]
-    weight = sum(each.weight for each in read)
-    parsed = sum(each.weight * each.earned for each in read) / weight if weight else math.nan
-    return ScoredSystem(system, mean_score(list(scores.values())), parsed, scores, len(cases) - len(answers))
 
 
-def mean_score(scores: Sequence[CaseScore]) -> Estimate:
-    """The weighted mean of the scores, an unparsed answer earning nothing; undefined ones are left out."""
-    counted = [each for each in scores if each.status != "undefined" and each.weight > 0]
+def mean_score(scores: Sequence[CaseScore], ends: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+    """The weighted mean of the scores on a scale with these ends, an unparsed answer earning the lowest.
+
+    Only scored and unparsed answers count: a failure, a hung jury or a case without a target is no number.
+    """
+    counted = [each for each in scores if each.status in COUNTED and each.weight > 0]
+    low_end, high_end = ends
     if not counted:
-        return undefined("no case says what is right", method=METHOD)
-    values = np.array([each.earned for each in counted])
+        return undefined(_why_undefined(scores), method=METHOD)
+    values = np.array(
+        [
+            ((low_end if each.value is None else each.value) - low_end) / (high_end - low_end)
+            for each in counted
+        ]
+    )
     weights = np.array([each.weight for each in counted])
     n, mean = len(counted), float(values @ weights / weights.sum())
     if n < 2:
-        return Estimate(mean, math.nan, math.nan, n, METHOD, note="no interval: one case")
+        return Estimate(_on_scale(mean, ends), math.nan, math.nan, n, METHOD, note="no interval: one case")
     error = math.sqrt(n / (n - 1) * float((weights**2 * (values - mean) ** 2).sum())) / float(weights.sum())
     size = mean * (1 - mean) / error**2 if error > 1e-12 and 0 < mean < 1 else n
     low, high = wilson(min(max(mean, 0.0), 1.0), size, 0.95)
-    return Estimate(mean, low, high, n, METHOD)
+    return Estimate(_on_scale(mean, ends), _on_scale(low, ends), _on_scale(high, ends), n, METHOD)
+
+
+def _on_scale(share: float, ends: tuple[float, float]) -> float:
+    return ends[0] + (ends[1] - ends[0]) * share
+
+
+def _why_undefined(scores: Sequence[CaseScore]) -> str:
+    statuses = Counter(each.status for each in scores)
+    if not statuses:
+        return "no answer"
+    most = statuses.most_common(1)[0][0]
+    return {
+        "failed": "no answer came",
+        "hung": "the jury is hung on every case",
+        "unjudged": "no answer was judged",
+    }.get(most, "no case says what is right")

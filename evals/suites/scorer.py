@@ -1,4 +1,4 @@
-"""A scorer: what a system's answer is worth, by a program; looked up by entry point."""
+"""A scorer: what a system's answer is worth, by a program or by a jury; looked up by entry point."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ...orchestration.verdict import Verdict
+from ...personas.jury import Jury
 from ...rubrics.plugins import plugged_in, registered_plugins
+from ...rubrics.rubric import Rubric
 
 GROUP = "venire.scorers"
 
-ScoreStatus = Literal["scored", "unparsed", "undefined"]
+ScoreStatus = Literal["scored", "unparsed", "undefined", "failed", "hung", "unjudged"]
+"""`undefined`: the case does not say what is right; `failed`: the system gave no answer; `hung`: the jury reached no verdict;
+`unjudged`: it was not put before the jury, or not yet."""
 
 
 class ScorerOptions(BaseModel):
@@ -55,13 +60,17 @@ class CaseScore:
 
     status: ScoreStatus
     value: float | None = None
-    """From 0 to 1 where it is `scored`."""
+    """On the scenario's scale where it is `scored`."""
     weight: float = 1.0
     """How much it counts in the scenario's score: sum of weight times value over the sum of weights."""
     answer: str = ""
     """What was read."""
     why: str = ""
     """Why it was not scored."""
+    ratings: int = 0
+    """Of a jury: the ratings behind the score."""
+    lost: int = 0
+    """Of a jury: the ratings that it should have had besides."""
 
     @property
     def earned(self) -> float:
@@ -92,9 +101,43 @@ class Scorer:
     """The option that `score: {NAME: value}` and `score: NAME value` set."""
 
 
-def scorer(name: str) -> Scorer:
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """Who judges the answers of a scenario, by what, and what they read beside them."""
+
+    jury: Jury
+    rubric: Rubric
+    source: str | None = None
+    """The column that is shown as the source; without one, the prompt that the system was asked with."""
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The scale that all attributes share; 0 to 1 where they differ."""
+        ends = {self.rubric.scale_of(name).ends for name in self.rubric.names}
+        (low, high) = ends.pop() if len(ends) == 1 else (0, 1)
+        return float(low), float(high)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedScorer:
+    """Scores answers by what a jury finds of them: the run asks the jury, the scorer reads its verdicts."""
+
+    name: str
+    summary: str
+    seating: Callable[[Any], Seating]
+    """From the options to the jury that sits."""
+    score: Callable[[Verdict, Seating, tuple[float, float]], CaseScore]
+    """From one verdict to a score on the scenario's scale."""
+    options: type[ScorerOptions] = ScorerOptions
+    shorthand: str = ""
+
+
+AnyScorer = Scorer | JudgedScorer
+
+
+def scorer(name: str) -> AnyScorer:
     """The scorer registered under `name`; an error that names the nearest one when there is none."""
-    found: Scorer = plugged_in(GROUP, name, "scorer")
+    found: AnyScorer = plugged_in(GROUP, name, "scorer")
     return found
 
 

@@ -43,6 +43,8 @@ class Protocol:
     """The same, for what the rubric must be like."""
     inputs: Callable[[Jury], str] | None = None
     """A hash of the files that the jury's options name, for the manifest; empty where they name none."""
+    judges: bool = True
+    """False where nothing is judged: it is no way for a jury to deliberate, and is not listed among those."""
     drawing: str = ""
     """The order of turns, a line for each step."""
     most: Callable[[int, int], tuple[int, int]] | None = None
@@ -58,5 +60,6 @@ def protocol(name: str) -> Protocol:
 
 
 def protocols() -> dict[str, Protocol | BrokenPlugin]:
-    """Every registered protocol by name; one that cannot be loaded is there as its error."""
-    return load_all(PROTOCOLS)
+    """Every registered protocol by which juries judge, by name; one that cannot be loaded is there as its error."""
+    found: dict[str, Protocol | BrokenPlugin] = load_all(PROTOCOLS)
+    return {name: way for name, way in found.items() if isinstance(way, BrokenPlugin) or way.judges}

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from ....rubrics.errors import VenireError
 from ..scorer import NO_TARGET, AnswerForm, CaseScore, GradedAnswer, Scorer, ScorerOptions, unparsed_score
@@ -34,6 +34,12 @@ class SqlOptions(ScorerOptions):
     ordered: bool = False
     """Whether rows must come in the same order."""
     seconds: float = Field(default=5.0, gt=0)
+
+    @field_validator("database")
+    @classmethod
+    def _beside_the_file(cls, value: str, info: ValidationInfo) -> str:
+        beside: Path | None = (info.context or {}).get("beside")
+        return value if beside is None else str(beside / value)
 
 
 class RefusedQuery(Exception):

@@ -1,0 +1,153 @@
+"""Answers scored by a jury: the mean of its ratings, or the share of an answer's claims that it bears out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from ....orchestration.deliberate import rule_of
+from ....orchestration.verdict import Verdict
+from ....personas.jury import Jury, load_jury
+from ....rubrics.errors import VenireError
+from ....rubrics.rubric import load_rubric
+from ....rubrics.scale import NOT_APPLICABLE
+from ..scorer import CaseScore, JudgedScorer, ScorerOptions, Seating
+
+
+class JudgeOptions(ScorerOptions):
+    """What every judged scorer may be told."""
+
+    source: str | None = None
+    """The column that jurors read as the source; without one, the prompt that the system was asked with."""
+    quorum: int | None = Field(default=None, ge=1)
+    """In place of the jury's own."""
+
+    @field_validator("jury", "rubric", check_fields=False)
+    @classmethod
+    def _beside_the_file(cls, value: str, info: ValidationInfo) -> str:
+        beside: Path | None = (info.context or {}).get("beside")
+        return value if beside is None or not value.endswith((".yaml", ".yml")) else str(beside / value)
+
+
+class JuryOptions(JudgeOptions):
+    """Who rates the answers, and by what."""
+
+    jury: str
+    """A jury file, or a name from `venire juries`."""
+    rubric: str = "medhelm"
+    gold: Literal["shown", "hidden"] | None = None
+    """Whether jurors read the reference; without it, as the rubric says."""
+
+
+class ClaimsOptions(JudgeOptions):
+    """Who takes the answers apart and checks their claims against the reference."""
+
+    jury: str
+    """A jury with the protocol decompose-verify."""
+    measure: Literal["support", "coverage", "f1"] = "support"
+
+
+def mean_rating(verdict: Verdict, seating: Seating, scale: tuple[float, float]) -> CaseScore:
+    """The mean of all ratings, from worst to best; hung where the jury reached no verdict on some attribute.
+
+    Where votes are averaged, every rating counts alike, so that the mean of nine without one juror is the mean of six. By any other
+    rule an attribute has one value, and attributes count alike.
+    """
+    jury = seating.jury
+    averaged = rule_of(jury) == "mean"
+    total = weight = 0.0
+    votes = asked = 0
+    for name, outcome in verdict.outcomes.items():
+        standing = verdict.transcript.standing().get(name, {})
+        given = [held.vote.value for held in standing.values()]
+        votes += len(given)
+        asked += max(len(jury.seats), len(given))
+        if outcome.status != "reached" or not isinstance(outcome.value, int | float):
+            continue
+        rated = sum(value != NOT_APPLICABLE for value in given)
+        counts = float(rated) if averaged and rated else 1.0
+        total += counts * _share(seating, name, float(outcome.value))
+        weight += counts
+    hung = [name for name, outcome in verdict.outcomes.items() if outcome.status == "hung"]
+    if hung:
+        why = verdict.outcomes[hung[0]].why
+        return CaseScore("hung", why=f"{', '.join(hung)}: {why}", ratings=votes, lost=asked - votes)
+    if not weight:
+        return CaseScore("undefined", why="no question of the rubric applies", ratings=votes)
+    low, high = scale
+    value = low + (high - low) * total / weight
+    return CaseScore("scored", value, ratings=votes, lost=asked - votes)
+
+
+def _share(seating: Seating, attribute: str, value: float) -> float:
+    """Where a value lies on its attribute's scale between the worst (0) and the best (1)."""
+    low, high = (float(end) for end in seating.rubric.scale_of(attribute).ends)
+    part = (value - low) / (high - low)
+    return 1 - part if seating.rubric.by_name[attribute].better == "low" else part
+
+
+def _seated(name: str, options: JudgeOptions) -> Jury:
+    jury = load_jury(name)
+    return jury if options.quorum is None else jury.model_copy(update={"quorum": options.quorum})
+
+
+def _rating_seats(options: JuryOptions) -> Seating:
+    rubric = load_rubric(options.rubric)
+    if options.gold is not None:
+        rubric = rubric.model_copy(update={"reference": options.gold})
+    for name in rubric.names:
+        if not rubric.scale_of(name).ordered:
+            raise VenireError(
+                f"{rubric.name}: {name} has no order, so it cannot be averaged",
+                remedy="score with a rubric whose scales go from worse to better",
+            )
+    return Seating(_seated(options.jury, options), rubric, options.source)
+
+
+def _claim_seats(options: ClaimsOptions) -> Seating:
+    jury = _seated(options.jury, options)
+    if jury.protocol != "decompose-verify":
+        raise VenireError(
+            f"{jury.name} sits under {jury.protocol}, which checks no claims",
+            remedy="name a jury with protocol: decompose-verify, such as lens-claims",
+        )
+    rubric = load_rubric("claims")
+    both = jury.claims.both_ways
+    if options.measure != "support" and not both:
+        raise VenireError(
+            f"{options.measure} needs claims that are checked both ways",
+            remedy="write claims: {both_ways: true} in the jury file",
+        )
+    kept = [each for each in rubric.attributes if each.name == options.measure]
+    return Seating(jury, rubric.model_copy(update={"attributes": tuple(kept)}), options.source)
+
+
+def claim_share(verdict: Verdict, seating: Seating, scale: tuple[float, float]) -> CaseScore:
+    """The measure of the claims, on the scenario's scale; hung where too few claims have a verdict."""
+    ((name, outcome),) = verdict.outcomes.items()
+    checked = sum(len(each.votes) for each in verdict.claims)
+    lost = sum(len(each.checks) - len(each.votes) for each in verdict.claims)
+    if outcome.status != "reached" or not isinstance(outcome.value, int | float):
+        return CaseScore("hung", why=f"{name}: {outcome.why or outcome.status}", ratings=checked, lost=lost)
+    low, high = scale
+    return CaseScore("scored", low + (high - low) * float(outcome.value), ratings=checked, lost=lost)
+
+
+JURY = JudgedScorer(
+    "jury",
+    "the mean of a jury's ratings",
+    _rating_seats,
+    mean_rating,
+    JuryOptions,
+    "jury",
+)
+CLAIMS = JudgedScorer(
+    "claims",
+    "the share of an answer's claims that the reference bears out",
+    _claim_seats,
+    claim_share,
+    ClaimsOptions,
+    "jury",
+)

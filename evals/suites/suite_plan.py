@@ -1,0 +1,172 @@
+"""The plan of a suite: what will be asked, how long it may take and what it may cost at the most. Asks nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...agents.prices import Price
+from ...orchestration.protocols import protocol
+from ...orchestration.record import Store
+from ...orchestration.record.opening import run_exists
+from ...personas.jury import Jury
+from ..studies.dry_run import BYTES_PER_TOKEN
+from .answering import all_answers, judged_id, system_jury
+from .price_list import SuitePrices
+from .suite import LoadedSuite, SuitePart, arm_name
+from .suite_cost import TokenCost, token_cost
+from .suite_run import ANSWERS, VERDICTS, SuiteSession, seated_jury
+
+LOCAL_SECONDS = 9.0
+"""About what one ballot of the embedded model takes on a processor core: 6 to 12 seconds were seen."""
+LOCAL_ANSWER_SECONDS = 5.0
+"""About what one short answer of it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPart:
+    """One scenario: what is asked of systems and of its jury, and what of it is recorded already."""
+
+    scenario: str
+    cases: int
+    of: int
+    scorer: str
+    calls: int
+    """To systems, not counting those that are recorded."""
+    recorded_calls: int
+    judged: int
+    """Answers that the jury will hear, recorded or not."""
+    jury_calls: int
+    """At the most, not counting answers that were judged already."""
+    generation: TokenCost
+    jury: TokenCost
+    local_calls: int
+    """Of all these, to the embedded model: each takes seconds."""
+    seconds: float
+    """About what those take."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePlan:
+    """All parts of a suite, and what is skipped."""
+
+    suite: LoadedSuite
+    folder: Path
+    parts: tuple[PlannedPart, ...]
+
+    @property
+    def calls(self) -> int:
+        return sum(part.calls + part.jury_calls for part in self.parts)
+
+    @property
+    def seconds(self) -> float:
+        return sum(part.seconds for part in self.parts)
+
+    @property
+    def upper_usd(self) -> float | None:
+        """What it costs at the most; None where a price or the length of answers is not known."""
+        total = TokenCost()
+        for part in self.parts:
+            total += part.generation + part.jury
+        return total.upper_usd
+
+
+def plan_suite(suite: LoadedSuite, session: SuiteSession) -> SuitePlan:
+    """The plan, from the files and from what the run's records hold already."""
+    prices = SuitePrices(suite.prices)
+    answers = Store.read(session.folder / ANSWERS) if run_exists(session.folder / ANSWERS) else None
+    verdicts = Store.read(session.folder / VERDICTS) if run_exists(session.folder / VERDICTS) else None
+    try:
+        return SuitePlan(
+            suite,
+            session.folder,
+            tuple(_planned(suite, part, session, prices, answers, verdicts) for part in suite.parts),
+        )
+    finally:
+        for store in (answers, verdicts):
+            if store is not None:
+                store.release()
+
+
+def _planned(
+    suite: LoadedSuite,
+    part: SuitePart,
+    session: SuiteSession,
+    prices: SuitePrices,
+    answers_store: Store | None,
+    verdicts_store: Store | None,
+) -> PlannedPart:
+    found = all_answers(suite, part, answers_store)
+    generation, local, seconds, done, calls = TokenCost(), 0, 0.0, 0, 0
+    for system in suite.asked:
+        (seat,) = system_jury(system, part).seats
+        price = prices.of(seat)
+        heard = found.get(system.title, {})
+        for case, prompt in part.prompts.items():
+            if case in heard:
+                done += 1
+                continue
+            calls += 1
+            generation += token_cost(_tokens(prompt), 0, price, most=_bound(seat.max_tokens, price))
+            if _is_local(seat.model):
+                local, seconds = local + 1, seconds + LOCAL_ANSWER_SECONDS
+    jury_cost, jury_calls, judged = TokenCost(), 0, 0
+    if (seated := seated_jury(part, session)) is not None:
+        jury, _ = seated
+        judged = len(part.judged) * len({*(each.title for each in suite.asked), *part.recorded})
+        known = set() if verdicts_store is None else _judged_already(verdicts_store, part, jury)
+        left = sum(
+            judged_id(part, case, system) not in known
+            for case in part.judged
+            for system in {*(each.title for each in suite.asked), *part.recorded}
+        )
+        each_case = _most_calls(jury)
+        jury_calls = left * each_case
+        words = max((len(prompt) for prompt in part.prompts.values()), default=0) // BYTES_PER_TOKEN
+        answer = part.scenario.answer.max_tokens or 0
+        for seat in jury.seats:
+            price = prices.of(seat)
+            share = left * each_case // len(jury.seats)
+            if share:
+                jury_cost += token_cost(
+                    (words + answer + 600) * share, 0, price, most=_bound(seat.max_tokens, price), calls=share
+                )
+            if _is_local(seat.model):
+                local, seconds = local + share, seconds + LOCAL_SECONDS * share
+    return PlannedPart(
+        part.name, len(part.cases), part.of, part.scenario.scorer.name, calls, done, judged, jury_calls, generation, jury_cost, local, seconds
+    )  # fmt: skip
+
+
+def _judged_already(store: Store, part: SuitePart, jury: Jury) -> set[str]:
+    arm = (
+        next(
+            (arm for arm in store.arms() if arm.name == arm_name(part.name, part.scenario.seating.jury.name)),
+            None,
+        )
+        if part.scenario.seating
+        else None
+    )
+    return set() if arm is None else {each.case for each in store.transcripts(arm)}
+
+
+def _most_calls(jury: Jury) -> int:
+    """The most calls on one answer, where the protocol says; else one a seat and round."""
+    most = protocol(jury.protocol).most
+    rounds = jury.limits.max_rounds or 1
+    repeats = jury.repeats if jury.protocol in ("single", "panel") else 1
+    return (most(len(jury.seats), rounds)[0] if most is not None else len(jury.seats) * rounds) * repeats
+
+
+def _bound(most: int | None, price: Price | None) -> int | None:
+    """The most tokens of an answer; those that cost nothing need no bound."""
+    free = price is not None and not price.prompt and not price.completion
+    return 0 if most is None and free else most
+
+
+def _is_local(model: str | None) -> bool:
+    return model is None or model == "local" or model.startswith("local/")
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text.encode()) // BYTES_PER_TOKEN)

@@ -1,0 +1,245 @@
+"""What a suite found: every answer scored, the board of all systems, and what it cost. Makes no model call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from ...orchestration.deliberate import recount
+from ...orchestration.record import Arm, Store
+from ...orchestration.record.opening import run_exists
+from ...orchestration.transcript import Transcript
+from ...orchestration.verdict import Verdict
+from ...personas.jury import ModelSettings
+from ...rubrics.errors import VenireError
+from ..statistics.draws import Draws
+from .answering import Answer, all_answers, judged_id, system_jury
+from .board import Board, board
+from .price_list import SuitePrices
+from .score_table import ScenarioColumn, ScoreTable
+from .scored_systems import COUNTED, ScoredScenario, ScoredSystem, graded_scores, scored_scenario
+from .scorer import CaseScore, JudgedScorer, Scorer, Seating
+from .suite import LoadedSuite, SuitePart, arm_name
+from .suite_cost import SystemCost, TokenCost, dominated_by, token_cost
+from .suite_run import ANSWERS, VERDICTS
+from .win_rates import TieRule
+
+
+@dataclass(frozen=True)
+class SuiteResults:
+    """The scored scenarios, the board that they make, and the costs."""
+
+    suite: LoadedSuite
+    folder: Path
+    scored: tuple[ScoredScenario, ...]
+    table: ScoreTable
+    board: Board
+    costs: Mapping[str, SystemCost]
+    baselines: Mapping[str, float]
+    """The macro averages of the constant and the random baseline over the scenarios that have them."""
+    notes: tuple[str, ...]
+
+    @property
+    def dominated(self) -> dict[str, str]:
+        """Systems that another beats in both win rate and cost, with the other."""
+        rates = {each.system: each.win_rate for each in self.board.standings}
+        return dominated_by({name: cost.total.usd for name, cost in self.costs.items()}, rates)
+
+
+def suite_results(
+    suite: LoadedSuite, folder: Path, *, ties: TieRule = "half", draws: Draws | None = None
+) -> SuiteResults:
+    """The results of the suite from the records in `folder` and the outputs that files gave.
+
+    Raises:
+        VenireError: No system has an answer yet.
+    """
+    answers_store = Store.read(folder / ANSWERS) if run_exists(folder / ANSWERS) else None
+    verdicts_store = Store.read(folder / VERDICTS) if run_exists(folder / VERDICTS) else None
+    prices = SuitePrices(suite.prices)
+    scored, costs = [], dict.fromkeys(suite.systems, SystemCost())
+    notes = list(suite.notes)
+    try:
+        for part in suite.parts:
+            answers = all_answers(suite, part, answers_store)
+            judged = _Judgements(part, answers, verdicts_store)
+            systems = {name: _case_scores(part, its, judged, name) for name, its in answers.items()}
+            scored.append(scored_scenario(part.scenario, part.cases, systems))
+            for name, its in answers.items():
+                costs[name] = costs[name].plus("generation", _generation_cost(suite, part, name, its, prices))
+                costs[name] = costs[name].plus("jury", judged.cost(name, prices))
+            if stale := judged.stale:
+                notes.append(
+                    f"{part.name}: {stale} answer(s) changed since they were judged: run the suite again"
+                )
+    finally:
+        for store in (answers_store, verdicts_store):
+            if store is not None:
+                store.release()
+    if not any(each.systems for each in scored):
+        raise VenireError(
+            f"{folder}: no system has an answer yet", remedy=f"run it: venire suite run {suite.file}"
+        )
+    table = _score_table(suite, scored)
+    return SuiteResults(
+        suite, folder, tuple(scored), table, board(table, ties=ties, draws=draws), costs, _macro_baselines(scored), tuple(notes)
+    )  # fmt: skip
+
+
+class _Judgements:
+    """The verdicts on a scenario's answers, by the answers as they are now."""
+
+    def __init__(
+        self, part: SuitePart, answers: Mapping[str, Mapping[str, Answer]], store: Store | None
+    ) -> None:
+        self._part, self._seating = part, part.scenario.seating
+        self._heard: dict[str, tuple[Transcript, Verdict]] = {}
+        self._arm: Arm | None = None
+        self.stale = 0
+        """Verdicts on answers that are others now."""
+        if store is None or self._seating is None:
+            return
+        named = arm_name(part.name, self._seating.jury.name)
+        self._arm = next((arm for arm in store.arms() if arm.name == named), None)
+        if self._arm is None:
+            return
+        texts = {
+            judged_id(part, case, system): each.text
+            for system, its in answers.items()
+            for case, each in its.items()
+        }
+        for transcript in store.transcripts(self._arm):
+            stored = store.case(transcript.case)
+            if transcript.case in texts and stored is not None and stored.output == texts[transcript.case]:
+                found = recount(transcript, self._arm.rubric, self._arm.jury)
+                self._heard[transcript.case] = (transcript, found)
+            elif transcript.case in texts:
+                self.stale += 1
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """By judged id."""
+        return {name: found for name, (_, found) in self._heard.items()}
+
+    def score(self, case: str, system: str, answer: Answer) -> CaseScore:
+        """The jury's score of an answer; what became of it where there is none."""
+        assert isinstance(self._part.scenario.scorer, JudgedScorer) and self._seating is not None
+        if not answer.text.strip():
+            return CaseScore("unparsed", why="no answer")
+        heard = self._heard.get(judged_id(self._part, case, system))
+        if heard is None or self._arm is None:
+            outside = case not in self._part.judged
+            return CaseScore(
+                "unjudged", why="not in the sample that is judged" if outside else "not judged yet"
+            )
+        seated = Seating(self._arm.jury, self._arm.rubric, self._seating.source)
+        return self._part.scenario.scorer.score(heard[1], seated, self._part.scenario.ends)
+
+    def cost(self, system: str, prices: SuitePrices) -> TokenCost:
+        """What the jury cost on one system's answers."""
+        total = TokenCost()
+        if self._arm is None:
+            return total
+        seats = {seat.name: seat for seat in self._arm.jury.seats}
+        for name, (transcript, _) in self._heard.items():
+            if not name.endswith(f"@{system}"):
+                continue
+            for entry in transcript.entries:
+                spent = entry.spent
+                if not spent.calls:
+                    continue
+                settings: ModelSettings = seats.get(
+                    entry.speaker.partition("#")[0], self._arm.jury.orchestrator
+                )
+                price = prices.of(settings)
+                upper = token_cost(
+                    spent.prompt, 0, price, most=settings.max_tokens, calls=len(spent.calls)
+                ).upper_usd
+                free = price is not None and not price.prompt and not price.completion
+                total += TokenCost(
+                    len(spent.calls), spent.prompt, spent.completion, spent.usd, 0.0 if free else upper
+                )
+        return total
+
+
+def _case_scores(
+    part: SuitePart, answers: Mapping[str, Answer], judged: _Judgements, system: str
+) -> dict[str, CaseScore]:
+    scenario = part.scenario
+    failed = {case: CaseScore("failed", why=each.failed) for case, each in answers.items() if each.unreached}
+    given = {case: each for case, each in answers.items() if case not in failed}
+    if isinstance(scenario.scorer, Scorer):
+        graded = graded_scores(scenario, part.cases, {case: each.text for case, each in given.items()})
+        return {**graded, **failed}
+    return {**{case: judged.score(case, system, each) for case, each in given.items()}, **failed}
+
+
+def _generation_cost(
+    suite: LoadedSuite, part: SuitePart, system: str, answers: Mapping[str, Answer], prices: SuitePrices
+) -> TokenCost:
+    most = part.scenario.answer.max_tokens
+    model = next((each for each in suite.asked if each.title == system), None)
+    if model is not None:
+        (seat,) = system_jury(model, part).seats
+        price, most = prices.of(seat), seat.max_tokens
+    else:
+        price = suite.prices.get(system)
+    total = TokenCost()
+    for each in answers.values():
+        if model is not None and not each.calls:
+            continue
+        one = token_cost(each.prompt_tokens, each.completion_tokens, price, most=most)
+        if model is not None:
+            one = TokenCost(1, one.prompt, one.completion, each.usd, one.upper_usd)
+        total += one
+    return total
+
+
+def _score_table(suite: LoadedSuite, scored: list[ScoredScenario]) -> ScoreTable:
+    systems = [
+        name
+        for name in suite.systems
+        if any(each.system == name for found in scored for each in found.systems)
+    ]
+    means = pd.DataFrame(index=pd.Index(systems, name="system"))
+    columns, cases = {}, {}
+    for found in scored:
+        scenario = found.scenario
+        low, high = scenario.ends
+        columns[scenario.name] = ScenarioColumn(
+            scenario.name, suite.taxonomy.category_name(scenario.task), "higher", low, high
+        )
+        by_system = {each.system: each for each in found.systems}
+        means[scenario.name] = [
+            by_system[name].score.value if name in by_system else math.nan for name in systems
+        ]
+        known = {name: _counted(by_system[name], low) for name in systems if name in by_system}
+        if all(score.weight == 1.0 for each in found.systems for score in each.cases.values()):
+            cases[scenario.name] = pd.DataFrame(known).reindex(columns=systems)
+    return ScoreTable(means.astype(float), columns, cases)
+
+
+def _counted(system: ScoredSystem, low: float) -> pd.Series[float]:
+    """Scores by case of those that count in the mean."""
+    values = {
+        case: low if score.value is None else score.value
+        for case, score in system.cases.items()
+        if score.status in COUNTED
+    }
+    return pd.Series(values, dtype=float)
+
+
+def _macro_baselines(scored: list[ScoredScenario]) -> dict[str, float]:
+    found = {}
+    for name in ("constant", "random"):
+        shares = [
+            (each.baselines[name] - each.scenario.ends[0]) / (each.scenario.ends[1] - each.scenario.ends[0])
+            for each in scored
+            if not math.isnan(each.baselines[name])
+        ]
+        found[name] = sum(shares) / len(shares) if shares else math.nan
+    return found

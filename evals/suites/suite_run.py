@@ -1,0 +1,191 @@
+"""Running a suite: systems answer, then juries judge, each into a record of its own; a killed run goes on without a call made twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ...agents.cost import Cost
+from ...agents.preflight import Preflight
+from ...orchestration.deliberate import models_asked
+from ...orchestration.executors import Cluster
+from ...orchestration.reading.unreached import UnreachedModel, unreached_at
+from ...orchestration.record import Location, Store
+from ...orchestration.record.atomic_write import write_atomically
+from ...orchestration.record.opening import run_exists
+from ...orchestration.run_session import RunSession, run_session
+from ...orchestration.runner import RunResult
+from ...personas.jury import Jury
+from ...rubrics.case import Case
+from ...rubrics.errors import VenireError
+from ...rubrics.rubric import Rubric
+from .answering import RUBRIC, all_answers, judged_cases, question_cases, system_jury
+from .suite import LoadedSuite, SuitePart, arm_name
+
+ANSWERS, VERDICTS = "answers", "verdicts"
+"""The records within a suite's run: what systems answered, and what juries said of it."""
+MARK = "suite.json"
+"""Says that a folder is a suite's run, and of which suite."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteSession:
+    """Where a suite is run, and how fast and by whom models may be asked."""
+
+    folder: Path
+    console: Console
+    quiet: bool = False
+    model: str | None = None
+    """Fills seats of juries that name none."""
+    base_url: str | None = None
+    in_flight: int = 32
+    rpm: int | None = None
+    tpm: int | None = None
+    retry: bool = False
+    executor: str = "local"
+    cluster: Cluster = field(default_factory=Cluster)
+    preflight: Preflight = field(default_factory=Preflight)
+    started: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRun:
+    """How one session of a suite ended; `limit` is what stopped it, if anything did."""
+
+    folder: Path
+    heard: int
+    skipped: int
+    limit: str | None
+    unreached: tuple[UnreachedModel, ...]
+    not_run: dict[str, str]
+    """Scenarios that were listed and skipped, and why."""
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "run": str(self.folder),
+            "heard": self.heard,
+            "skipped": self.skipped,
+            "limit": self.limit,
+            "unreached": [model.json() for model in self.unreached],
+            "not_run": self.not_run,
+        }
+
+
+def run_folder(named: Location | None, suite: Path) -> Path:
+    """The run's directory: the one named, or beside the suite's file. A database is refused."""
+    if isinstance(named, str):
+        raise VenireError("a suite keeps two records and a report", remedy="name a directory, not a database")
+    return named or suite.with_name(f"{suite.stem}-run")
+
+
+def seated_jury(part: SuitePart, session: SuiteSession) -> tuple[Jury, Rubric] | None:
+    """The jury that judges a scenario's answers, every seat with a model; None where a program scores them."""
+    seating = part.scenario.seating
+    if seating is None:
+        return None
+    filled = seating.jury.fill(model=session.model, base_url=session.base_url)
+    return filled.model_copy(update={"name": arm_name(part.name, seating.jury.name)}), seating.rubric
+
+
+def run_suite(suite: LoadedSuite, session: SuiteSession) -> SuiteRun:
+    """Have every system answer every case, then every jury hear the answers; what the records hold is not asked again."""
+    _check_reachable(suite, session)
+    session.folder.mkdir(parents=True, exist_ok=True)
+    mark = {"suite": suite.name, "file": str(suite.file.resolve())}
+    write_atomically(session.folder / MARK, json.dumps(mark) + "\n")
+    heard = skipped = 0
+    limit: str | None = None
+    for part in suite.parts:
+        if limit is None and suite.asked:
+            juries = [system_jury(system, part) for system in suite.asked]
+            ended = _hear(suite, session, ANSWERS, part, juries, RUBRIC, question_cases(part))
+            heard, skipped, limit = heard + ended.heard, skipped + ended.skipped, ended.limit
+    for part in suite.parts:
+        seated = seated_jury(part, session)
+        if limit is not None or seated is None:
+            continue
+        cases = list(judged_cases(part, answers_at(suite, part, session.folder)))
+        if cases:
+            ended = _hear(suite, session, VERDICTS, part, [seated[0]], seated[1], cases)
+            heard, skipped, limit = heard + ended.heard, skipped + ended.skipped, ended.limit
+    unreached = [model for name in (ANSWERS, VERDICTS) if run_exists(session.folder / name) for model in unreached_at(session.folder / name)]  # fmt: skip
+    return SuiteRun(session.folder, heard, skipped, limit, tuple(unreached), dict(suite.skipped))
+
+
+def answers_at(suite: LoadedSuite, part: SuitePart, folder: Path) -> dict[str, Any]:
+    """Every system's answers on a scenario, as the run in `folder` and the files have them."""
+    store = Store.read(folder / ANSWERS) if run_exists(folder / ANSWERS) else None
+    try:
+        return dict(all_answers(suite, part, store))
+    finally:
+        if store is not None:
+            store.release()
+
+
+def _check_reachable(suite: LoadedSuite, session: SuiteSession) -> None:
+    """Ask every model, the jurors' too, before the first answer is paid for; not where a record could be gone on with."""
+    if session.executor != "local" or any(run_exists(session.folder / name) for name in (ANSWERS, VERDICTS)):
+        return
+    juries = [system_jury(system, part) for part in suite.parts for system in suite.asked]
+    juries += [seated[0] for part in suite.parts if (seated := seated_jury(part, session)) is not None]
+    asyncio.run(session.preflight.check(settings for jury in juries for settings in models_asked(jury)))
+
+
+def _hear(
+    suite: LoadedSuite,
+    session: SuiteSession,
+    record: str,
+    part: SuitePart,
+    juries: Sequence[Jury],
+    rubric: Rubric,
+    cases: Sequence[Case],
+) -> RunResult:
+    """Have `juries` hear `cases`, with what is left of the suite's budget."""
+    budget, paid = suite.suite.budget, paid_at(session.folder)
+    passed = time.monotonic() - session.started
+    if not session.quiet:
+        doing = "answering" if record == ANSWERS else "judging"
+        session.console.print(f"{part.name}: {doing}, {len(cases)} cases", highlight=False, markup=False)
+    return run_session(
+        RunSession(
+            cases=cases,
+            rubric=rubric,
+            juries=juries,
+            folder=session.folder / record,
+            max_usd=None if budget.max_usd is None else max(0.0, budget.max_usd - paid.known_usd),
+            max_tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - paid.tokens),
+            max_seconds=None if budget.max_seconds is None else max(0.0, budget.max_seconds - passed),
+            max_calls=None if budget.max_calls is None else max(0, budget.max_calls - paid.calls),
+            in_flight=session.in_flight,
+            rpm=session.rpm,
+            tpm=session.tpm,
+            prices=suite.prices,
+            seed=suite.suite.seed,
+            retry=session.retry,
+            executor=session.executor,
+            cluster=session.cluster,
+            preflight=session.preflight,
+        ),
+        session.console,
+        quiet=session.quiet,
+    )
+
+
+def paid_at(folder: Path) -> Cost:
+    """The cost of the calls that both records hold."""
+    total = Cost()
+    for name in (ANSWERS, VERDICTS):
+        if run_exists(folder / name):
+            store = Store.read(folder / name)
+            try:
+                total += store.cost()
+            finally:
+                store.release()
+    return total
