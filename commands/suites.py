@@ -277,6 +277,62 @@ def coverage(
     _show(tables, coverage_sentences(found))
 
 
+@suite.command("import-helm")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Where to write scores.csv, columns.csv, tokens.csv and outputs.jsonl; nowhere without it.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="The score of every run, the first that it has; HELM's main one without it.",
+)
+@TIES
+@RESAMPLES
+@SEED
+@JSON
+def import_helm(
+    folder: Path,
+    output: Path | None,
+    metrics: tuple[str, ...],
+    ties: TieRule,
+    resamples: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """The board of HELM's own result folders below DIR, without helm: run_spec.json, per_instance_stats.json, stats.json."""
+    import tempfile
+
+    from ..evals.pages.helm_files import write_helm
+    from ..evals.pages.suite_tables import board_json, board_sentences, board_tables
+    from ..evals.statistics.draws import Draws
+    from ..evals.suites.board import board
+    from ..evals.suites.helm_runs import load_helm
+    from ..evals.suites.score_table import load_scores
+
+    found = load_helm(folder, metrics)
+    with tempfile.TemporaryDirectory() as spare:
+        written = write_helm(found, output or Path(spare))
+        scores = load_scores(written["scores"], written["columns"])
+    standing = board(scores, ties=ties, draws=Draws(seed, resamples))
+    metric = {run.scenario: run.metric for run in found.runs}
+    if as_json:
+        document = board_json(str(folder), standing)
+        for name, entry in document["scenarios"].items():
+            entry |= {"metric": metric[name], "scores": scores.means[name].dropna().to_dict()}
+        print_json({**document, "notes": list(found.notes)})
+        return
+    notes = [f"{name}: {chosen}" for name, chosen in metric.items()]
+    _show(board_tables(standing), [*board_sentences(standing), *notes, *found.notes])
+    if output is not None:
+        say(f"written: {', '.join(path.name for path in written.values())} in {output}", err=True)
+
+
 @suite.command()
 @click.argument("scenario", type=click.Path(path_type=Path))
 @click.argument("outputs", type=click.Path(path_type=Path))

@@ -1,0 +1,302 @@
+"""HELM's own result folders, read without helm: scores by case, outputs and tokens of every run.
+
+A run folder holds `run_spec.json` and `per_instance_stats.json` or `stats.json`; outputs come from `scenario_state.json` or
+`display_predictions.json` where one of them is there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...rubrics.errors import InvalidFile
+from ...rubrics.files import nearest, read_text
+from .score_table import Direction
+
+LARGEST = 2**30
+"""Bytes of one of HELM's files."""
+SPLITS = ("test", "valid")
+"""Those that HELM reports, the first that a run has."""
+MAIN = (
+    "medec_error_flag_accuracy", "ehr_sql_execution_accuracy", "mimiciv_billing_code_f1", "medcalc_bench_accuracy",
+    "chain_of_thought_correctness", "final_acc", "ifeval_strict_accuracy", "wildbench_score_rescaled", "omni_math_accuracy",
+    "exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match", "classification_macro_f1", "f1_score", "rouge_l", "BERTScore-F", "rouge_2", "bleu_4", "ndcg_10", "RR@10",
+)  # fmt: skip
+"""Metrics that HELM's own boards show, in the order in which they are looked for; before them a jury's, such as `aci_bench_accuracy`."""
+LOWER = (
+    "perplexity",
+    "bits_per_byte",
+    "inference_runtime",
+    "toxic_frac",
+    "expected_max_toxicity",
+    "ece_10_bin",
+    "ece_1_bin",
+)
+"""Metrics of which less is better."""
+
+
+@dataclass(frozen=True)
+class HelmRun:
+    """One model on one scenario."""
+
+    folder: Path
+    scenario: str
+    system: str
+    metric: str
+    split: str
+    scores: Mapping[str, float]
+    """By instance; empty where only the mean is known."""
+    mean: float
+    """HELM's own, or the instances' where it gives none."""
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    max_tokens: int | None
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    targets: Mapping[str, list[str]] = field(default_factory=dict)
+    other_split: int = 0
+    """Instances of another split, which are left out."""
+
+
+@dataclass(frozen=True)
+class HelmImport:
+    """All runs below a folder, and what was left out."""
+
+    runs: tuple[HelmRun, ...]
+    notes: tuple[str, ...]
+
+
+def load_helm(folder: str | Path, metrics: Sequence[str] = ()) -> HelmImport:
+    """Every run below `folder`, by the first of `metrics` that it has; without any, by HELM's main one.
+
+    Raises:
+        InvalidFile: There is no run, a file is broken, or a run has none of the metrics.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InvalidFile(f"{root}: no such folder", remedy="name the folder that holds HELM's runs")
+    specs = sorted(root.rglob("run_spec.json"))
+    if not specs:
+        raise InvalidFile(
+            f"{root}: no run_spec.json below it",
+            remedy="name a folder of HELM's, such as benchmark_output/runs/SUITE",
+        )
+    runs: dict[tuple[str, str], HelmRun] = {}
+    notes: list[str] = []
+    for spec in specs:
+        run = _load_run(spec, metrics, notes)
+        if run is None:
+            continue
+        if (run.scenario, run.system) in runs:
+            notes.append(
+                f"{run.folder.name}: {run.system} was run on {run.scenario} before: this one is left out"
+            )
+            continue
+        runs[run.scenario, run.system] = run
+        if run.other_split:
+            notes.append(
+                f"{run.folder.name}: {run.other_split} instance(s) of another split than {run.split} are left out, as HELM does"
+            )
+    if not runs:
+        raise InvalidFile(
+            f"{root}: no run in it has scores", remedy="; ".join(notes[:3]) or "look at its stats.json"
+        )
+    return HelmImport(tuple(runs.values()), tuple(notes))
+
+
+def metric_direction(metric: str) -> Direction:
+    """Whether more of a metric is better."""
+    return "lower" if metric in LOWER else "higher"
+
+
+def metric_scale(runs: Iterable[HelmRun]) -> tuple[float, float] | None:
+    """0 to 1, or 1 to 5 for a jury's scores; None where the values are on neither."""
+    values = [value for run in runs for value in (*run.scores.values(), run.mean)]
+    if all(0 <= value <= 1 for value in values):
+        return 0.0, 1.0
+    return (1.0, 5.0) if all(1 <= value <= 5 for value in values) else None
+
+
+def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun | None:
+    folder, described = spec.parent, _json(spec)
+    adapter = _mapping(described.get("adapter_spec") if isinstance(described, Mapping) else None, spec)
+    name, system = (
+        str(described.get("name") or folder.name),
+        str(adapter.get("model") or adapter.get("model_deployment") or ""),
+    )
+    if not system:
+        raise InvalidFile(f"{spec}: no model in it", remedy="adapter_spec.model names it in HELM's files")
+    instances = _instances(folder)
+    totals = [(_stat_name(each), _mean(each)) for each in _list(folder / "stats.json") if _is_plain(each)]
+    means = {(metric, split): value for (metric, split), value in totals if value is not None}
+    known = {metric for _, stats in instances for metric, _ in stats} or {metric for metric, _ in means}
+    if not known:
+        notes.append(
+            f"{folder.name}: no per_instance_stats.json and no stats.json with a number in it: left out"
+        )
+        return None
+    metric = _metric(folder, known, metrics)
+    split = next((each for each in SPLITS if any((metric, each) in stats for _, stats in instances) or (metric, each) in means), "")  # fmt: skip
+    scores = {
+        case: stats[metric, split] for case, stats in _by_case(instances).items() if (metric, split) in stats
+    }
+    others = len({case for case, stats in instances if (metric, split) not in stats and any(each == metric for each, _ in stats)})  # fmt: skip
+    if not scores and (metric, split) not in means:
+        notes.append(f"{folder.name}: {metric} has no value: left out")
+        return None
+    own = sum(scores.values()) / len(scores) if scores else means[metric, split]
+    if scores and abs(means.get((metric, split), own) - own) > 1e-6:
+        notes.append(f"{folder.name}: HELM's own mean of {metric} is {means[metric, split]:.4f}, that of its instances {own:.4f}: the latter is used")  # fmt: skip
+    outputs, targets = _outputs(folder)
+    most = adapter.get("max_tokens")
+    return HelmRun(
+        folder=folder,
+        scenario=_scenario_name(name),
+        system=system,
+        metric=metric,
+        split=split,
+        scores=scores,
+        mean=own,
+        prompt_tokens=_tokens(instances, split, ("num_prompt_tokens",)),
+        completion_tokens=_tokens(instances, split, ("num_output_tokens", "num_completion_tokens")),
+        max_tokens=most if isinstance(most, int) else None,
+        outputs={case: text for case, text in outputs.items() if not scores or case in scores},
+        targets=targets,
+        other_split=others,
+    )
+
+
+_Stats = dict[tuple[str, str], float]
+"""Values by metric and split."""
+
+
+def _instances(folder: Path) -> list[tuple[str, _Stats]]:
+    """Each instance and trial with its values; those of perturbed instances are left out."""
+    found = []
+    for entry in _list(folder / "per_instance_stats.json"):
+        if entry.get("perturbation") is not None:
+            continue
+        stats = {_stat_name(each): value for each in entry.get("stats") or () if _is_plain(each) and (value := _mean(each)) is not None}  # fmt: skip
+        found.append((str(entry.get("instance_id") or ""), stats))
+    return found
+
+
+def _by_case(instances: Iterable[tuple[str, _Stats]]) -> dict[str, _Stats]:
+    """The mean of each value over an instance's trials."""
+    gathered: dict[str, dict[tuple[str, str], list[float]]] = {}
+    for case, stats in instances:
+        for key, value in stats.items():
+            gathered.setdefault(case, {}).setdefault(key, []).append(value)
+    return {
+        case: {key: sum(values) / len(values) for key, values in by.items()} for case, by in gathered.items()
+    }
+
+
+def _metric(folder: Path, known: set[str], wanted: Sequence[str]) -> str:
+    if wanted:
+        chosen = next((metric for metric in wanted if metric in known), None)
+        if chosen is None:
+            raise InvalidFile(
+                f"{folder.name}: no metric {', '.join(wanted)} in it",
+                remedy=nearest(wanted[0], sorted(known)),
+            )
+        return chosen
+    judged = sorted(metric for metric in known if metric.endswith("_accuracy") and metric not in MAIN)
+    chosen = next((metric for metric in (*judged, *MAIN) if metric in known), None)
+    if chosen is None:
+        raise InvalidFile(
+            f"{folder.name}: none of its metrics is one that HELM's boards show",
+            remedy=f"choose with --metric: {', '.join(sorted(known)[:12])}",
+        )
+    return chosen
+
+
+def _outputs(folder: Path) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """What the model wrote, and the references tagged as correct, by instance; the first trial's."""
+    outputs: dict[str, str] = {}
+    targets: dict[str, list[str]] = {}
+    for state in _states(folder / "scenario_state.json"):
+        instance = state.get("instance") or {}
+        if instance.get("perturbation") is not None:
+            continue
+        case, done = str(instance.get("id") or ""), (state.get("result") or {}).get("completions") or ()
+        if case and done and case not in outputs:
+            outputs[case] = str(done[0].get("text") or "")
+            targets[case] = [str((each.get("output") or {}).get("text") or "") for each in instance.get("references") or () if "correct" in (each.get("tags") or ())]  # fmt: skip
+    if not outputs:
+        for entry in _list(folder / "display_predictions.json"):
+            if entry.get("perturbation") is None:
+                outputs.setdefault(
+                    str(entry.get("instance_id") or ""), str(entry.get("predicted_text") or "")
+                )
+    return outputs, targets
+
+
+def _states(file: Path) -> Iterator[Mapping[str, Any]]:
+    found = _json(file) if file.is_file() else {}
+    states = found.get("request_states") if isinstance(found, Mapping) else None
+    yield from (each for each in states or () if isinstance(each, Mapping))
+
+
+def _tokens(instances: Iterable[tuple[str, _Stats]], split: str, names: Sequence[str]) -> int | None:
+    """The sum over a split's instances of the first of these counts; None where some instance has none."""
+    of_split = [stats for _, stats in instances if any(each == split for _, each in stats)]
+    for name in names:
+        values = [stats.get((name, split)) for stats in of_split]
+        if values and all(value is not None for value in values):
+            return round(sum(value or 0.0 for value in values))
+    return None
+
+
+def _scenario_name(run: str) -> str:
+    """A run's name without the model: `mmlu:subject=philosophy`."""
+    name, _, arguments = run.partition(":")
+    kept = [
+        each for each in arguments.split(",") if each and not each.startswith(("model=", "model_deployment="))
+    ]
+    return f"{name}:{','.join(kept)}" if kept else name
+
+
+def _stat_name(stat: Mapping[str, Any]) -> tuple[str, str]:
+    name = stat.get("name") or {}
+    return str(name.get("name") or ""), str(name.get("split") or "")
+
+
+def _is_plain(stat: Any) -> bool:
+    """Whether a value is of the instances as they are: no perturbation, and no part of a split."""
+    name = stat.get("name") if isinstance(stat, Mapping) else None
+    return isinstance(name, Mapping) and name.get("perturbation") is None and name.get("sub_split") is None
+
+
+def _mean(stat: Mapping[str, Any]) -> float | None:
+    if not stat.get("count"):
+        return None
+    mean = stat.get("mean", stat.get("sum", 0) / stat["count"])
+    return float(mean) if isinstance(mean, int | float) else None
+
+
+def _list(file: Path) -> list[Mapping[str, Any]]:
+    """The objects in a file; none where it is not there."""
+    if not file.is_file():
+        return []
+    found = _json(file)
+    if not isinstance(found, list):
+        raise InvalidFile(f"{file}: no list in it", remedy="name a folder as HELM wrote it")
+    return [each for each in found if isinstance(each, Mapping)]
+
+
+def _mapping(found: Any, file: Path) -> Mapping[str, Any]:
+    if not isinstance(found, Mapping):
+        raise InvalidFile(f"{file}: no adapter_spec in it", remedy="name a folder as HELM wrote it")
+    return found
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(read_text(file, largest=LARGEST))
+    except ValueError as error:
+        raise InvalidFile(
+            f"{file}: not JSON: {error}", remedy="copy the folder again: the file is cut off"
+        ) from None
