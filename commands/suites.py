@@ -205,6 +205,12 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
     metavar="DIR",
     help="A further folder for the page, its tables and figures.",
 )
+@click.option(
+    "--human",
+    type=click.Path(path_type=Path),
+    metavar="RATINGS",
+    help="People's ratings of judged answers (case,rater,attribute,value; case as in the record: SCENARIO/CASE@SYSTEM).",
+)
 @TIES
 @RESAMPLES
 @SEED
@@ -214,23 +220,31 @@ def report(
     output: Path | str | None,
     data: Path | None,
     to: Path | None,
+    human: Path | None,
     ties: TieRule,
     resamples: int,
     seed: int,
     as_json: bool,
 ) -> None:
     """The board of SUITE from its records: win rates, macro averages, ranks, costs, failures; no model is asked."""
+    from ..evals.pages.gold_tables import people_table
     from ..evals.pages.suite_report import suite_sentences, suite_terminal, write_suite_report
+    from ..evals.ratings.people import load_ratings
     from ..evals.statistics.draws import Draws
+    from ..evals.suites.clinicians import agreement_with_people
     from ..evals.suites.suite_results import suite_results
 
-    session = _session(suite, output)
-    results = suite_results(_loaded(suite, data), session.folder, ties=ties, draws=Draws(seed, resamples))
-    page, document = write_suite_report(results, to)
+    session, draws = _session(suite, output), Draws(seed, resamples)
+    results = suite_results(_loaded(suite, data), session.folder, ties=ties, draws=draws)
+    people = (
+        None if human is None else agreement_with_people(results.judged, load_ratings(human), draws=draws)
+    )
+    page, document = write_suite_report(results, to, people)
     if as_json:
         print_json(document)
         return
-    _show(suite_terminal(results), suite_sentences(results))
+    tables = [*suite_terminal(results), *([people_table(people)] if people is not None else [])]
+    _show(tables, [*suite_sentences(results), *(people.notes if people is not None else ())])
     say(f"written: {page}", err=True)
 
 
@@ -275,6 +289,66 @@ def coverage(
         return
     tables = [coverage_table(found), *([survey_table(sorted_by)] if sorted_by else [])]
     _show(tables, coverage_sentences(found))
+
+
+@suite.command()
+@SUITE
+@OUTPUT
+@DATA
+@click.option(
+    "--jury",
+    "judge",
+    required=True,
+    help="Who judges references: a jury file, or a name from `venire juries`.",
+)
+@click.option(
+    "--rubric", default="gold-answer", show_default=True, help="A rubric whose first attribute is yes or no."
+)
+@click.option("--scenario", "scenarios", multiple=True, help="Only these scenarios; all without it.")
+@MODEL
+@BASE_URL
+@IN_FLIGHT
+@RPM
+@TPM
+@RETRY
+@RESAMPLES
+@SEED
+@QUIET
+@JSON
+def gold(
+    suite: Path,
+    output: Path | str | None,
+    data: Path | None,
+    judge: str,
+    rubric: str,
+    scenarios: tuple[str, ...],
+    resamples: int,
+    seed: int,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Is each reference of SUITE itself reasonable? Scores on either side, and the ranking with and without the others."""
+    from ..evals.pages.gold_tables import gold_json, gold_sentences, gold_tables
+    from ..evals.statistics.draws import Draws
+    from ..evals.suites.gold import gold_filter, gold_parts, gold_rubric, recorded_gold, run_gold
+    from ..evals.suites.suite_results import suite_results
+    from ..personas import load_jury
+
+    session, loaded = _session(suite, output, **options), _loaded(suite, data)
+    asked, attribute = gold_rubric(rubric)
+    jury, draws = load_jury(judge), Draws(seed, resamples)
+    results = suite_results(loaded, session.folder, draws=draws)
+    ended = run_gold(loaded, session, jury, asked, scenarios)
+    verdicts = {
+        part.name: recorded_gold(session.folder, part, jury.name, attribute)
+        for part in gold_parts(loaded, scenarios)
+    }
+    found = gold_filter(results, verdicts, draws=draws)
+    if as_json:
+        print_json(gold_json(found))
+    else:
+        _show(gold_tables(found), gold_sentences(found))
+    _exit(ended, suite)
 
 
 @suite.command("import-helm")

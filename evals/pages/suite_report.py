@@ -13,9 +13,11 @@ from rich.table import Table
 from ..figures.drawing import Figure
 from ..figures.score_heatmap import score_heatmap
 from ..figures.system_costs import system_costs_figure
+from ..suites.clinicians import PeopleAgreement
 from ..suites.score_table import ScoreTable
 from ..suites.suite_results import SuiteResults
 from .folder import write_folder
+from .gold_tables import people_json
 from .markup import Child
 from .parts import collapsible, figure, items, page, paragraph, section, table
 from .suite_tables import board_json, board_sentences, board_tables, plain_number, simple_table
@@ -264,7 +266,9 @@ def board_frame(results: SuiteResults) -> pd.DataFrame:
     )
 
 
-def write_suite_report(results: SuiteResults, output: Path | None = None) -> tuple[Path, dict[str, Any]]:
+def write_suite_report(
+    results: SuiteResults, output: Path | None = None, people: PeopleAgreement | None = None
+) -> tuple[Path, dict[str, Any]]:
     """Write the report beside the run, where the inspector finds it, and in `output`; the page's path, and the JSON."""
     figures, document = suite_figures(results), suite_json(results)
     tables = {
@@ -275,6 +279,9 @@ def write_suite_report(results: SuiteResults, output: Path | None = None) -> tup
         "cases": case_table(results),
     }
     document |= {"sentences": suite_sentences(results), "figures": {name: CAPTIONS[name] for name in figures}}
+    if people is not None:
+        document["people"] = people_json(people)
+        tables["people"] = people_frame(people)
     whole = suite_page(results, figures, tables)
     folders = [where for where in (results.folder / REPORT, output) if where is not None]
     written = [write_folder(where, whole, document, tables, figures) for where in folders]
@@ -322,6 +329,7 @@ def suite_page(
             drawn.get("categories") or paragraph("No scenario has a place in the taxonomy.", "soft"),
         ),
         section("Cost", drawn.get("cost"), table("costs", tables["costs"], cost_heads)),
+        *_people_section(tables),
         section(
             "What a scenario can show",
             paragraph(
@@ -345,3 +353,26 @@ def suite_page(
     ]
     under = suite.suite.description or f"{len(results.costs)} systems on {len(results.scored)} scenarios"
     return page(f"Suite: {suite.name}", under, body)
+
+
+def people_frame(people: PeopleAgreement) -> pd.DataFrame:
+    """One row a set and measure."""
+    return pd.DataFrame(
+        {
+            "set": row.set,
+            "measure": row.measure,
+            "value": row.estimate.value,
+            "low": row.estimate.low,
+            "high": row.estimate.high,
+            "n": row.estimate.n,
+            "note": row.estimate.note,
+        }
+        for row in people.rows
+    )
+
+
+def _people_section(tables: Mapping[str, pd.DataFrame]) -> list[Child]:
+    if "people" not in tables:
+        return []
+    heads = {"set": "set", "measure": "measure", "value": "ICC(3,k), z-scored", "low": "low", "high": "high", "n": "answers", "note": ""}  # fmt: skip
+    return [section("Against people", table("people", tables["people"], heads))]

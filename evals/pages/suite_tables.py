@@ -29,7 +29,7 @@ def board_tables(board: Board) -> list[Table]:
     systems = simple_table("system", "win rate", "SD", "macro", "SD", "rank", "scenarios")
     for each in board.standings:
         systems.add_row(
-            each.system, _number(each.win_rate), _number(each.win_sd), _number(each.macro), _number(each.sd),
+            each.system, number_words(each.win_rate), number_words(each.win_sd), number_words(each.macro), number_words(each.sd),
             _rank(each.rank), str(each.scenarios),
         )  # fmt: skip
     tables = [systems]
@@ -37,7 +37,7 @@ def board_tables(board: Board) -> list[Table]:
     if categories:
         means = simple_table("system", *categories)
         for each in board.standings:
-            means.add_row(each.system, *(_number(each.categories[name]) for name in categories))
+            means.add_row(each.system, *(number_words(each.categories[name]) for name in categories))
         tables.append(means)
     if board.effects:
         effects = simple_table("scenario", "cases", "MDE", *(f"cases for {effect:g}" for effect in TARGETS))
@@ -139,14 +139,14 @@ def scored_table(scored: ScoredScenario) -> Table:
         table.add_row(
             each.system,
             estimate_words(each.score),
-            _number(each.parsed),
+            number_words(each.parsed),
             str(each.score.n),
             str(each.count("unparsed")),
             str(each.count("undefined")),
             str(each.missing),
         )
     for name, value in scored.baselines.items():
-        table.add_row(f"({name})", _number(value), "", "", "", "", "")
+        table.add_row(f"({name})", number_words(value), "", "", "", "", "")
     return table
 
 
@@ -248,7 +248,8 @@ def _rank(rank: tuple[int, int]) -> str:
     return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}-{rank[1]}"
 
 
-def _number(value: float) -> str:
+def number_words(value: float) -> str:
+    """Four decimals, or that it is undefined."""
     return "undefined" if math.isnan(value) else f"{value:.4f}"
 
 

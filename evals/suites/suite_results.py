@@ -39,6 +39,8 @@ class SuiteResults:
     table: ScoreTable
     board: Board
     costs: Mapping[str, SystemCost]
+    judged: pd.DataFrame
+    """Every answer that a jury judged: `case` (its id in the record), `set`, `group`, `jury` (the score), `output`, `reference`."""
     baselines: Mapping[str, float]
     """The macro averages of the constant and the random baseline over the scenarios that have them."""
     notes: tuple[str, ...]
@@ -63,6 +65,7 @@ def suite_results(
     prices = SuitePrices(suite.prices)
     scored, costs = [], dict.fromkeys(suite.systems, SystemCost())
     notes = list(suite.notes)
+    judged_rows: list[dict[str, object]] = []
     try:
         for part in suite.parts:
             answers = all_answers(suite, part, answers_store)
@@ -72,6 +75,7 @@ def suite_results(
             for name, its in answers.items():
                 costs[name] = costs[name].plus("generation", _generation_cost(suite, part, name, its, prices))
                 costs[name] = costs[name].plus("jury", judged.cost(name, prices))
+            judged_rows += _judged_rows(part, answers, systems)
             if stale := judged.stale:
                 notes.append(
                     f"{part.name}: {stale} answer(s) changed since they were judged: run the suite again"
@@ -86,7 +90,9 @@ def suite_results(
         )
     table = _score_table(suite, scored)
     return SuiteResults(
-        suite, folder, tuple(scored), table, board(table, ties=ties, draws=draws), costs, _macro_baselines(scored), tuple(notes)
+        suite, folder, tuple(scored), table, board(table, ties=ties, draws=draws), costs,
+        pd.DataFrame(judged_rows, columns=["case", "set", "group", "jury", "output", "reference"]),
+        _macro_baselines(scored), tuple(notes)
     )  # fmt: skip
 
 
@@ -176,6 +182,29 @@ def _case_scores(
         graded = graded_scores(scenario, part.cases, {case: each.text for case, each in given.items()})
         return {**graded, **failed}
     return {**{case: judged.score(case, system, each) for case, each in given.items()}, **failed}
+
+
+def _judged_rows(
+    part: SuitePart,
+    answers: Mapping[str, Mapping[str, Answer]],
+    scores: Mapping[str, Mapping[str, CaseScore]],
+) -> list[dict[str, object]]:
+    if part.scenario.seating is None:
+        return []
+    targets = {case.id: case.target for case in part.cases}
+    return [
+        {
+            "case": judged_id(part, case, system),
+            "set": part.name,
+            "group": f"{part.name}/{case}",
+            "jury": math.nan if score.value is None else score.value,
+            "output": answers[system][case].text,
+            "reference": None if targets[case] is None else str(targets[case]),
+        }
+        for system, its in scores.items()
+        for case, score in its.items()
+        if score.status in ("scored", "hung")
+    ]
 
 
 def _generation_cost(
