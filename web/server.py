@@ -16,6 +16,7 @@ from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
 from .deliberation_reader import DeliberationReader, NotThere, run_name
 from .index import Index
+from .pages.board import board_view
 from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view
 from .pages.deliberation import arm_choice, deliberation_view, neighbours
@@ -28,6 +29,7 @@ from .pages.study import study_view
 from .people import Difference, People
 from .search import CaseSearch, Finder
 from .study_report import ReportReader
+from .suite_report import BoardReader, record_of
 
 HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
@@ -62,6 +64,8 @@ class Inspector:
         self.people = people
         self._apart: tuple[int, list[Difference]] | None = None
         self.token = token or secrets.token_urlsafe(24)
+        self._board = BoardReader(run)
+        run = record_of(run)
         self._store = Store.read(run)
         self.index = Index(run)
         self.run = self._store.name
@@ -81,6 +85,8 @@ class Inspector:
         app.router.add_get(f"{root}/people", self._people)
         app.router.add_get(f"{root}/study", self._study)
         app.router.add_get(f"{root}/study-figure", self._figure)
+        app.router.add_get(f"{root}/board", self._board_page)
+        app.router.add_get(f"{root}/board-figure", self._board_figure)
         app.router.add_get(f"{root}/live", self._live)
         app.router.add_get(f"{root}/static/{{name}}", self._asset)
         return app
@@ -193,6 +199,17 @@ class Inspector:
             raise NotThere("no such figure")
         return web.Response(body=drawn, content_type="image/svg+xml", charset="utf-8")
 
+    async def _board_page(self, request: web.Request) -> web.Response:
+        if not self._board.there:
+            raise NotThere("This run is no suite's.")
+        return self._page("Board", "board", CaseSearch(), board_view(self._board.document()))
+
+    async def _board_figure(self, request: web.Request) -> web.Response:
+        drawn = self._board.figure(request.query.get("name", ""))
+        if drawn is None:
+            raise NotThere("no such figure")
+        return web.Response(body=drawn, content_type="image/svg+xml", charset="utf-8")
+
     async def _live(self, request: web.Request) -> web.Response:
         reach = self._reach()
         going = self._store.unfinished_deliberations(1)
@@ -230,6 +247,7 @@ class Inspector:
             self._reach(),
             *main,
             studied=self._study_report.there,
+            ranked=self._board.there,
             rated=self.people is not None,
         )
         return web.Response(text=text, content_type="text/html")

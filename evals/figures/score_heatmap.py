@@ -7,10 +7,12 @@ import math
 import pandas as pd
 
 from .axes import name_axis
-from .drawing import COLOURS, Figure, clip
+from .drawing import CHARACTER, COLOURS, Figure, clip, text_width
 from .panel import Panel
 
 WIDE, TALL = 52, 26
+TURN = 60
+REACH = math.cos(math.radians(TURN))
 LONGEST = 28
 """Characters of a name that are drawn."""
 
@@ -23,7 +25,10 @@ def score_heatmap(shares: pd.DataFrame, *, title: str) -> Figure:
     """
     names = [clip(str(name), LONGEST) for name in shares.columns]
     rows = [clip(str(name), LONGEST) for name in shares.index]
-    panel = Panel(name_axis(names, turned=-35), name_axis(rows), WIDE * len(names), TALL * len(rows))
+    # Turned names reach to the left of their columns: the axis of systems is made wide enough to hold them.
+    reach = max(text_width(name) * REACH - (number + 0.5) * WIDE for number, name in enumerate(names))
+    rows = [name.rjust(min(LONGEST, math.ceil(reach / CHARACTER))) for name in rows]
+    panel = Panel(name_axis(names, turned=-TURN), name_axis(rows), WIDE * len(names), TALL * len(rows))
     for row, values in enumerate(shares.to_numpy(float)):
         for column, value in enumerate(values):
             known = not math.isnan(value)

@@ -11,6 +11,9 @@ from .win_rates import TieRule, scenario_win_rates
 
 FEWEST = 5
 """Scenarios below which every rank stays possible: no simulation shows narrower intervals to hold."""
+NARROW = 0.6
+"""Share of the error allowed that resamples are given: errors are taken from the whole board and not from each resample, which alone
+held 92 to 93% of boards of equal systems where 95% were asked for."""
 BORROWED = 8
 """Degrees of freedom that each pair's error borrows from all pairs'."""
 
@@ -49,7 +52,7 @@ def rank_intervals(
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(error > 1e-12, np.abs(noise) / error, 0.0)
         seen = np.where(error > 1e-12, apart / error, np.sign(np.round(apart, 12)) * np.inf)
-    largest = np.quantile(np.nanmax(ratios, axis=(1, 2)), confidence)
+    largest = np.quantile(np.nanmax(ratios, axis=(1, 2)), 1 - NARROW * (1 - confidence))
     limit = largest * _small_sample_factor(
         scenarios - 1 + BORROWED // 2, systems * (systems - 1) // 2, confidence
     )

@@ -10,7 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from ...agents.prices import Price, load_prices
 from ...personas.jury import ModelSettings
@@ -34,6 +42,8 @@ class SuiteScenario(BaseModel):
     """Cases, drawn by the suite's seed; all without it."""
     judged: int | None = Field(default=None, ge=1)
     """Cases whose answers are put before the jury; all without it."""
+    score: str | dict[str, Any] | None = None
+    """Another scorer than the scenario's own; files that it names lie beside the suite's."""
 
 
 class System(ModelSettings):
@@ -42,7 +52,7 @@ class System(ModelSettings):
     name: str | None = None
     """Without one, the model string; outputs without one name their systems in a column."""
     outputs: tuple[Path, ...] = ()
-    """JSONL or CSV: `case`, `output` and, as far as known, `scenario`, `system`, `prompt_tokens`, `completion_tokens`."""
+    """Beside the suite's file, or under its data. JSONL or CSV: `case`, `output` and, as far as known, `scenario`, `system`, `prompt_tokens`, `completion_tokens`."""
     scenario: str | None = None
     """The scenario of outputs that do not name one."""
     columns: dict[str, str] = Field(default={})
@@ -52,12 +62,6 @@ class System(ModelSettings):
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str | Path) else value
-
-    @field_validator("outputs")
-    @classmethod
-    def _outputs_beside(cls, value: tuple[Path, ...], info: ValidationInfo) -> tuple[Path, ...]:
-        beside: Path | None = (info.context or {}).get("beside")
-        return value if beside is None else tuple(beside / file for file in value)
 
     @field_validator("name")
     @classmethod
@@ -196,7 +200,7 @@ def load_suite(path: str | Path, *, data: Path | None = None) -> LoadedSuite:
     beside, found = file.parent, data or suite.data
     scenarios: list[tuple[SuiteScenario, Scenario | Listing]] = []
     for entry in suite.scenarios:
-        scenarios.append((entry, _named_scenario(entry.scenario, beside, found)))
+        scenarios.append((entry, _rescored(entry, _named_scenario(entry.scenario, beside, found), file)))
     names = [each.name for _, each in scenarios]
     for name in names:
         if names.count(name) > 1:
@@ -207,7 +211,16 @@ def load_suite(path: str | Path, *, data: Path | None = None) -> LoadedSuite:
             taxonomy.check_place(each.task, of=each.name)
     recorded, notes = load_recorded(
         file,
-        [(each.title, each.outputs, each.scenario, each.columns) for each in suite.systems if each.outputs],
+        [
+            (
+                each.title,
+                [_output_file(path, beside, found) for path in each.outputs],
+                each.scenario,
+                each.columns,
+            )
+            for each in suite.systems
+            if each.outputs
+        ],
         names,
     )
     if not suite.systems or not (recorded or any(each.model for each in suite.systems)):
@@ -254,6 +267,34 @@ def _named_scenario(name: str, beside: Path, data: Path) -> Scenario | Listing:
     if name in listings:
         return listings[name]
     raise VenireError(f"no scenario named {name!r}", remedy=nearest(name, [*shipped, *listings]))
+
+
+def _rescored(entry: SuiteScenario, scenario: Scenario | Listing, suite: Path) -> Scenario | Listing:
+    """The scenario with the suite's own scorer for it, where there is one."""
+    if entry.score is None or isinstance(scenario, Listing):
+        return scenario
+    fields = scenario.model_dump(exclude_unset=True) | {
+        "score": entry.score,
+        "scale": None,
+        "name": scenario.name,
+    }
+    for name in ("cases", "prompt"):
+        if fields.get(name) is not None:
+            fields[name] = Path(fields[name]).absolute()
+    try:
+        return Scenario.model_validate(fields, context={"beside": suite.parent})
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem, _, remedy = first["msg"].removeprefix("Value error, ").partition("\n")
+        raise InvalidFile(
+            f"{suite}: the score of {scenario.name}: {problem}",
+            remedy=remedy or "write it as a scenario file does",
+        ) from None
+
+
+def _output_file(file: Path, beside: Path, data: Path) -> Path:
+    here = beside / file.expanduser()
+    return here if here.exists() or not (data / file).exists() else data / file
 
 
 def _why_skipped(scenario: Scenario | Listing, suite: Suite, data: Path) -> str | None:

@@ -101,7 +101,8 @@ def _failures(transcript: Transcript) -> Iterator[tuple[str, str]]:
                     yield entry.speaker, _brief(failure.abstention.detail) or failure.abstention.reason
         elif entry.failed in UNREACHED:
             said = _brief(entry.text) if isinstance(entry, Said) else ""
-            yield "orchestrator", said or str(entry.failed)
+            seated = isinstance(entry, Said) and entry.who in transcript.seats
+            yield entry.speaker if seated else "orchestrator", said or str(entry.failed)
 
 
 def _brief(detail: str) -> str:

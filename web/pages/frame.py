@@ -56,6 +56,7 @@ def inspector_page(
     reach: Reach,
     *main: Child,
     studied: bool = False,
+    ranked: bool = False,
     rated: bool = False,
 ) -> str:
     """A page of the inspector. `here` names the part of it that the reader is in."""
@@ -74,7 +75,7 @@ def inspector_page(
         "body",
         {"data-here": here, "data-read": reach.read},
         element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
-        _banner(run, here, search, reach, studied, rated),
+        _banner(run, here, search, reach, studied=studied, ranked=ranked, rated=rated),
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),
         _help(),
     )
@@ -90,7 +91,9 @@ def quiet(*words: Child) -> Html:
     return element("span", {"class": "quiet"}, *words)
 
 
-def _banner(run: str, here: str, search: CaseSearch, reach: Reach, studied: bool, rated: bool) -> Html:
+def _banner(
+    run: str, here: str, search: CaseSearch, reach: Reach, *, studied: bool, ranked: bool, rated: bool
+) -> Html:
     def way(path: str, name: str, words: str) -> Html:
         current = "page" if here == name else None
         return element("a", {"href": f"./{path}", "aria-current": current, "data-key": name[0]}, words)
@@ -106,6 +109,7 @@ def _banner(run: str, here: str, search: CaseSearch, reach: Reach, studied: bool
             way("cases", "list", "Cases"),
             way("people", "people", "People") if rated else None,
             way("study", "study", "Study") if studied else None,
+            way("board", "board", "Board") if ranked else None,
         ),
         element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
         element(

@@ -11,7 +11,7 @@ from ....orchestration.deliberate import rule_of
 from ....orchestration.verdict import Verdict
 from ....personas.jury import Jury, load_jury
 from ....rubrics.errors import VenireError
-from ....rubrics.rubric import load_rubric
+from ....rubrics.rubric import Rubric, load_rubric
 from ....rubrics.scale import NOT_APPLICABLE
 from ..scorer import CaseScore, JudgedScorer, ScorerOptions, Seating
 
@@ -96,7 +96,7 @@ def _seated(name: str, options: JudgeOptions) -> Jury:
 def _rating_seats(options: JuryOptions) -> Seating:
     rubric = load_rubric(options.rubric)
     if options.gold is not None:
-        rubric = rubric.model_copy(update={"reference": options.gold})
+        rubric = Rubric.model_validate({**rubric.model_dump(), "reference": options.gold})
     for name in rubric.names:
         if not rubric.scale_of(name).ordered:
             raise VenireError(
@@ -120,8 +120,8 @@ def _claim_seats(options: ClaimsOptions) -> Seating:
             f"{options.measure} needs claims that are checked both ways",
             remedy="write claims: {both_ways: true} in the jury file",
         )
-    kept = [each for each in rubric.attributes if each.name == options.measure]
-    return Seating(jury, rubric.model_copy(update={"attributes": tuple(kept)}), options.source)
+    kept = [each for each in rubric.model_dump()["attributes"] if each["name"] == options.measure]
+    return Seating(jury, Rubric.model_validate({**rubric.model_dump(), "attributes": kept}), options.source)
 
 
 def claim_share(verdict: Verdict, seating: Seating, scale: tuple[float, float]) -> CaseScore:

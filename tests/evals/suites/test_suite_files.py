@@ -1,0 +1,245 @@
+"""What suites read: taxonomies, surveys, listings, published files, outputs, prompts, prices, HELM's folders, people's ratings."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import venire
+from shared_data import shared_file
+
+from venire import VenireError
+from venire.agents.prices import Price
+from venire.evals.pages.suite_report import suite_json
+from venire.evals.statistics.draws import Draws
+from venire.evals.suites.clinicians import COMBINED, JURY, PEOPLE, agreement_with_people
+from venire.evals.suites.coverage import coverage
+from venire.evals.suites.helm_runs import load_helm
+from venire.evals.suites.listings import load_listings
+from venire.evals.suites.prompt import PromptTemplate
+from venire.evals.suites.scenario import LIBRARY, load_scenario, load_scenario_cases
+from venire.evals.suites.scored_systems import scored_scenario
+from venire.evals.suites.suite import arm_name, load_suite
+from venire.evals.suites.suite_cost import dominated_by, load_price_list, load_token_costs, token_cost
+from venire.evals.suites.suite_results import suite_results
+from venire.evals.suites.taxonomy import load_survey, load_taxonomy
+
+
+def test_the_taxonomy_has_five_categories_and_22_subcategories() -> None:
+    found = load_taxonomy("medhelm")
+    assert [len(each.subcategories) for each in found.categories] == [4, 4, 5, 5, 4]
+    assert all(sub.tasks and sub.definition for each in found.categories for sub in each.subcategories)
+
+
+def test_the_listings_are_the_papers_35() -> None:
+    listed = load_listings()
+    taxonomy = load_taxonomy("medhelm")
+    access = coverage(taxonomy, listed.values())
+    assert (access.scenarios, dict(access.access)) == (35, {"public": 14, "gated": 7, "private": 14})
+    counts = [sum(each.task == category.id for each in listed.values()) for category in taxonomy.categories]
+    assert counts == [10, 6, 8, 6, 5]
+
+
+def test_a_survey_gives_shares_with_wilsons_interval(tmp_path: Path) -> None:
+    rows = ["person,node,parent"]
+    rows += [f"p{number},planning-treatments,{'clinical-decision-support' if number < 28 else 'Administration and Workflow'}" for number in range(29)]  # fmt: skip
+    (tmp_path / "survey.csv").write_text("\n".join(rows) + "\n")
+    found = load_survey(tmp_path / "survey.csv", load_taxonomy("medhelm"))
+    (node,) = found.nodes
+    assert (node.share.value, node.share.n, dict(node.elsewhere)) == (
+        pytest.approx(28 / 29),
+        29,
+        {"administration": 1},
+    )
+    assert (node.share.low, node.share.high) == (
+        pytest.approx(0.8282, abs=1e-3),
+        pytest.approx(0.9939, abs=1e-3),
+    )
+    assert len(found.unasked) == 21
+    (tmp_path / "survey.csv").write_text("person,node,parent\na,planning-treatmens,administration\n")
+    with pytest.raises(VenireError, match="planning-treatmens"):
+        load_survey(tmp_path / "survey.csv", load_taxonomy("medhelm"))
+
+
+@pytest.mark.parametrize(
+    ("name", "cases", "constant"),
+    [("pubmedqa", 500, 0.552), ("medec", 597, 0.521), ("aci-bench", 40, None), ("mts-dialog", 200, None), ("medagents-medqa", 100, None)],
+)  # fmt: skip
+def test_published_files_are_read_and_have_their_baselines(
+    name: str, cases: int, constant: float | None
+) -> None:
+    data = shared_file("pubmedqa/ori_pqal.json").parents[1]
+    scenario = load_scenario(name, data=data)
+    found = load_scenario_cases(scenario)
+    assert len(found) == cases
+    assert scenario.template is not None
+    scenario.template.check_columns(found[0].columns, target="target")
+    assert str(found[0].target) not in ("", "None")
+    if constant is not None:
+        assert scored_scenario(scenario, found, {}).baselines["constant"] == pytest.approx(constant, abs=5e-4)
+
+
+def test_every_scenario_that_venire_brings_has_its_place_and_its_prompt() -> None:
+    taxonomy = load_taxonomy("medhelm")
+    names = sorted(path.stem for path in LIBRARY.glob("*.yaml"))
+    assert len(names) == 11
+    for name in names:
+        scenario = load_scenario(name)
+        assert scenario.task in taxonomy.places and "/" in str(scenario.task)
+        assert scenario.template is not None and scenario.template.columns
+        assert scenario.source is not None and scenario.source.commit
+
+
+def test_a_file_that_is_not_the_published_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "pubmedqa").mkdir()
+    (tmp_path / "pubmedqa" / "ori_pqal.json").write_text("{}")
+    with pytest.raises(VenireError, match="not the file that pubmedqa was made for"):
+        load_scenario_cases(load_scenario("pubmedqa", data=tmp_path))
+
+
+def test_a_prompt_shows_named_columns_alone() -> None:
+    prompt = PromptTemplate(Path("ask.md"), 'Return {"answer": ...}\n{question}\n{options}')
+    columns = {"question": "Which {target}?", "options": {"A": "one", "B": "two"}, "target": "B"}
+    assert prompt.render(columns, case="1") == 'Return {"answer": ...}\nWhich {target}?\nA. one\nB. two'
+    with pytest.raises(VenireError, match="no column 'options'"):
+        prompt.check_columns({"question": "x"}, target=None)
+    with pytest.raises(VenireError, match="which holds what is right"):
+        PromptTemplate(Path("ask.md"), "{target}").check_columns(columns, target="target")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"systems": [{"name": "a"}]}, "either a model or outputs"),
+        ({"systems": [{"outputs": "out.jsonl"}, {"outputs": "none.jsonl"}]}, "no such file"),
+        ({"scenarios": ["pubmedqua"]}, "did you mean 'pubmedqa'"),
+        ({"scenarios": ["s.yaml", "s.yaml"]}, "two scenarios are named 's'"),
+        ({"taxonomy": "medhlm"}, "did you mean 'medhelm'"),
+        ({"judge": 3}, "unknown key 'judge'"),
+        ({"scenarios": [{"scenario": "s.yaml", "score": "exactly"}]}, "did you mean 'exact'"),
+    ],
+)
+def test_a_wrong_suite_says_what_to_mend(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    (tmp_path / "cases.jsonl").write_text('{"id": "1", "target": "a"}\n')
+    (tmp_path / "s.yaml").write_text("cases: cases.jsonl\nscore: exact\n")
+    (tmp_path / "out.jsonl").write_text('{"case": "1", "system": "x", "output": "a"}\n')
+    whole = {"scenarios": ["s.yaml"], "systems": [{"outputs": "out.jsonl"}], **change}
+    (tmp_path / "suite.yaml").write_text(json.dumps(whole))
+    with pytest.raises(VenireError, match=re.escape(told)):
+        load_suite(tmp_path / "suite.yaml")
+
+
+def test_recorded_outputs_are_found_by_their_own_column_names(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text('{"id": "1", "target": "a"}\n{"id": "2", "target": "b"}\n')
+    (tmp_path / "s.yaml").write_text("cases: cases.jsonl\nscore: exact\n")
+    (tmp_path / "theirs.csv").write_text("key,text\n1,a\n9,b\n")
+    system = {"name": "GPT 4/x", "outputs": "theirs.csv", "columns": {"case": "key", "output": "text"}}
+    (tmp_path / "suite.yaml").write_text(json.dumps({"scenarios": ["s.yaml"], "systems": [system]}))
+    loaded = load_suite(tmp_path / "suite.yaml")
+    assert loaded.parts[0].recorded["GPT 4/x"]["1"].text == "a"
+    assert any("match no case" in note for note in loaded.notes)
+    found = suite_json(suite_results(loaded, tmp_path / "run", draws=Draws(0, 40)))
+    assert found["scenarios"]["s"]["scores"]["GPT 4/x"]["score"] == 1.0
+    assert found["scenarios"]["s"]["missing"] == 1 and found["systems"]["GPT 4/x"]["usd"] is None
+
+
+def test_names_of_arms_differ_where_names_of_people_do() -> None:
+    assert arm_name("pubmedqa", "small") == "pubmedqa--small"
+    assert len({arm_name("s", name) for name in ("GPT-4", "gpt-4", "gpt 4", "日本")}) == 4
+
+
+def test_costs_are_exact_to_the_cent_and_unknown_prices_stay_unknown(tmp_path: Path) -> None:
+    price = Price(prompt=3.0, completion=15.0)
+    assert token_cost(245_958_343, 1_000_000, price).usd == pytest.approx(752.875029, abs=1e-6)
+    assert token_cost(10, None, price).usd is None and token_cost(10, 10, None).usd is None
+    (tmp_path / "prices.csv").write_text("model,prompt,completion\na,2.5,10\njudge,1,1\n")
+    (tmp_path / "tokens.csv").write_text(
+        "system,kind,model,prompt_tokens,completion_tokens,max_tokens,calls\n"
+        'a,generation,,"1,000,000",500000,2000,1000\na,jury,judge,3000000,0,,\nb,,,7,7,,\n'
+    )
+    found = load_token_costs(tmp_path / "tokens.csv", load_price_list(tmp_path / "prices.csv"))
+    assert (found["a"].generation.usd, found["a"].jury.usd, found["a"].total.usd) == (7.5, 3.0, 10.5)
+    assert found["a"].generation.upper_usd == 22.5 and found["b"].total.usd is None
+    worth = {"a": 0.5, "b": 0.9, "c": 0.5, "d": 0.4}
+    assert dominated_by({"a": 1.0, "b": None, "c": 2.0, "d": 0.5}, worth) == {"c": "a"}
+
+
+def test_helms_folders_are_read_without_helm() -> None:
+    folder = shared_file("eval_logs/NOTE.md").parent / "helm"
+    found = load_helm(folder)
+    scores = {
+        run.system: (run.metric, round(run.mean, 4), len(run.scores), run.max_tokens) for run in found.runs
+    }
+    assert scores == {
+        "eleutherai/pythia-1b-v0": ("exact_match", 0.3, 10, 1),
+        "openai/gpt2": ("exact_match", 0.1111, 9, 1),
+    }
+    assert found.runs[0].outputs and found.runs[0].prompt_tokens == 6314
+    assert any("another split than test" in note for note in found.notes)
+
+
+def helm_run(
+    folder: Path, model: str, values: dict[str, list[float]], metric: str = "aci_bench_accuracy"
+) -> None:
+    run = folder / f"aci_bench:model={model}"
+    run.mkdir(parents=True)
+    (run / "run_spec.json").write_text(
+        json.dumps({"name": f"aci_bench:model={model}", "adapter_spec": {"model": model}})
+    )
+
+    def stat(value: float, **further: Any) -> dict[str, Any]:
+        return {"name": {"name": metric, "split": "test", **further}, "count": 1, "sum": value, "mean": value}
+
+    entries = [
+        {"instance_id": case, "train_trial_index": trial, "stats": [stat(value), stat(0.0, perturbation={"name": "typos"})]}
+        for case, trials in values.items()
+        for trial, value in enumerate(trials)
+    ]  # fmt: skip
+    entries.append({"instance_id": "id1", "perturbation": {"name": "typos"}, "stats": [stat(1.0)]})
+    (run / "per_instance_stats.json").write_text(json.dumps(entries))
+
+
+def test_a_jurys_helm_scores_have_their_scale_and_trials_are_averaged(tmp_path: Path) -> None:
+    helm_run(tmp_path / "runs", "a", {"id1": [4.0, 5.0], "id2": [3.0]})
+    helm_run(tmp_path / "runs", "b", {"id1": [2.0], "id2": [3.0]})
+    done = venire("suite", "import-helm", "runs", "-o", "out", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert found["scenarios"]["aci_bench"]["scores"] == {"a": 3.75, "b": 2.5}
+    assert found["systems"]["a"]["macro"] == pytest.approx((3.75 - 1) / 4)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "scores.csv",
+        "columns.csv",
+        "tokens.csv",
+        "outputs.jsonl",
+    }
+    with pytest.raises(VenireError, match=r"no run_spec\.json"):
+        load_helm(tmp_path / "out")
+
+
+def rated_answers(sets: int, noise: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+    rng = np.random.default_rng(5)
+    answers, ratings = [], []
+    for number in range(sets):
+        for case in range(24):
+            quality = rng.normal()
+            name = f"set{number}/{case}@x"
+            answers.append({"case": name, "set": f"set{number}", "group": f"set{number}/{case}", "jury": quality, "output": "word " * (1 + case % 5), "reference": "word"})  # fmt: skip
+            for rater, harsh in (("ann", 1.0), ("bea", -2.0)):
+                ratings += [{"case": name, "rater": rater, "attribute": axis, "value": harsh + 3 * quality + noise * rng.normal()} for axis in ("one", "two")]  # fmt: skip
+    return pd.DataFrame(answers), pd.DataFrame(ratings)
+
+
+def test_a_jury_that_ranks_as_people_do_has_an_icc_of_one_whatever_their_scales() -> None:
+    answers, ratings = rated_answers(2, 0.0)
+    found = agreement_with_people(answers, ratings, draws=Draws(0, 100))
+    by = {(row.set, row.measure): row.estimate for row in found.rows}
+    assert {name for name, _ in by} == {"set0", "set1", COMBINED}
+    assert by["set0", JURY].value == pytest.approx(1.0) and by["set0", PEOPLE].value == pytest.approx(1.0)
+    assert by[COMBINED, "ROUGE-L"].value < 0.9
+    with pytest.raises(VenireError, match="no rating is of an answer"):
+        agreement_with_people(answers, ratings.assign(case="other"))

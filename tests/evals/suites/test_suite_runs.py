@@ -1,0 +1,298 @@
+"""Suites from end to end over a real socket: answered, killed, resumed, judged, scored, reported."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from command_line import venire
+from inspector_server import InspectorServer
+from openai_server import Call, Fault, ProviderServer
+from rich.console import Console
+
+from venire import load_jury
+from venire.evals.pages.gold_tables import gold_json
+from venire.evals.pages.suite_report import suite_json
+from venire.evals.statistics.draws import Draws
+from venire.evals.suites.gold import gold_filter, gold_rubric, recorded_gold, run_gold
+from venire.evals.suites.suite import load_suite
+from venire.evals.suites.suite_plan import plan_suite
+from venire.evals.suites.suite_results import suite_results
+from venire.evals.suites.suite_run import SuiteRun, SuiteSession, paid_at, run_suite
+
+QUESTIONS = [
+    {"id": str(number), "question": f"Is {number} even?", "target": "yes" if number % 2 == 0 else "no", "secret": "canary"}
+    for number in range(12)
+]  # fmt: skip
+
+
+def written(folder: Path, name: str, content: Any) -> Path:
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False))
+    return path
+
+
+def scenario(folder: Path, name: str = "parity", **further: Any) -> Path:
+    (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in QUESTIONS))
+    written(folder, "ask.md", "{question} Answer yes or no.")
+    fields = {
+        "task": "medical-research/conducting-literature-research",
+        "cases": "cases.jsonl",
+        "prompt": "ask.md",
+        "answer": {"kind": "choice", "of": ["yes", "no"], "max_tokens": 4},
+        "score": "choice",
+        **further,
+    }
+    return written(folder, f"{name}.yaml", fields)
+
+
+def suite(folder: Path, systems: list[dict[str, Any]], *scenarios: Any, **further: Any) -> Path:
+    return written(
+        folder, "suite.yaml", {"scenarios": list(scenarios) or ["parity.yaml"], "systems": systems, **further}
+    )
+
+
+def model(url: str, name: str, **further: Any) -> dict[str, Any]:
+    return {"name": name, "model": f"server/{name}", "base_url": url, **further}
+
+
+def answered(call: Call) -> str:
+    if call.model == "mute":
+        return "I could not say."
+    number = int(call.prompt.split()[1])
+    return "yes" if call.model == "always" or number % 2 == 0 else "no"
+
+
+def session(folder: Path, **further: Any) -> SuiteSession:
+    return SuiteSession(folder / "suite-run", Console(file=io.StringIO()), quiet=True, **further)
+
+
+def run(folder: Path, **further: Any) -> SuiteRun:
+    return run_suite(load_suite(folder / "suite.yaml"), session(folder, **further))
+
+
+def report(folder: Path) -> dict[str, Any]:
+    return suite_json(
+        suite_results(load_suite(folder / "suite.yaml"), folder / "suite-run", draws=Draws(0, 40))
+    )
+
+
+def gold(folder: Path, jury: str) -> dict[str, Any]:
+    loaded, seated = load_suite(folder / "suite.yaml"), load_jury(folder / f"{jury}.yaml")
+    rubric, attribute = gold_rubric("gold-answer")
+    run_gold(loaded, session(folder), seated, rubric, ())
+    verdicts = {
+        part.name: recorded_gold(folder / "suite-run", part, jury, attribute) for part in loaded.parts
+    }
+    results = suite_results(loaded, folder / "suite-run", draws=Draws(0, 40))
+    return gold_json(gold_filter(results, verdicts, draws=Draws(0, 100)))
+
+
+def test_systems_answer_once_and_stand_on_a_board_with_baselines(tmp_path: Path) -> None:
+    scenario(tmp_path)
+    written(tmp_path, "private.yaml", {"task": "administration", "access": "private"})
+    written(tmp_path, "prices.yaml", {"server/always": {"prompt": 1000, "completion": 2000}})
+    with ProviderServer(answered) as server:
+        systems = [model(server.url, name) for name in ("clever", "always", "mute")]
+        suite(tmp_path, systems, "parity.yaml", "private.yaml", "ent-referral", prices="prices.yaml")
+        plan = plan_suite(load_suite(tmp_path / "suite.yaml"), session(tmp_path))
+        first = venire("suite", "run", "suite.yaml", "--quiet", cwd=tmp_path)
+        calls = len(server.calls)
+        again = run(tmp_path)
+
+    assert first.returncode == 0, first.stderr
+    assert (again.heard, again.skipped) == (0, 36)
+    assert plan.calls == calls == len(server.calls) == 36
+    assert plan.upper_usd is None
+    assert all(call.body["temperature"] == 0 and call.body["max_tokens"] == 4 for call in server.calls)
+    assert not any("canary" in json.dumps(call.body) for call in server.calls)
+    assert "private.yaml" not in first.stdout and "private was skipped: private" in first.stderr
+    shown = venire("suite", "report", "suite.yaml", "--json", "--resamples", "40", cwd=tmp_path)
+    found = json.loads(shown.stdout)
+    assert found["systems"]["clever"]["win_rate"] == 1.0 and found["systems"]["mute"]["win_rate"] == 0.0
+    parity = found["scenarios"]["parity"]
+    assert (parity["baseline"], parity["random"], parity["n"], parity["unparsed"], parity["hung"]) == (
+        0.5,
+        0.5,
+        12,
+        12,
+        0,
+    )
+    assert parity["scores"]["clever"]["score"] == 1.0 and parity["scores"]["mute"]["score"] == 0.0
+    assert found["systems"]["clever"]["usd"] is None
+    cost = found["systems"]["always"]["cost"]["generation"]
+    assert cost["usd"] == pytest.approx(
+        (cost["prompt_tokens"] * 1000 + cost["completion_tokens"] * 2000) / 1e6
+    )
+    assert cost["upper_usd"] == pytest.approx((cost["prompt_tokens"] * 1000 + 12 * 4 * 2000) / 1e6)
+    assert set(found["not_run"]) == {"private", "ent-referral"}
+    assert (tmp_path / "suite-run" / "report" / "report.html").is_file()
+    with InspectorServer(tmp_path / "suite-run") as inspector:
+        page = inspector.ask("board")
+    assert page.status == 200 and "clever" in page.text and "always the same answer" in page.text
+
+
+def test_a_killed_suite_goes_on_without_a_call_made_twice(tmp_path: Path) -> None:
+    scenario(tmp_path)
+    with ProviderServer(answered, hold_from=15) as server:
+        suite(tmp_path, [model(server.url, "clever"), model(server.url, "always")])
+        command = [
+            sys.executable,
+            "-m",
+            "venire.cli",
+            "suite",
+            "run",
+            "suite.yaml",
+            "--quiet",
+            "--in-flight",
+            "1",
+        ]
+        process = subprocess.Popen(command, cwd=tmp_path)
+        deadline = time.monotonic() + 60
+        while len(server.calls) < 15 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        server.release()
+        recorded = paid_at(tmp_path / "suite-run").calls
+        before = len(server.calls)
+        done = run(tmp_path)
+
+    assert done.limit is None
+    assert recorded >= 10
+    assert len(server.calls) - before == 24 - recorded
+    assert report(tmp_path)["scenarios"]["parity"]["scores"]["always"]["n"] == 12
+
+
+def test_a_system_that_cannot_be_reached_has_no_score_and_is_asked_again_on_demand(tmp_path: Path) -> None:
+    scenario(tmp_path)
+    down = {"down": True}
+
+    def fails(call: Call) -> Any:
+        return Fault(status=400) if call.model == "always" and down["down"] else answered(call)
+
+    with ProviderServer(fails) as server:
+        suite(tmp_path, [model(server.url, "clever"), model(server.url, "always")])
+        done = run(tmp_path)
+        lost = report(tmp_path)["scenarios"]["parity"]
+        down["down"] = False
+        again = run(tmp_path, retry=True)
+
+    assert [each.model for each in done.unreached] == ["server/always"] and not again.unreached
+    assert lost["failed"] == 12 and lost["scores"]["always"]["score"] is None
+    assert report(tmp_path)["scenarios"]["parity"]["scores"]["always"]["score"] == 0.5
+
+
+def test_a_budget_stops_the_suite_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    scenario(tmp_path)
+    with ProviderServer(answered) as server:
+        systems = [model(server.url, "clever")]
+        suite(tmp_path, systems, budget={"max_calls": 5})
+        stopped = run(tmp_path)
+        calls = len(server.calls)
+        suite(tmp_path, systems, budget={"max_calls": 100})
+        done = run(tmp_path)
+
+    assert (stopped.limit, calls, done.limit, len(server.calls)) == ("max_calls", 5, None, 12)
+
+
+RATED = {"a": (4, 4, 4), "b": (5, 5, 5), "c": (3, 3, 3)}
+
+
+def judged_suite(folder: Path, url: str, *, quorum: int = 2, **score: Any) -> None:
+    scenario(
+        folder,
+        score={"jury": "jury.yaml", "rubric": "medhelm", "gold": "shown", **score},
+        answer={"kind": "text", "max_tokens": 50},
+    )
+    seats = [{"name": name, "model": f"server/{name}", "base_url": url} for name in RATED]
+    written(folder, "jury.yaml", {"name": "three", "protocol": "panel", "quorum": quorum, "seats": seats})
+    rows = [{"case": row["id"], "system": name, "output": f"{name} says {row['id']}"} for row in QUESTIONS[:2] for name in ("one", "two")]  # fmt: skip
+    (folder / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    suite(folder, [{"outputs": "outputs.jsonl"}])
+
+
+def ballot(call: Call, scores: tuple[Any, ...]) -> str:
+    assert call.schema is not None
+    names = list(call.schema["properties"])
+    return json.dumps({name: {"rationale": "because", "evidence": [], "score": score} for name, score in zip(names, scores, strict=True)})  # fmt: skip
+
+
+def test_nine_ratings_and_the_mean_of_six_where_a_juror_is_lost(tmp_path: Path) -> None:
+    def rate(call: Call) -> Any:
+        if call.model == "c" and "two says" in call.prompt:
+            return "no ballot at all"
+        return ballot(call, RATED[call.model])
+
+    with ProviderServer(rate) as server:
+        judged_suite(tmp_path, server.url)
+        run(tmp_path)
+    assert any("canary" not in call.prompt and "yes" in call.prompt for call in server.calls)
+    found = report(tmp_path)
+    scores = found["scenarios"]["parity"]["scores"]
+    assert scores["one"]["score"] == pytest.approx(4.0) and scores["two"]["score"] == pytest.approx(4.5)
+    assert (scores["one"]["ratings_lost"], scores["two"]["ratings_lost"]) == (0, 6)
+    assert found["systems"]["one"]["macro"] == pytest.approx(0.75)
+
+
+def test_a_jury_below_its_quorum_is_hung_and_an_illegal_rating_is_refused(tmp_path: Path) -> None:
+    def rate(call: Call) -> Any:
+        if "two says" in call.prompt and call.model != "a":
+            return "nothing"
+        illegal = (7, 4.5, 3) if call.model == "c" else RATED[call.model]
+        return ballot(call, illegal)
+
+    with ProviderServer(rate) as server:
+        judged_suite(tmp_path, server.url)
+        run(tmp_path)
+    parity = report(tmp_path)["scenarios"]["parity"]
+    one, two = parity["scores"]["one"], parity["scores"]["two"]
+    assert one["score"] == pytest.approx((4 + 5 + 4 + 5 + 4 + 5 + 3) / 7) and one["ratings_lost"] == 4
+    assert two["score"] is None and two["hung"] == parity["hung"] == 2
+
+
+def test_claims_are_checked_by_a_jury_of_their_own(tmp_path: Path) -> None:
+    judged_suite(tmp_path, "http://127.0.0.1:9/v1")
+    scenario(tmp_path, score={"claims": "lens-claims", "measure": "f1"})
+    run(tmp_path)
+    parity = report(tmp_path)["scenarios"]["parity"]
+    assert parity["scorer"] == "claims" and parity["scale"] == [0.0, 1.0]
+
+
+def test_references_are_judged_and_an_empty_group_is_undefined(tmp_path: Path) -> None:
+    scenario(tmp_path)
+    rows = [{"case": row["id"], "system": name, "output": "yes" if name == "always" else row["target"]} for row in QUESTIONS for name in ("always", "right")]  # fmt: skip
+    (tmp_path / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    suite(tmp_path, [{"outputs": "outputs.jsonl"}])
+    strict = {"on": True}
+
+    def judge(call: Call) -> str:
+        odd = int(call.prompt.split("Is ")[1].split()[0]) % 2
+        return ballot(call, (0 if odd and strict["on"] else 1,))
+
+    with ProviderServer(judge) as server:
+        for name in ("judge", "lenient"):
+            written(tmp_path, f"{name}.yaml", {"name": name, "protocol": "single", "seats": [{"name": "j", "model": f"server/{name}", "base_url": server.url}]})  # fmt: skip
+        found = gold(tmp_path, "judge")
+        strict["on"] = False
+        empty = gold(tmp_path, "lenient")
+    parity = found["scenarios"]["parity"]
+    assert (parity["reasonable"], parity["unreasonable"]) == (6, 6)
+    assert parity["mean_reasonable"] == 1.0 and parity["mean_unreasonable"] == 0.5
+    assert (
+        parity["difference"]["value"] == 0.5
+        and parity["difference"]["low"] <= 0.5 <= parity["difference"]["high"]
+    )
+    assert found["ranking"]["all"][0]["system"] == "right"
+    assert {each["win_rate"] for each in found["ranking"]["reasonable"]} == {0.5}
+    assert empty["scenarios"]["parity"]["difference"]["value"] is None
+    assert empty["scenarios"]["parity"]["mean_unreasonable"] is None
