@@ -214,7 +214,7 @@ def write_scores(scored: ScoredScenario, path: Path) -> None:
         for each in scored.systems:
             for case, score in each.cases.items():
                 if score.status in COUNTED:
-                    value = scored.scenario.ends[0] if score.value is None else score.value
+                    value = score.earned(scored.scenario.ends[0])
                     writer.writerow([each.system, scored.scenario.name, case, value, score.status])
 
 

@@ -165,7 +165,9 @@ def graded_scores(
         if case.id in outputs
     ]
     found = scenario.scorer.score(answers, scenario.answer, scenario.scorer_options)
-    return {answer.case: score for answer, score in zip(answers, found, strict=True)}
+    scores = {answer.case: score for answer, score in zip(answers, found, strict=True)}
+    _check_scored(scenario, scores)
+    return scores
 
 
 def _baselines(scenario: Scenario, cases: Sequence[ScenarioCase]) -> tuple[dict[str, float], str]:
@@ -207,10 +209,9 @@ def _as_answer(target: Any) -> str:
 def _scored_system(
     scenario: Scenario, cases: Sequence[ScenarioCase], system: str, scores: Mapping[str, CaseScore]
 ) -> ScoredSystem:
-    _check_scored(scenario, scores)
     read = [each for each in scores.values() if each.status == "scored"]
     weight = sum(each.weight for each in read)
-    parsed = sum(each.weight * (each.value or 0.0) for each in read) / weight if weight else math.nan
+    parsed = sum(each.weight * each.earned() for each in read) / weight if weight else math.nan
     found = mean_score(list(scores.values()), scenario.ends)
     return ScoredSystem(system, found, parsed, scores, len(cases) - len(scores))
 
@@ -234,12 +235,7 @@ def mean_score(scores: Sequence[CaseScore], ends: tuple[float, float] = (0.0, 1.
     low_end, high_end = ends
     if not counted:
         return undefined(_why_undefined(scores), method=METHOD)
-    values = np.array(
-        [
-            ((low_end if each.value is None else each.value) - low_end) / (high_end - low_end)
-            for each in counted
-        ]
-    )
+    values = np.array([(each.earned(low_end) - low_end) / (high_end - low_end) for each in counted])
     weights = np.array([each.weight for each in counted])
     n, mean = len(counted), float(values @ weights / weights.sum())
     if n < 2:

@@ -72,11 +72,10 @@ class CaseScore:
     lost: int = 0
     """Of a jury: the ratings that it should have had besides."""
 
-    @property
-    def earned(self) -> float:
-        """What it adds to a mean: nothing where it is unparsed, NaN where it is undefined."""
+    def earned(self, lowest: float = 0.0) -> float:
+        """What it adds to a mean: the scale's lowest where it is unparsed, NaN where it has no score."""
         if self.status == "unparsed":
-            return 0.0
+            return lowest
         return math.nan if self.value is None else self.value
 
 

@@ -254,11 +254,7 @@ def _score_table(suite: LoadedSuite, scored: list[ScoredScenario]) -> ScoreTable
 
 def _counted(system: ScoredSystem, low: float) -> pd.Series[float]:
     """Scores by case of those that count in the mean."""
-    values = {
-        case: low if score.value is None else score.value
-        for case, score in system.cases.items()
-        if score.status in COUNTED
-    }
+    values = {case: score.earned(low) for case, score in system.cases.items() if score.status in COUNTED}
     return pd.Series(values, dtype=float)
 
 
