@@ -35,7 +35,7 @@ def board_tables(board: Board) -> list[Table]:
     tables = [systems]
     categories = list(board.standings[0].categories) if board.standings else []
     if categories:
-        means = simple_table("system", *categories)
+        means = simple_table("system", *categories, wrapped=True)
         for each in board.standings:
             means.add_row(each.system, *(number_words(each.categories[name]) for name in categories))
         tables.append(means)
@@ -218,11 +218,13 @@ def write_scores(scored: ScoredScenario, path: Path) -> None:
                     writer.writerow([each.system, scored.scenario.name, case, value, score.status])
 
 
-def simple_table(*columns: str) -> Table:
-    """A table without lines, its first column free to wrap."""
+def simple_table(*columns: str, wrapped: bool = False) -> Table:
+    """A table without lines, its first column free to wrap; with `wrapped`, the heads of all of them too."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for number, column in enumerate(columns):
-        table.add_column(column, overflow="fold", no_wrap=number > 0)
+        table.add_column(
+            column, overflow="fold", no_wrap=number > 0 and not wrapped, min_width=None if number else 9
+        )
     return table
 
 

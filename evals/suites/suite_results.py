@@ -134,14 +134,13 @@ class _Judgements:
     def score(self, case: str, system: str, answer: Answer) -> CaseScore:
         """The jury's score of an answer; what became of it where there is none."""
         assert isinstance(self._part.scenario.scorer, JudgedScorer) and self._seating is not None
+        if case not in self._part.judged:
+            return CaseScore("unjudged", why="not in the sample that is judged")
         if not answer.text.strip():
             return CaseScore("unparsed", why="no answer")
         heard = self._heard.get(judged_id(self._part, case, system))
         if heard is None or self._arm is None:
-            outside = case not in self._part.judged
-            return CaseScore(
-                "unjudged", why="not in the sample that is judged" if outside else "not judged yet"
-            )
+            return CaseScore("unjudged", why="not judged yet")
         seated = Seating(self._arm.jury, self._arm.rubric, self._seating.source)
         return self._part.scenario.scorer.score(heard[1], seated, self._part.scenario.ends)
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 ADDRESS = ("127.0.0.1", 8910)
+SPEAKER = re.compile(r"^(\[\w+\]|\w+:)")
 CHOICES = {"yes, no or maybe": ("yes", "no", "maybe"), "error if it has an error": ("error", "correct")}
 
 
@@ -21,8 +23,10 @@ def answer(model: str, prompt: str) -> str:
     for words, choices in CHOICES.items():
         if words in prompt:
             return choices[number % len(choices)] if model == "coin" else choices[0]
-    said = [line.partition(":")[2].strip() for line in prompt.splitlines() if ":" in line]
-    return " ".join(line for line in said if line)[:400] if model == "lead" else "Follow up as needed."
+    if model == "coin":
+        return "Follow up as needed."
+    said = [SPEAKER.sub("", line).strip() for line in prompt.partition("Conversation:")[2].splitlines()]
+    return " ".join(line for line in said if line)[:400]
 
 
 class Handler(BaseHTTPRequestHandler):
