@@ -123,7 +123,7 @@ def check(suite: Path, data: Path | None, as_json: bool) -> None:
     """Everything that SUITE names, read and checked: its scenarios, cases, prompts, systems and outputs. Asks nobody."""
     from ..evals.pages.suite_plan_tables import check_json, check_sentences, check_table
 
-    loaded = _loaded(suite, data)
+    loaded = _load(suite, data)
     if as_json:
         print_json(check_json(loaded))
         return
@@ -146,12 +146,12 @@ def plan(
     as_json: bool,
 ) -> None:
     """Every call that SUITE has left to make, what it costs at the most, and how long the embedded model would take. Spends nothing."""
-    from ..evals.pages.suite_plan_tables import plan_json, plan_sentences, plan_table
+    from ..evals.pages.suite_plan_tables import plan_sentences, plan_table, suite_plan_json
     from ..evals.suites.suite_plan import plan_suite
 
-    planned = plan_suite(_loaded(suite, data), _session(suite, output, model=model, base_url=base_url))
+    planned = plan_suite(_load(suite, data), _session(suite, output, model=model, base_url=base_url))
     if as_json:
-        print_json(plan_json(planned))
+        print_json(suite_plan_json(planned))
         return
     _show([plan_table(planned)], plan_sentences(planned))
 
@@ -185,7 +185,7 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
 
     options["cluster"] = cluster_of(options["executor"], options.pop("ray_address"), options.pop("workers"))
     session = _session(suite, output, **options)
-    ended = run_suite(_loaded(suite, data), session)
+    ended = run_suite(_load(suite, data), session)
     if as_json:
         print_json(ended.json())
     else:
@@ -235,7 +235,7 @@ def report(
     from ..evals.suites.suite_results import suite_results
 
     session, draws = _session(suite, output), Draws(seed, resamples)
-    results = suite_results(_loaded(suite, data), session.folder, ties=ties, draws=draws)
+    results = suite_results(_load(suite, data), session.folder, ties=ties, draws=draws)
     people = (
         None if human is None else agreement_with_people(results.judged, load_ratings(human), draws=draws)
     )
@@ -273,11 +273,11 @@ def coverage(
         coverage_table,
         survey_table,
     )
-    from ..evals.suites.coverage import coverage as covered
+    from ..evals.suites.coverage import taxonomy_coverage as covered
     from ..evals.suites.listings import load_listings
     from ..evals.suites.taxonomy import load_survey, load_taxonomy
 
-    loaded = None if suite is None else _loaded(suite, data)
+    loaded = None if suite is None else _load(suite, data)
     if taxonomy is not None or loaded is None:
         places = load_taxonomy(taxonomy or "medhelm")
     else:
@@ -334,7 +334,7 @@ def gold(
     from ..evals.suites.suite_results import suite_results
     from ..personas import load_jury
 
-    session, loaded = _session(suite, output, **options), _loaded(suite, data)
+    session, loaded = _session(suite, output, **options), _load(suite, data)
     asked, attribute = gold_rubric(rubric)
     jury, draws = load_jury(judge), Draws(seed, resamples)
     results = suite_results(loaded, session.folder, draws=draws)
@@ -435,16 +435,16 @@ def score(scenario: Path, outputs: Path, output: Path | None, as_json: bool) -> 
     _show([scored_table(scored)], scored_sentences(scored))
 
 
-def _loaded(suite: Path, data: Path | None) -> LoadedSuite:
+def _load(suite: Path, data: Path | None) -> LoadedSuite:
     from ..evals.suites.suite import load_suite
 
     return load_suite(suite, data=data)
 
 
 def _session(suite: Path, output: Path | str | None, **pace: Any) -> SuiteSession:
-    from ..evals.suites.suite_run import SuiteSession, run_folder
+    from ..evals.suites.suite_run import SuiteSession, suite_run_folder
 
-    return SuiteSession(run_folder(output, suite), console(stderr=True), **pace)
+    return SuiteSession(suite_run_folder(output, suite), console(stderr=True), **pace)
 
 
 def _show(tables: list[Table], sentences: list[str]) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 from ..suites.clinicians import PeopleAgreement
 from ..suites.gold import GoldFilter
 from .json_documents import estimate_json
-from .suite_tables import number_words, plain_number, simple_table
+from .suite_tables import four_decimals, plain_number, simple_table
 from .terminal_tables import estimate_words
 
 
@@ -18,12 +18,12 @@ def gold_tables(found: GoldFilter) -> list[Table]:
     table = simple_table("scenario", "reasonable", "not", "undecided", "mean", "mean, not", "difference")
     for each in found.scenarios:
         table.add_row(
-            each.scenario, str(each.reasonable), str(each.unreasonable), str(each.undecided), number_words(each.kept_mean),
-            number_words(each.other_mean), estimate_words(each.difference),
+            each.scenario, str(each.reasonable), str(each.unreasonable), str(each.undecided), four_decimals(each.kept_mean),
+            four_decimals(each.other_mean), estimate_words(each.difference),
         )  # fmt: skip
     ranking = simple_table("every case", "win rate", "reasonable references", "win rate ")
     for (before, rate), (after, later) in zip(found.before, found.after, strict=True):
-        ranking.add_row(before, number_words(rate), after, number_words(later))
+        ranking.add_row(before, four_decimals(rate), after, four_decimals(later))
     return [table, ranking]
 
 

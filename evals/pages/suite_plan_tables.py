@@ -91,7 +91,7 @@ def plan_sentences(plan: SuitePlan) -> list[str]:
     return [*told, *plan.suite.notes]
 
 
-def plan_json(plan: SuitePlan) -> dict[str, Any]:
+def suite_plan_json(plan: SuitePlan) -> dict[str, Any]:
     return {
         "suite": plan.suite.name,
         "run": str(plan.folder),

@@ -29,7 +29,7 @@ def board_tables(board: Board) -> list[Table]:
     systems = simple_table("system", "win rate", "SD", "macro", "SD", "rank", "scenarios")
     for each in board.standings:
         systems.add_row(
-            each.system, number_words(each.win_rate), number_words(each.win_sd), number_words(each.macro), number_words(each.sd),
+            each.system, four_decimals(each.win_rate), four_decimals(each.win_sd), four_decimals(each.macro), four_decimals(each.sd),
             _rank(each.rank), str(each.scenarios),
         )  # fmt: skip
     tables = [systems]
@@ -37,7 +37,7 @@ def board_tables(board: Board) -> list[Table]:
     if categories:
         means = simple_table("system", *categories, wrapped=True)
         for each in board.standings:
-            means.add_row(each.system, *(number_words(each.categories[name]) for name in categories))
+            means.add_row(each.system, *(four_decimals(each.categories[name]) for name in categories))
         tables.append(means)
     if board.effects:
         effects = simple_table("scenario", "cases", "MDE", *(f"cases for {effect:g}" for effect in TARGETS))
@@ -139,14 +139,14 @@ def scored_table(scored: ScoredScenario) -> Table:
         table.add_row(
             each.system,
             estimate_words(each.score),
-            number_words(each.parsed),
+            four_decimals(each.parsed),
             str(each.score.n),
             str(each.count("unparsed")),
             str(each.count("undefined")),
             str(each.missing),
         )
     for name, value in scored.baselines.items():
-        table.add_row(f"({name})", number_words(value), "", "", "", "", "")
+        table.add_row(f"({name})", four_decimals(value), "", "", "", "", "")
     return table
 
 
@@ -214,7 +214,7 @@ def write_scores(scored: ScoredScenario, path: Path) -> None:
         for each in scored.systems:
             for case, score in each.cases.items():
                 if score.status in COUNTED:
-                    value = score.earned(scored.scenario.ends[0])
+                    value = score.points(scored.scenario.ends[0])
                     writer.writerow([each.system, scored.scenario.name, case, value, score.status])
 
 
@@ -250,7 +250,7 @@ def _rank(rank: tuple[int, int]) -> str:
     return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}-{rank[1]}"
 
 
-def number_words(value: float) -> str:
+def four_decimals(value: float) -> str:
     """Four decimals, or that it is undefined."""
     return "undefined" if math.isnan(value) else f"{value:.4f}"
 

@@ -27,7 +27,7 @@ RUBRIC = Rubric.model_validate(
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SystemAnswer:
     """What a system answered to one case."""
 
     text: str
@@ -65,7 +65,9 @@ def question_id(part: SuitePart, case: str) -> str:
     return f"{part.name}/{case}"
 
 
-def model_answers(suite: LoadedSuite, part: SuitePart, store: Store | None) -> dict[str, dict[str, Answer]]:
+def model_answers(
+    suite: LoadedSuite, part: SuitePart, store: Store | None
+) -> dict[str, dict[str, SystemAnswer]]:
     """The recorded answers of the suite's models on a scenario, by system and case; only those to the prompts as they are now."""
     if store is None:
         return {}
@@ -76,7 +78,7 @@ def model_answers(suite: LoadedSuite, part: SuitePart, store: Store | None) -> d
         for number, case in asked.items()
         if (stored := store.case(number)) is not None and stored.output == part.prompts[case]
     }
-    found: dict[str, dict[str, Answer]] = {}
+    found: dict[str, dict[str, SystemAnswer]] = {}
     for system in suite.asked:
         arm = arms.get(arm_name(part.name, system.title))
         if arm is None:
@@ -89,12 +91,12 @@ def model_answers(suite: LoadedSuite, part: SuitePart, store: Store | None) -> d
     return found
 
 
-def recorded_answers(part: SuitePart) -> dict[str, dict[str, Answer]]:
+def recorded_answers(part: SuitePart) -> dict[str, dict[str, SystemAnswer]]:
     """The outputs that files gave, as answers."""
     known = {case.id for case in part.cases}
     return {
         system: {
-            case: Answer(each.text, "", each.prompt_tokens, each.completion_tokens)
+            case: SystemAnswer(each.text, "", each.prompt_tokens, each.completion_tokens)
             for case, each in outputs.items()
             if case in known
         }
@@ -102,19 +104,21 @@ def recorded_answers(part: SuitePart) -> dict[str, dict[str, Answer]]:
     }
 
 
-def all_answers(suite: LoadedSuite, part: SuitePart, store: Store | None) -> dict[str, dict[str, Answer]]:
+def all_answers(
+    suite: LoadedSuite, part: SuitePart, store: Store | None
+) -> dict[str, dict[str, SystemAnswer]]:
     """Every system's answers on a scenario."""
     return {**model_answers(suite, part, store), **recorded_answers(part)}
 
 
-def _answer(transcript: Transcript) -> Answer:
+def _answer(transcript: Transcript) -> SystemAnswer:
     said = next(
         (entry for entry in transcript.entries if isinstance(entry, Said) and entry.about == ABOUT), None
     )
     if said is None:
-        return Answer("", "limit")
+        return SystemAnswer("", "limit")
     spent: Cost = said.spent.cost
-    return Answer(
+    return SystemAnswer(
         said.text if said.failed is None else "",
         said.failed or "",
         spent.usage.prompt,
@@ -124,7 +128,7 @@ def _answer(transcript: Transcript) -> Answer:
     )
 
 
-def judged_cases(part: SuitePart, answers: Mapping[str, Mapping[str, Answer]]) -> Iterator[Case]:
+def judged_cases(part: SuitePart, answers: Mapping[str, Mapping[str, SystemAnswer]]) -> Iterator[Case]:
     """The answers that the scenario's jury hears: those to its judged cases that say something."""
     seating = part.scenario.seating
     if seating is None:

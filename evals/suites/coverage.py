@@ -34,7 +34,7 @@ class Coverage:
     unplaced: tuple[str, ...]
 
 
-def coverage(taxonomy: Taxonomy, scenarios: Iterable[Listing]) -> Coverage:
+def taxonomy_coverage(taxonomy: Taxonomy, scenarios: Iterable[Listing]) -> Coverage:
     """The places of the taxonomy with the scenarios that stand at them, run or not."""
     found = list(scenarios)
     places = []

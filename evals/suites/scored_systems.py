@@ -211,7 +211,7 @@ def _scored_system(
 ) -> ScoredSystem:
     read = [each for each in scores.values() if each.status == "scored"]
     weight = sum(each.weight for each in read)
-    parsed = sum(each.weight * each.earned() for each in read) / weight if weight else math.nan
+    parsed = sum(each.weight * each.points() for each in read) / weight if weight else math.nan
     found = mean_score(list(scores.values()), scenario.ends)
     return ScoredSystem(system, found, parsed, scores, len(cases) - len(scores))
 
@@ -235,7 +235,7 @@ def mean_score(scores: Sequence[CaseScore], ends: tuple[float, float] = (0.0, 1.
     low_end, high_end = ends
     if not counted:
         return undefined(_why_undefined(scores), method=METHOD)
-    values = np.array([(each.earned(low_end) - low_end) / (high_end - low_end) for each in counted])
+    values = np.array([(each.points(low_end) - low_end) / (high_end - low_end) for each in counted])
     weights = np.array([each.weight for each in counted])
     n, mean = len(counted), float(values @ weights / weights.sum())
     if n < 2:

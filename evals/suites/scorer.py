@@ -72,7 +72,7 @@ class CaseScore:
     lost: int = 0
     """Of a jury: the ratings that it should have had besides."""
 
-    def earned(self, lowest: float = 0.0) -> float:
+    def points(self, lowest: float = 0.0) -> float:
         """What it adds to a mean: the scale's lowest where it is unparsed, NaN where it has no score."""
         if self.status == "unparsed":
             return lowest

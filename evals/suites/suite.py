@@ -200,7 +200,7 @@ def load_suite(path: str | Path, *, data: Path | None = None) -> LoadedSuite:
     beside, found = file.parent, data or suite.data
     scenarios: list[tuple[SuiteScenario, Scenario | Listing]] = []
     for entry in suite.scenarios:
-        scenarios.append((entry, _rescored(entry, _named_scenario(entry.scenario, beside, found), file)))
+        scenarios.append((entry, _with_score(entry, _named_scenario(entry.scenario, beside, found), file)))
     names = [each.name for _, each in scenarios]
     for name in names:
         if names.count(name) > 1:
@@ -269,7 +269,7 @@ def _named_scenario(name: str, beside: Path, data: Path) -> Scenario | Listing:
     raise VenireError(f"no scenario named {name!r}", remedy=nearest(name, [*shipped, *listings]))
 
 
-def _rescored(entry: SuiteScenario, scenario: Scenario | Listing, suite: Path) -> Scenario | Listing:
+def _with_score(entry: SuiteScenario, scenario: Scenario | Listing, suite: Path) -> Scenario | Listing:
     """The scenario with the suite's own scorer for it, where there is one."""
     if entry.score is None or isinstance(scenario, Listing):
         return scenario

@@ -80,7 +80,7 @@ def plan_suite(suite: LoadedSuite, session: SuiteSession) -> SuitePlan:
         return SuitePlan(
             suite,
             session.folder,
-            tuple(_planned(suite, part, session, prices, answers, verdicts) for part in suite.parts),
+            tuple(_plan_part(suite, part, session, prices, answers, verdicts) for part in suite.parts),
         )
     finally:
         for store in (answers, verdicts):
@@ -88,7 +88,7 @@ def plan_suite(suite: LoadedSuite, session: SuiteSession) -> SuitePlan:
                 store.release()
 
 
-def _planned(
+def _plan_part(
     suite: LoadedSuite,
     part: SuitePart,
     session: SuiteSession,
@@ -107,7 +107,7 @@ def _planned(
                 done += 1
                 continue
             calls += 1
-            generation += token_cost(_tokens(prompt), 0, price, most=_bound(seat.max_tokens, price))
+            generation += token_cost(_tokens(prompt), 0, price, most=_most_tokens(seat.max_tokens, price))
             if _is_local(seat.model):
                 local, seconds = local + 1, seconds + LOCAL_ANSWER_SECONDS
     jury_cost, jury_calls, judged = TokenCost(), 0, 0
@@ -129,7 +129,11 @@ def _planned(
             share = left * each_case // len(jury.seats)
             if share:
                 jury_cost += token_cost(
-                    (words + answer + 600) * share, 0, price, most=_bound(seat.max_tokens, price), calls=share
+                    (words + answer + 600) * share,
+                    0,
+                    price,
+                    most=_most_tokens(seat.max_tokens, price),
+                    calls=share,
                 )
             if _is_local(seat.model):
                 local, seconds = local + share, seconds + LOCAL_SECONDS * share
@@ -158,7 +162,7 @@ def _most_calls(jury: Jury) -> int:
     return (most(len(jury.seats), rounds)[0] if most is not None else len(jury.seats) * rounds) * repeats
 
 
-def _bound(most: int | None, price: Price | None) -> int | None:
+def _most_tokens(most: int | None, price: Price | None) -> int | None:
     """The most tokens of an answer; those that cost nothing need no bound."""
     free = price is not None and not price.prompt and not price.completion
     return 0 if most is None and free else most

@@ -17,7 +17,7 @@ from ...orchestration.verdict import Verdict
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..statistics.draws import Draws
-from .answering import Answer, all_answers, judged_id, system_jury
+from .answering import SystemAnswer, all_answers, judged_id, system_jury
 from .board import Board, board
 from .price_list import SuitePrices
 from .score_table import ScenarioColumn, ScoreTable
@@ -100,7 +100,7 @@ class _Judgements:
     """The verdicts on a scenario's answers, by the answers as they are now."""
 
     def __init__(
-        self, part: SuitePart, answers: Mapping[str, Mapping[str, Answer]], store: Store | None
+        self, part: SuitePart, answers: Mapping[str, Mapping[str, SystemAnswer]], store: Store | None
     ) -> None:
         self._part, self._seating = part, part.scenario.seating
         self._heard: dict[str, tuple[Transcript, Verdict]] = {}
@@ -131,7 +131,7 @@ class _Judgements:
         """By judged id."""
         return {name: found for name, (_, found) in self._heard.items()}
 
-    def score(self, case: str, system: str, answer: Answer) -> CaseScore:
+    def score(self, case: str, system: str, answer: SystemAnswer) -> CaseScore:
         """The jury's score of an answer; what became of it where there is none."""
         assert isinstance(self._part.scenario.scorer, JudgedScorer) and self._seating is not None
         if case not in self._part.judged:
@@ -172,7 +172,7 @@ class _Judgements:
 
 
 def _case_scores(
-    part: SuitePart, answers: Mapping[str, Answer], judged: _Judgements, system: str
+    part: SuitePart, answers: Mapping[str, SystemAnswer], judged: _Judgements, system: str
 ) -> dict[str, CaseScore]:
     scenario = part.scenario
     failed = {case: CaseScore("failed", why=each.failed) for case, each in answers.items() if each.unreached}
@@ -185,7 +185,7 @@ def _case_scores(
 
 def _judged_rows(
     part: SuitePart,
-    answers: Mapping[str, Mapping[str, Answer]],
+    answers: Mapping[str, Mapping[str, SystemAnswer]],
     scores: Mapping[str, Mapping[str, CaseScore]],
 ) -> list[dict[str, object]]:
     if part.scenario.seating is None:
@@ -207,7 +207,7 @@ def _judged_rows(
 
 
 def _generation_cost(
-    suite: LoadedSuite, part: SuitePart, system: str, answers: Mapping[str, Answer], prices: SuitePrices
+    suite: LoadedSuite, part: SuitePart, system: str, answers: Mapping[str, SystemAnswer], prices: SuitePrices
 ) -> TokenCost:
     most = part.scenario.answer.max_tokens
     model = next((each for each in suite.asked if each.title == system), None)
@@ -245,15 +245,15 @@ def _score_table(suite: LoadedSuite, scored: list[ScoredScenario]) -> ScoreTable
         means[scenario.name] = [
             by_system[name].score.value if name in by_system else math.nan for name in systems
         ]
-        known = {name: _counted(by_system[name], low) for name in systems if name in by_system}
+        known = {name: _case_values(by_system[name], low) for name in systems if name in by_system}
         if all(score.weight == 1.0 for each in found.systems for score in each.cases.values()):
             cases[scenario.name] = pd.DataFrame(known).reindex(columns=systems)
     return ScoreTable(means.astype(float), columns, cases)
 
 
-def _counted(system: ScoredSystem, low: float) -> pd.Series[float]:
+def _case_values(system: ScoredSystem, low: float) -> pd.Series[float]:
     """Scores by case of those that count in the mean."""
-    values = {case: score.earned(low) for case, score in system.cases.items() if score.status in COUNTED}
+    values = {case: score.points(low) for case, score in system.cases.items() if score.status in COUNTED}
     return pd.Series(values, dtype=float)
 
 

@@ -78,7 +78,7 @@ class SuiteRun:
         }
 
 
-def run_folder(named: Location | None, suite: Path) -> Path:
+def suite_run_folder(named: Location | None, suite: Path) -> Path:
     """The run's directory: the one named, or beside the suite's file. A database is refused."""
     if isinstance(named, str):
         raise VenireError("a suite keeps two records and a report", remedy="name a directory, not a database")

@@ -88,7 +88,7 @@ def _share(seating: Seating, attribute: str, value: float) -> float:
     return 1 - part if seating.rubric.by_name[attribute].better == "low" else part
 
 
-def _seated(name: str, options: JudgeOptions) -> Jury:
+def _jury(name: str, options: JudgeOptions) -> Jury:
     jury = load_jury(name)
     return jury if options.quorum is None else jury.model_copy(update={"quorum": options.quorum})
 
@@ -103,11 +103,11 @@ def _rating_seats(options: JuryOptions) -> Seating:
                 f"{rubric.name}: {name} has no order, so it cannot be averaged",
                 remedy="score with a rubric whose scales go from worse to better",
             )
-    return Seating(_seated(options.jury, options), rubric, options.source)
+    return Seating(_jury(options.jury, options), rubric, options.source)
 
 
 def _claim_seats(options: ClaimsOptions) -> Seating:
-    jury = _seated(options.jury, options)
+    jury = _jury(options.jury, options)
     if jury.protocol != "decompose-verify":
         raise VenireError(
             f"{jury.name} sits under {jury.protocol}, which checks no claims",

@@ -18,7 +18,7 @@ from venire.agents.prices import Price
 from venire.evals.pages.suite_report import suite_json
 from venire.evals.statistics.draws import Draws
 from venire.evals.suites.clinicians import COMBINED, JURY, PEOPLE, agreement_with_people
-from venire.evals.suites.coverage import coverage
+from venire.evals.suites.coverage import taxonomy_coverage
 from venire.evals.suites.helm_runs import load_helm
 from venire.evals.suites.listings import load_listings
 from venire.evals.suites.prompt import PromptTemplate
@@ -39,7 +39,7 @@ def test_the_taxonomy_has_five_categories_and_22_subcategories() -> None:
 def test_the_listings_are_the_papers_35() -> None:
     listed = load_listings()
     taxonomy = load_taxonomy("medhelm")
-    access = coverage(taxonomy, listed.values())
+    access = taxonomy_coverage(taxonomy, listed.values())
     assert (access.scenarios, dict(access.access)) == (35, {"public": 14, "gated": 7, "private": 14})
     counts = [sum(each.task == category.id for each in listed.values()) for category in taxonomy.categories]
     assert counts == [10, 6, 8, 6, 5]
