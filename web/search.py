@@ -123,19 +123,40 @@ class Finder:
         return [self._row(row) for row in rows], total
 
     def neighbours(self, search: CaseSearch, case: str, arm: str) -> tuple[tuple[str, str] | None, ...]:
-        """The (case, arm) before and after a deliberation in what the search finds."""
+        """The (case, arm) before and after a deliberation in what the search finds.
+
+        By the place of the deliberation itself in the order, so that nothing is sorted: one row each way is looked for.
+        """
         where, values = self._where(search)
-        order, scored = _order(search)
-        found = self._connection.execute(
-            "SELECT before_case, before_arm, after_case, after_arm FROM (SELECT case_id, arm_name, "
-            "lag(case_id) OVER w AS before_case, lag(arm_name) OVER w AS before_arm, lead(case_id) OVER w AS after_case, "
-            f"lead(arm_name) OVER w AS after_arm FROM deliberations d WHERE {where} WINDOW w AS (ORDER BY {order})) "
-            "WHERE case_id = ? AND arm_name = ?",
-            (*values, *scored, case, arm),
+        column, down, bound = _sorted_by(search)
+        found = f"SELECT case_id, arm_name, arm, {column} AS place FROM deliberations d WHERE {where}"
+        given = (*bound, *values)
+        here = self._connection.execute(
+            f"SELECT place, case_id, arm FROM ({found}) WHERE case_id = ? AND arm_name = ?",
+            (*given, case, arm),
         ).fetchone()
-        if found is None:
+        if here is None:
             return (None, None)
-        return tuple((c, a) if c is not None else None for c, a in (found[:2], found[2:]))
+        place, _, number = here
+        # Rows without a value stand last, whichever way the others are sorted.
+        beyond, short_of = ("<", ">") if down else (">", "<")
+        ways = (
+            (
+                f"place {short_of} ? OR (? IS NULL AND place IS NOT NULL)",
+                "<",
+                "ASC" if down else "DESC",
+                "DESC",
+            ),
+            (f"place {beyond} ? OR (? IS NOT NULL AND place IS NULL)", ">", "DESC" if down else "ASC", "ASC"),
+        )
+        return tuple(
+            self._connection.execute(
+                f"SELECT case_id, arm_name FROM ({found}) WHERE {apart} OR (place IS ? AND (case_id, arm) {side} (?, ?)) "
+                f"ORDER BY place {order} NULLS {'FIRST' if side == '<' else 'LAST'}, case_id {ties}, arm {ties} LIMIT 1",
+                (*given, place, place, place, case, number),
+            ).fetchone()
+            for apart, side, order, ties in ways
+        )
 
     def count(self, search: CaseSearch) -> int:
         """How many deliberations the search finds."""
@@ -218,15 +239,20 @@ def _sort(name: str) -> str:
     return name[:120] if name in SORTS or name.startswith(SCORED) else "look"
 
 
-def _order(search: CaseSearch) -> tuple[str, list[str]]:
-    """The ORDER BY of a search and what is bound in it; rows without a value come last either way."""
+def _sorted_by(search: CaseSearch) -> tuple[str, bool, list[str]]:
+    """The expression that a search sorts by, whether the highest comes first, and what is bound in it."""
     if search.sort.startswith(SCORED):
         column, down = "(SELECT score FROM outcomes o WHERE o.attribute = ? AND o.number = d.number)", True
         bound = [search.sort.removeprefix(SCORED)]
     else:
         _, column, down = SORTS[search.sort]
         bound = []
-    down = down != bool(search.up)
+    return column, down != bool(search.up), bound
+
+
+def _order(search: CaseSearch) -> tuple[str, list[str]]:
+    """The ORDER BY of a search and what is bound in it; rows without a value come last either way."""
+    column, down, bound = _sorted_by(search)
     # Descending, SQLite puts what has no value last of itself, and can read an index.
     return f"{column} {'DESC' if down else 'ASC NULLS LAST'}, case_id, arm", bound
 

@@ -1,0 +1,50 @@
+"""The case before and the case after, in whatever order the list is sorted."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+
+import pytest
+
+from venire.web.index import _SCHEMA
+from venire.web.search import SORTS, CaseSearch, Finder
+
+ROWS = 44
+"""Fewer than the list shows on one page."""
+
+
+@pytest.fixture(scope="module")
+def finder() -> Finder:
+    """An index of made-up deliberations in two arms, with many ties and missing values."""
+    rng = random.Random(3)
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(_SCHEMA)
+    for number in range(ROWS):
+        arm = number % 2
+        row = (
+            *(number, arm, f"arm{arm}", f"case{number // 2:02}", "", "", rng.choice(["rounds", "consensus"])),
+            *(rng.randint(1, 3), rng.randint(1, 4), rng.randint(1, 9), rng.choice([None, 0.1, 0.2]), 1.0),
+            *(rng.choice([None, 1.0, 2.0]), rng.randint(0, 1), 1, rng.randint(0, 3) / 2, "g", "s", ""),
+        )
+        connection.execute(f"INSERT INTO deliberations VALUES ({', '.join('?' * len(row))})", row)
+        if rng.random() < 0.8:
+            scored = (number, "accurate", "reached", "4", "", rng.choice([None, 1.0, 2.0, 3.0]))
+            connection.execute("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?)", scored)
+    return Finder(connection, [0, 1])
+
+
+@pytest.mark.parametrize("up", ["", "1"])
+@pytest.mark.parametrize("sort", [*SORTS, "score.accurate"])
+def test_neighbours_are_those_of_the_list(finder: Finder, sort: str, up: str) -> None:
+    search = CaseSearch.of({"sort": sort, "up": up})
+    rows, total = finder.find(search)
+    listed = [None, *((row.case, row.arm) for row in rows), None]
+
+    assert total == ROWS == len(rows)
+    for before, here, after in zip(listed, listed[1:], listed[2:], strict=False):
+        assert here is not None and finder.neighbours(search, *here) == (before, after)
+
+
+def test_what_the_search_does_not_find_has_no_neighbours(finder: Finder) -> None:
+    assert finder.neighbours(CaseSearch.of({"arm": "arm0"}), "case00", "arm1") == (None, None)
