@@ -32,6 +32,8 @@ INTERVAL = re.compile(r"95% interval ([+-][\d.e-]+) to ([+-][\d.e-]+)")
 CLAIMS = re.compile(
     r"agrees (better|worse) with people than .*?: |^A jury pays|^No jury pays|^The best jury agrees better"
 )
+BEATS = re.compile(r"agrees (better|worse) with people than .*?: |^A jury pays|^The best jury agrees better")
+"""Claims that one arm beats another; `No jury pays` says that the single judge does, and is counted as a claim only."""
 ALONE = "if this were the only comparison"
 
 
@@ -117,8 +119,10 @@ def main() -> None:
     options.add_argument("--arms", type=int, default=4)
     options.add_argument("--draws", type=int, default=199)
     asked = options.parse_args()
-    print("| | clusters | intervals given | hold | studies with a false claim | contradictions |")
-    print("|---" * 6 + "|", flush=True)
+    print(
+        "| | clusters | intervals given | hold | studies with a false claim | false beats | contradictions |"
+    )
+    print("|---" * 7 + "|", flush=True)
     for clusters in asked.clusters:
         for name, look in (("compare", contrast_results), ("study", choice_results)):
             total: Counter[str] = Counter()
@@ -127,11 +131,12 @@ def main() -> None:
                 found, said = look(scores, cases, Draws(seed, asked.draws))
                 total += found
                 total["claimed"] += any(CLAIMS.search(each) and ALONE not in each for each in said)
+                total["beats"] += any(BEATS.search(each) and ALONE not in each for each in said)
                 total["wrong"] += contradictions(said)
             held = f"{total['held'] / total['given']:.1%}" if total["given"] else "none given"
             print(
                 f"| {name} | {clusters} | {total['given'] / total['asked']:.0%} | {held} | "
-                f"{total['claimed'] / asked.studies:.1%} | {total['wrong']} |",
+                f"{total['claimed'] / asked.studies:.1%} | {total['beats'] / asked.studies:.1%} | {total['wrong']} |",
                 flush=True,
             )
 

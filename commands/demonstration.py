@@ -105,6 +105,10 @@ def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     ((_, verdict),) = verdicts(store)
     store.release()
     _end(console, verdict)
+    if verdict.stop.limit == "max_seconds":
+        console.print(
+            f"This machine is too slow or too busy for more of it in {LIVE_SECONDS} seconds.\n", style="dim"
+        )
 
 
 def _case(console: Console, case: Case) -> None:

@@ -48,10 +48,23 @@ _NAMES: Mapping[Role, str] = {
     "reference": "reference|gold|gold standard|expected|expected output|ideal|target|human summary|reference summary|ground truth",
     "question": "question|prompt|query|task|instruction|instructions",
     "audience": "audience|reader|for whom",
-    "group": "group|patient|patient id|encounter|ward|site|hospital|clinic|document id|cluster|subject",
+    "group": "group|patient|patient id|mrn|medical record number|hospital number|encounter|ward|site|hospital|clinic|document id|cluster|subject",
     "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine",
     "rater": "rater|rated by|reviewer|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor",
 }
+_ENDINGS: Sequence[tuple[str, Role]] = sorted(
+    ((name, role) for role in ("output", "source", "reference") for name in _NAMES[role].split("|")),
+    key=lambda each: -len(each[0]),
+)
+"""Names of texts with which a longer name may end, such as `AI discharge summary`; the longest first."""
+_BY_PERSON = tuple(map(re.compile, (r"([^:]+):([^:]+)", r"(.+?) [-–] (.+)", r"([^()]+)\(([^()]+)\)")))
+"""How a column's name may hold a person and an attribute."""
+_PERSON = re.compile(
+    r"\b(dr|prof|mr|mrs|ms|rater|reviewer|annotator|nurse|doctor|physician|clinician|expert|person|judge)\b",
+    re.IGNORECASE,
+)
+_TEXT = 20
+"""Characters of a cell, on average, from which on a column holds texts."""
 _SCORES = range(11)
 _MOST_SCORES = 11
 
@@ -92,6 +105,10 @@ def guess_columns(
         if found is not None:
             roles[found] = role
     cells = {column: [row.get(column, "").strip() for row in rows] for column in columns}
+    for column in (each for each in columns if each not in roles and _is_text(cells[each])):
+        ending = next((role for name, role in _ENDINGS if _plain(column).endswith(f" {name}")), None)
+        if ending is not None and (ending == "source" or ending not in roles.values()):
+            roles[column] = ending
     if "output" not in roles.values():
         longest = max(
             (column for column in columns if column not in roles),
@@ -103,6 +120,50 @@ def guess_columns(
     if not attributes:
         roles |= {c: "rating" for c in columns if c not in roles and _is_scores(cells[c])}
     return SheetColumns({column: roles.get(column, "kept") for column in columns})
+
+
+def scores_by_person(columns: SheetColumns) -> dict[str, tuple[str, str]]:
+    """By column of scores, whose they are and of what, where all columns say so: `Dr Lee: accurate`, `accurate (Dr Lee)`.
+
+    Empty where one does not, where the sheet has a column for the rater, or where it cannot be told which part is the person.
+    """
+    names = columns.of("rating")
+    if len(names) < 2 or columns.one("rater") is not None:
+        return {}
+    for form in _BY_PERSON:
+        parts = [match.groups() for name in names if (match := form.fullmatch(name.strip()))]
+        first, second = ({part[side].strip() for part in parts} for side in (0, 1))
+        if len(parts) < len(names) or len(set(parts)) < len(first) * len(second):
+            continue
+        persons = [all(map(_PERSON.search, side)) for side in (first, second)]
+        alone = [len(side) > 1 == len(other) for side, other in ((first, second), (second, first))]
+        told = persons if persons[0] != persons[1] else alone
+        if told[0] != told[1]:
+            who = 0 if told[0] else 1
+            return {
+                name: (part[who].strip(), part[1 - who].strip())
+                for name, part in zip(names, parts, strict=True)
+            }
+    return {}
+
+
+def rows_by_person(
+    rows: Sequence[Mapping[str, str]], columns: SheetColumns, scores: Mapping[str, tuple[str, str]]
+) -> tuple[list[dict[str, str]], SheetColumns]:
+    """Each row once for each person, with the person under `rater` and that person's scores under what they are of."""
+    people = dict.fromkeys(person for person, _ in scores.values())
+    roles = {name: role for name, role in columns.roles.items() if name not in scores}
+    roles |= {"rater": "rater", **{what: "rating" for _, what in scores.values()}}
+    unpivoted = [
+        {
+            **{name: cell for name, cell in row.items() if name not in scores},
+            "rater": person,
+            **{what: row.get(name, "") for name, (whose, what) in scores.items() if whose == person},
+        }
+        for row in rows
+        for person in people
+    ]
+    return unpivoted, SheetColumns(roles)
 
 
 def attribute_name(column: str) -> str:
@@ -123,6 +184,11 @@ def attribute_names(columns: Sequence[str]) -> dict[str, str]:
 
 def _plain(column: str) -> str:
     return " ".join(re.sub(r"[^a-z0-9]+", " ", column.casefold()).split())
+
+
+def _is_text(cells: Sequence[str]) -> bool:
+    given = [cell for cell in cells if cell]
+    return bool(given) and sum(map(len, given)) >= _TEXT * len(given)
 
 
 def _is_scores(cells: Sequence[str]) -> bool:

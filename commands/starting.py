@@ -115,7 +115,7 @@ def _read_sheet(
     """The rows of a sheet as text, and what its columns seem to hold, corrected by what was `named`."""
     from ..rubrics.errors import InvalidFile, VenireError
     from ..rubrics.files import nearest, read_rows
-    from .sheet_columns import ROLES, guess_columns
+    from .sheet_columns import ROLES, guess_columns, rows_by_person, scores_by_person
 
     rows = [{str(name): _cell_text(cell) for name, cell in row.items()} for _, row in read_rows(sheet)]
     if not rows:
@@ -129,6 +129,10 @@ def _read_sheet(
         if column not in columns.roles:
             raise VenireError(f"{sheet}: no column named {column!r}", remedy=nearest(column, names))
         columns = columns.with_role(column, role)  # type: ignore[arg-type]
+    if scores := scores_by_person(columns):
+        people = ", ".join(dict.fromkeys(person for person, _ in scores.values()))
+        say(f"{len(scores)} columns are taken as scores by {people}", err=True)
+        rows, columns = rows_by_person(rows, columns, scores)
     _show_columns(columns, rows)
     return rows, columns
 
@@ -214,11 +218,15 @@ def _library_text(group: str, name: str) -> str:
     return (path if own else library_file(group, name, "file")).read_text(encoding="utf-8")
 
 
+def _many(number: int, one: str, more: str = "") -> str:
+    return f"{number} {one if number == 1 else more or one + 's'}"
+
+
 def _say_next(folder: Path, made: Project) -> None:
     raters = len({row["rater"] for row in made.ratings})
     say(
-        f"{len(made.cases)} case{'' if len(made.cases) == 1 else 's'}, {len(made.attributes)} attributes, {made.rated} ratings"
-        + (f" by {raters} people" if made.rated else " yet")
+        f"{_many(len(made.cases), 'case')}, {_many(len(made.attributes), 'attribute')}, {_many(made.rated, 'rating')}"
+        + (f" by {_many(raters, 'person', 'people')}" if made.rated else " yet")
     )
     steps = [] if made.rated else [f"fill in {folder / 'ratings.csv'}: a score for each case and person"]
     steps += [

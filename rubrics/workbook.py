@@ -60,7 +60,8 @@ def _rows(path: Path, book: ZipFile) -> Iterator[tuple[int, list[Cell]]]:
             for cell in row:
                 if _local(cell.tag) != "c":
                     continue
-                column = _column(cell.get("r")) if cell.get("r") else len(cells)
+                place = cell.get("r")
+                column = _column(place) if place else len(cells)
                 if column >= MOST_COLUMNS:
                     raise InvalidFile(
                         f"{path}:{number}: more than {MOST_COLUMNS:,} columns",
@@ -158,10 +159,13 @@ def _words(item: ElementTree.Element) -> str:
     return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda code: chr(int(code[1], 16)), "".join(found))
 
 
-def _column(reference: str | None) -> int:
+def _column(reference: str) -> int:
     """The place of a column from a cell's name: A1 is 0, AA7 is 26."""
+    letters = re.match(r"[A-Z]+", reference)
+    if letters is None:
+        raise ValueError(f"{reference!r} names no cell")
     number = 0
-    for letter in re.match(r"[A-Z]+", reference or "")[0]:  # type: ignore[index]
+    for letter in letters[0]:
         number = 26 * number + ord(letter) - ord("A") + 1
     return number - 1
 

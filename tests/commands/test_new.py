@@ -11,7 +11,7 @@ from workbooks import text_rows, write_workbook
 
 from venire import load_cases, load_jury, load_rubric
 from venire.cli import app
-from venire.commands.sheet_columns import guess_columns
+from venire.commands.sheet_columns import SheetColumns, guess_columns, scores_by_person
 from venire.evals.studies.plan import plan_study
 from venire.rubrics.errors import VenireError
 
@@ -169,3 +169,44 @@ def test_columns_are_guessed_by_name_and_by_what_they_hold() -> None:
     assert guessed.one("output") == "B"
     assert guessed.of("rating") == ("A", "C")
     assert guessed.of("kept") == ("D",)
+
+
+@pytest.mark.parametrize(
+    ("columns", "people"),
+    [
+        (["Dr Lee: accurate", "Dr Roy: accurate"], {"Dr Lee", "Dr Roy"}),
+        (
+            ["accurate (Rater 1)", "safe (Rater 1)", "accurate (Rater 2)", "safe (Rater 2)"],
+            {"Rater 1", "Rater 2"},
+        ),
+        (["accurate - ana", "accurate - ben"], {"ana", "ben"}),
+        (["ana: accurate", "ana: safe", "ben: accurate", "ben: safe"], set()),
+        (["accurate", "safe: for patients"], set()),
+    ],
+)
+def test_columns_by_person_are_told_where_it_is_plain(columns: list[str], people: set[str]) -> None:
+    found = scores_by_person(SheetColumns({"Summary": "output", **dict.fromkeys(columns, "rating")}))
+
+    assert {person for person, _ in found.values()} == people
+    assert {what for _, what in found.values()} <= {"accurate", "safe"}
+
+
+def test_a_sheet_with_a_column_for_each_person_becomes_ratings_by_each(tmp_path: Path) -> None:
+    rows = ["MRN,Progress notes,AI discharge summary,Dr Lee: accurate,Dr Roy: accurate"]
+    rows += [
+        f"P{n},Fever 38.{n} on Monday; rest.,Fever of 38.{n} on Monday.,{1 + n % 5},{1 + n % 4}"
+        for n in range(6)
+    ]
+    (tmp_path / "sheet.csv").write_text("\n".join(rows))
+
+    made = tmp_path / "made"
+    ended = new(made, "--from", tmp_path / "sheet.csv", "--jury", "lens-jury", "--yes")
+
+    assert ended.exit_code == 0, ended.output
+    assert "6 cases, 1 attribute, 12 ratings by 2 people" in ended.output
+    assert (made / "ratings.csv").read_text().splitlines()[:3] == [
+        "case,rater,accurate",
+        "case-1,Dr Lee,1",
+        "case-1,Dr Roy,1",
+    ]
+    assert (made / "cases.csv").read_text().splitlines()[0].startswith("id,output,source,group")
