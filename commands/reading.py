@@ -19,11 +19,18 @@ from .options import JSON, RUN, console, report, say
     "--summary", is_flag=True, help="Who persuades, who conforms, what splits juries, what to look at."
 )
 @click.option(
-    "--human", type=click.Path(path_type=Path), help="People's ratings, shown beside the claims of CASE."
+    "--human", type=click.Path(path_type=Path), help="People's ratings, of which those of CASE are shown."
 )
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
 @JSON
 def show(
-    run: Path | str, case: str | None, arm: str | None, summary: bool, human: Path | None, as_json: bool
+    run: Path | str,
+    case: str | None,
+    arm: str | None,
+    summary: bool,
+    human: Path | None,
+    wide: bool,
+    as_json: bool,
 ) -> None:
     """One deliberation in the terminal; without CASE, a summary of the run."""
     from ..orchestration.reading.terminal import show_case, show_summary
@@ -38,7 +45,7 @@ def show(
     elif case is None:
         report(run, as_json=as_json)
     else:
-        people = read_ratings(human) if human else ()
+        people = read_ratings(human, wide=wide) if human else ()
         show_case(run, case, arm, None if as_json else console(), sys.stdout, people)
 
 

@@ -31,24 +31,30 @@ class People:
     """The last ratings of every person, by case and attribute."""
 
     def __init__(self, ratings: Iterable[Rating]) -> None:
-        self._by_case: dict[str, dict[str, dict[str, float | str]]] = {}
-        rounds: dict[tuple[str, str, str], int] = {}
+        self._by_case: dict[str, dict[tuple[str, str], Rating]] = {}
         for rating in ratings:
-            key = (rating.case, rating.attribute, rating.rater)
-            if rating.value is None or (rating.round or 0) < rounds.get(key, 0):
+            mine, key = self._by_case.setdefault(rating.case, {}), (rating.attribute, rating.rater)
+            before = mine.get(key)
+            if rating.value is None or (before and (rating.round or 0) < (before.round or 0)):
                 continue
-            rounds[key] = rating.round or 0
-            mine = self._by_case.setdefault(rating.case, {}).setdefault(rating.attribute, {})
-            mine[rating.rater] = rating.value
+            mine[key] = rating
 
     @property
     def cases(self) -> list[str]:
         """The cases that somebody rated."""
-        return list(self._by_case)
+        return [case for case, given in self._by_case.items() if given]
+
+    def ratings_of(self, case: str) -> tuple[Rating, ...]:
+        """What each person said of each attribute of the case, with the reason where one was given."""
+        return tuple(self._by_case.get(case, {}).values())
 
     def of(self, case: str) -> Mapping[str, Numbers]:
         """By attribute, what each person gave the case."""
-        return self._by_case.get(case, {})
+        found: dict[str, dict[str, float | str]] = {}
+        for rating in self.ratings_of(case):
+            if rating.value is not None:
+                found.setdefault(rating.attribute, {})[rating.rater] = rating.value
+        return found
 
     def median(self, case: str, attribute: str) -> float | None:
         """The median of the people's numbers; None where nobody gave one."""

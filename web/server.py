@@ -151,8 +151,9 @@ class Inspector:
         )
         rated = None if self.people is None else self.people.of(case)
         beside = side_by_side(search, [read.verdict, *read.others], read.rubric, rated)
+        said = () if self.people is None else self.people.ratings_of(case)
         main = deliberation_view(
-            read.verdict, read.rubric, self._store.case(case), read.flags, way=way, beside=beside
+            read.verdict, read.rubric, self._store.case(case), read.flags, way=way, beside=beside, people=said
         )
         return self._page(case, "case", search, main)
 

@@ -33,12 +33,12 @@ def changes_table(crossed: CrossValidation, draws: Draws, *, jurors: bool) -> pd
     parts += [(arm, str(name), mine) for name, mine in scores.groupby("attribute", sort=False)]
     if not crossed.labelled.direct:
         for juror, votes in by_juror(crossed).groupby("juror", sort=False):
+            # A seat may have its jury's name; the verdict is still told from its votes.
+            who = f"{juror} (juror)" if juror == arm else str(juror)
             shared = whole.rows(votes, SIDES)
-            parts += [(str(juror), OVERALL, shared)] if len(shared) else []
+            parts += [(who, OVERALL, shared)] if len(shared) else []
             if jurors:
-                parts += [
-                    (str(juror), str(name), mine) for name, mine in votes.groupby("attribute", sort=False)
-                ]
+                parts += [(who, str(name), mine) for name, mine in votes.groupby("attribute", sort=False)]
     rows = [
         {"arm": arm, "evaluator": who, "attribute": attribute, **each.row()}
         for who, attribute, mine in parts

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ...rubrics.quotes import Exhibit
+from ...rubrics.ratings import Rating
 from ...rubrics.safe_text import safe
 from ..claim_counts import SHARE_NAMES, ClaimOutcome
 from .claim_card import ClaimCard, Light, claim_verdict_words
@@ -45,8 +46,18 @@ def _parts(card: ClaimCard) -> Iterator[RenderableType]:
     elif card.back:
         yield Text(f"\nnothing of the {card.options.against} is left out", "green")
     yield from _shares(card)
-    for rating in card.people:
-        yield Text(f"{safe(rating.rater)} says {rating.attribute} {rating.value}", "cyan")
+    yield from people_lines(card.people)
+
+
+def people_lines(ratings: Iterable[Rating]) -> Iterator[Text]:
+    """What people said of a case, one line a rating, with the reason where one was given."""
+    for rating in ratings:
+        if rating.value is not None:
+            value = safe(rating.value) if isinstance(rating.value, str) else f"{rating.value:g}"
+            said = f"{safe(rating.rater)} says {safe(rating.attribute)} {value}"
+            yield Text.assemble(
+                (said, "cyan"), (f"  {safe(rating.rationale)}" if rating.rationale else "", "dim")
+            )
 
 
 def _texts(card: ClaimCard) -> Table:

@@ -28,7 +28,7 @@ from .export_format import ExportedRun, export_format
 from .safe_console import SafeStream
 from .scores import ScoreCounts, histogram
 from .show import show
-from .show_claims import show_card
+from .show_claims import people_lines, show_card
 from .summary import summarise
 from .unreached import unreached_lines, unreached_models
 
@@ -46,7 +46,7 @@ def show_case(
 ) -> None:
     """Every arm's deliberation on one case; as JSON where there is no console.
 
-    Where claims were checked, their card comes first, with what `people` said of the case.
+    Where claims were checked, their card comes first. What `people` said of the case stands in it, or at the end.
     """
     said = tuple(people)
     store = Store.read(folder)
@@ -70,6 +70,9 @@ def show_case(
                 show_card(claim_card(verdict, of.jury, of.rubric, texts, people=said), console)
                 console.print()
             show(verdict, console, flags_across_arms(verdict, of.rubric, others))
+            if of.jury.protocol != "decompose-verify":
+                for line in people_lines(rating for rating in said if rating.case == case):
+                    console.print(line)
     finally:
         store.release()
 

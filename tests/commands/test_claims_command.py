@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 from command_line import venire
+from inspector_server import InspectorServer
+
+from venire.rubrics.ratings import Rating
+from venire.web.people import People
 
 JURY = """
 name: words
@@ -104,6 +108,24 @@ def test_the_card_shows_question_texts_claims_omissions_and_people(folder: Path)
         "<- used",
     ):
         assert part in shown
+
+
+def test_the_inspectors_card_has_what_people_said_and_why(folder: Path) -> None:
+    said = [
+        Rating("a", "ana", "concordant", 0.0, rationale="The interval <b>differs</b>."),
+        Rating("a", "ben", "concordant", 1.0),
+        Rating("b", "ben", "concordant", 1.0),
+    ]
+    with InspectorServer(folder / "run", people=People(said)) as server:
+        page = server.ask("case?id=a").text
+        other = server.ask("case?id=c").text
+
+    card = page[page.index("What people said") :]
+    assert "<b>ana</b> concordant 0" in card and "The interval &lt;b&gt;differs" in card
+    assert card.count("</b> concordant") == 2
+    # A question that only people were asked has a row beside the arms' scores.
+    assert '<th scope="row">concordant</th>' in page
+    assert "What people said" not in other
 
 
 def test_the_graph_has_the_claims_and_their_checks(folder: Path) -> None:

@@ -9,7 +9,9 @@ from ...orchestration.claim_counts import ClaimOutcome, omissions
 from ...orchestration.reading.claim_card import claim_verdict_words
 from ...orchestration.verdict import Verdict
 from ...rubrics.claim import Check
+from ...rubrics.ratings import Rating
 from ..passages import Citation
+from ..scales import score_words
 from .frame import badge, heading, quiet
 
 _WORDS = 600
@@ -17,8 +19,9 @@ _WEIGHTS = {"supported": 1, "not_addressed": 2, "not_supported": 3}
 """A verdict's badge, as weighty as a flag."""
 
 
-def claims_section(verdict: Verdict, prefix: str = "") -> Html | None:
-    """Every claim that was checked, those of the other text apart; None where the protocol checked none."""
+def claims_section(verdict: Verdict, prefix: str = "", people: Sequence[Rating] = ()) -> Html | None:
+    """Every claim that was checked, those of the other text apart, and what people said of the case; None where the
+    protocol checked none."""
     if not verdict.claims:
         return None
     of = verdict.claims[0].claim.of
@@ -34,6 +37,18 @@ def claims_section(verdict: Verdict, prefix: str = "") -> Html | None:
         if other
         else None,
         _table(left_out, prefix) if left_out else None,
+        heading("What people said") if people else None,
+        element("ul", {"class": "people"}, [_rating(each) for each in people]) if people else None,
+    )
+
+
+def _rating(rating: Rating) -> Html:
+    return element(
+        "li",
+        {"dir": "auto"},
+        element("b", None, shorten(rating.rater, 60)),
+        f" {shorten(rating.attribute, 60)} {score_words(rating.value)} ",
+        quiet(shorten(rating.rationale, _WORDS)) if rating.rationale else None,
     )
 
 

@@ -8,6 +8,7 @@ from ...evals.pages.markup import Child, Html, element, fragment, shorten
 from ...orchestration.reading.analysis import Flag
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
+from ...rubrics.ratings import Rating
 from ...rubrics.rubric import Rubric
 from ..lanes import Lanes, vote_id
 from ..search import CaseSearch
@@ -30,11 +31,12 @@ def deliberation_view(
     way: Child = None,
     beside: Child = None,
     prefix: str = "",
+    people: Sequence[Rating] = (),
 ) -> Html:
     """The whole reading room for one deliberation: every attribute's reasons unfolded, the texts beside them.
 
     `way` leads to its neighbours, where there are any; `beside` sets it beside other arms and people; `prefix` tells
-    its ids from another's on the same page.
+    its ids from another's on the same page; what `people` said of the case stands with its claims.
     """
     lanes = Lanes(verdict, rubric, prefix=prefix)
     sections = [
@@ -50,7 +52,7 @@ def deliberation_view(
             element("div", {"class": "bench"}, heading("Attributes", _legend()), sections),
             element("aside", {"aria-label": "The case's texts"}, texts(case, [(verdict, rubric)], [prefix])),
         ),
-        claims_section(verdict, prefix),
+        claims_section(verdict, prefix, people),
         heading("Movement"),
         movement(verdict, rubric),
         element(

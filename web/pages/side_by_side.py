@@ -18,7 +18,7 @@ from .votes import how, verdict_words
 def side_by_side(
     search: CaseSearch, verdicts: Sequence[Verdict], rubric: Rubric, people: Mapping[str, Numbers] | None
 ) -> Html:
-    """Attributes as rows; the arm that is being read first, then the others, then people.
+    """Attributes as rows, those that people alone were asked last; the arm that is being read first, then the others, then people.
 
     `people` are the ratings of this case by attribute; None where the inspector was given none.
     """
@@ -32,7 +32,8 @@ def side_by_side(
     if len(raters) > 1:
         heads.append(element("th", {"scope": "col"}, "people's median"))
     heads += [element("th", {"scope": "col"}, shorten(rater, 30), quiet(" person")) for rater in raters]
-    rows = [_row(name, verdicts, raters, (people or {}).get(name, {})) for name in rubric.names]
+    names = dict.fromkeys((*rubric.names, *(people or {})))
+    rows = [_row(name, verdicts, raters, (people or {}).get(name, {})) for name in names]
     return element(
         "section",
         {"class": "beside"},
@@ -46,7 +47,9 @@ def side_by_side(
 
 
 def _row(name: str, verdicts: Sequence[Verdict], raters: Sequence[str], given: Numbers) -> Html:
-    cells = [element("th", {"scope": "row"}, element("a", {"href": f"#a-{name}"}, name))]
+    asked = name in verdicts[0].outcomes
+    head: Child = element("a", {"href": f"#a-{name}"}, name) if asked else shorten(name, 60)
+    cells = [element("th", {"scope": "row"}, head)]
     for verdict in verdicts:
         outcome = verdict.outcomes.get(name)
         words: Child = quiet("not asked") if outcome is None else fragment(

@@ -11,6 +11,7 @@ from calibration_worlds import KIND, LIKERT, RUBRIC, harsh_jury, jury_evidence
 from shared_data import shared_file
 
 from venire.evals.calibration.calibrator import METHODS
+from venire.evals.calibration.change_tables import changes_table
 from venire.evals.calibration.changes import changes
 from venire.evals.calibration.cross_validation import CrossValidation, cross_validate
 from venire.evals.calibration.curve import Curve
@@ -193,6 +194,15 @@ def test_the_jurys_calibrated_score_is_the_mean_of_its_calibrated_jurors() -> No
 
     np.testing.assert_allclose(done.scores["after"], mean[list(done.scores["case"])])
     assert done.scores["after"].between(1, 5).all()
+
+
+def test_a_juror_with_its_jurys_name_is_told_from_the_verdict() -> None:
+    votes, people = harsh_jury(0, 40)
+    evidence = jury_evidence({"accurate": votes}, {"accurate": people}, arm="ana")
+    table = changes_table(cross_validate(labelled_scores(evidence, "ana")), Draws(0, 20), jurors=True)
+
+    assert set(table["evaluator"]) == {"ana", "ana (juror)", "ben", "cy"}
+    assert not table.duplicated(["evaluator", "attribute", "measure"]).any()
 
 
 def test_before_is_what_compare_measures() -> None:
