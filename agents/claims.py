@@ -94,6 +94,12 @@ class NamedText:
     def blank(self) -> bool:
         return not has_words(self.text)
 
+    def with_place(self, claim: Claim) -> Claim:
+        """The claim with the place of its quote in the text, unless it has one or the quote stands nowhere."""
+        if claim.start is not None or (found := find_span(claim.quote, self.text)) is None:
+            return claim
+        return claim.model_copy(update={"start": found[0], "end": found[1]})
+
     def sentences_around(self, start: int, end: int) -> str:
         """The sentences that hold the characters from `start` to `end`."""
         touched = [(a, b) for a, b in self.sentences if a < end and start < b]

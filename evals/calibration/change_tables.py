@@ -34,7 +34,7 @@ def changes_table(crossed: CrossValidation, draws: Draws, *, jurors: bool) -> pd
     if not crossed.labelled.direct:
         for juror, votes in by_juror(crossed).groupby("juror", sort=False):
             # A seat may have its jury's name; the verdict is still told from its votes.
-            who = f"{juror} (juror)" if juror == arm else str(juror)
+            who = str(juror) if juror != arm else f"{arm} (juror)"
             shared = whole.rows(votes, SIDES)
             parts += [(who, OVERALL, shared)] if len(shared) else []
             if jurors:

@@ -68,7 +68,7 @@ async def _extractions(
 ) -> list[Extracted]:
     """The claims of each text, from the file that the jury names or from the seat that extracts."""
     if options.file is not None:
-        return [_claims_from_file(options, brief.case, way.of.name) for way in ways]
+        return [_claims_from_file(options, brief.case, way.of) for way in ways]
     juror = bench.jurors[extracting_seat(bench.jury)]
     found = await together(extract_claims(juror, brief, way.of) for way in ways)
     return [
@@ -80,13 +80,16 @@ async def _extractions(
     ]  # fmt: skip
 
 
-def _claims_from_file(options: ClaimOptions, case: str, of: str) -> Extracted:
+def _claims_from_file(options: ClaimOptions, case: str, text: NamedText) -> Extracted:
+    """The claims that the file has of a text; where it does not say where a quote stands, code looks it up."""
     assert options.file is not None
-    claims = tuple(claim for claim in load_claims(options.file).get(case, ()) if claim.of == of)
+    claims = tuple(
+        text.with_place(claim) for claim in load_claims(options.file).get(case, ()) if claim.of == text.name
+    )
     missing = (
         {} if claims else {"failed": "no_record", "detail": f"{options.file.name} has none of this case"}
     )
-    return Extracted.model_validate({"round": 1, "who": CLERK, "of": of, "claims": claims, **missing})
+    return Extracted.model_validate({"round": 1, "who": CLERK, "of": text.name, "claims": claims, **missing})
 
 
 async def _verifications(transcript: Transcript, bench: Bench, ways: Sequence[Direction]) -> Transcript:

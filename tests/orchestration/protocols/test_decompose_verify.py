@@ -11,9 +11,11 @@ from claim_server import asked_ids, checks, claim_provider, claims_case, claims_
 from openai_server import Call, Fault, ProviderServer, Refusal
 
 from venire import Jury, Rubric, VenireError, deliberate_sync, load_rubric
-from venire.agents.claims import without_orders
+from venire.agents.claims import NamedText, without_orders
 from venire.orchestration.claim_counts import claim_outcomes, jury_findings
 from venire.orchestration.verdict import Verdict
+from venire.rubrics.claim import Claim
+from venire.rubrics.quotes import Exhibit
 
 WORDS = ["supported"] * 8 + ["not_supported"] * 2 + ["not_addressed"] * 10
 EIGHT_TWO_TEN = {f"c{number}": word for number, word in enumerate(WORDS, 1)}
@@ -393,3 +395,12 @@ def test_the_measures_are_recounted_from_the_transcript_under_other_options(clai
         for share in ("addressed", "all", "uncontradicted")
     ]
     assert found == pytest.approx([0.8, 0.4, 0.9])
+
+
+def test_a_claim_of_a_file_is_placed_where_its_quote_stands() -> None:
+    text = NamedText("output", (Exhibit(name="output", text="Before. Start a\nstatin now. After."),))
+    claim = Claim(id="c1", text="A statin is started.", quote="start a statin")
+
+    assert (text.with_place(claim).start, text.with_place(claim).end) == (8, 22)
+    assert text.with_place(claim.model_copy(update={"start": 0, "end": 6})).end == 6
+    assert text.with_place(claim.model_copy(update={"quote": "stop it"})).start is None
