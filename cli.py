@@ -10,7 +10,7 @@ from .commands.calibrating import calibrate
 from .commands.certifying import certify
 from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
-from .commands.designing import dstudy
+from .commands.designing import dstudy, facets
 from .commands.estimating import estimate
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics
 from .commands.measuring import metrics
@@ -32,7 +32,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Read": (show, inspect, claims, export),
     "Hold against people": (compare, agreement, calibrate, threshold, triage),
     "Act on it": (estimate, certify),
-    "Choose a jury": (study, dstudy),
+    "Choose a jury": (study, dstudy, facets),
     "Measure systems": (metrics, suite, winrate),
     "Improve jurors": (plant, optimise, train),
     "Look things up": (rubrics, personas, juries, protocols, model, doctor),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 from .options import JSON, REFERENCE, RUN, console, print_json, say
 
 
-@click.command(short_help="Which verdicts may be accepted unseen, with a bound; the rest go to people.")
+@click.command(short_help="Which verdicts may be accepted unseen, with a bound.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases drawn at random.")
 @click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")

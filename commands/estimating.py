@@ -10,7 +10,7 @@ import click
 from .options import JSON, REFERENCE, RUN, console, print_json, say
 
 
-@click.command(short_help="The true mean (and differences) from many jury scores and few labels.")
+@click.command(short_help="People's mean from many jury scores and few labels.")
 @RUN
 @click.option(
     "--human", required=True, type=click.Path(path_type=Path), help="People's ratings of some cases."

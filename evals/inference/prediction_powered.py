@@ -31,6 +31,8 @@ MOST_VALUES = 1000
 """Values at which the share at or below is estimated."""
 KURTOSIS = 0.5
 """How much of the influences' excess kurtosis counts against the degrees of freedom; chosen in simulation on ceiling scales."""
+WEIGHED_KURTOSIS = 2.0
+"""The same where labels have unequal weights: a rare one of much weight, which may not have been drawn, decides then."""
 METHODS = {
     "random": "prediction-powered mean (PPI++)",
     "stratified": "prediction-powered mean (PPI++), strata weighted by their cases",
@@ -331,12 +333,15 @@ class _Parts:
                 continue
             y, f = self._y[mine], self._f[mine]
             off = omega * (f - omega @ f)
-            above += share**2 * float((omega * (y - omega @ y)) @ off)
             both = np.concatenate([f, self._f[other]]) if not self._whole else self._f[other]
             spread = float(both.var(ddof=1))
             if self._whole:
-                below += share**2 * float(off @ off)
+                # The slope under the labels' weights: squared, as in the variance, few labels would decide it.
+                plain = f - omega @ f
+                above += float(omega @ ((y - omega @ y) * plain))
+                below += float(omega @ plain**2)
             else:
+                above += share**2 * float((omega * (y - omega @ y)) @ off)
                 below += share**2 * spread * (1 / len(mine) + 1 / len(other))
         return float(np.clip(above / below, *clip)) if below > 0 else 0.0
 
@@ -352,9 +357,10 @@ class _Parts:
         each = np.zeros(len(self._y))
         for share, mine, omega, other in self._strata:
             error = self._y[mine] - power * self._f[mine]
-            n = len(mine)
+            # Labels of unequal weight count as fewer.
+            n = 1 / float(omega @ omega)
             lost = (1 if n > 1 else 0) + (1 if power and n > 2 and len(self._strata) == self._sides else 0)
-            wider = math.sqrt(n / (n - lost)) if small else 1.0
+            wider = math.sqrt(n / max(n - lost, 1.0)) if small else 1.0
             each[mine] += share * omega * (error - omega @ error) * wider
             if power and len(other):
                 each[other] += share * power * (self._f[other] - self._f[other].mean()) / len(other)
@@ -378,7 +384,14 @@ class _Parts:
             reach = float(ndtri((1 + confidence) / 2)) * error
             return Estimate(value, value - reach, value + reach, self._few, method, confidence, se=error)
         reach = float(
-            stdtrit(_freedom(pushed[seen], max(1, groups - len(self._strata))), (1 + confidence) / 2)
+            stdtrit(
+                _freedom(
+                    pushed[seen],
+                    max(1, groups - len(self._strata)),
+                    WEIGHED_KURTOSIS if self._whole else KURTOSIS,
+                ),
+                (1 + confidence) / 2,
+            )
         )
         flat = bool(np.ptp(self._y[self._known]) == 0)
         low, high, note = _bounds(value, error, reach, ends, flat, groups, confidence)
@@ -396,13 +409,13 @@ def _merged_strata(stratum: IntArray, known: BoolArray, side: BoolArray) -> IntA
     return found
 
 
-def _freedom(pushed: FloatArray, most: int) -> float:
+def _freedom(pushed: FloatArray, most: int, counted: float) -> float:
     """Degrees of freedom of a variance that few large influences make up, by their kurtosis."""
     n = len(pushed)
     square = float((pushed**2).mean())
     if square == 0 or n < 3:
         return max(1.0, float(most))
-    excess = KURTOSIS * max(0.0, float((pushed**4).mean()) / square**2 - 3)
+    excess = counted * max(0.0, float((pushed**4).mean()) / square**2 - 3)
     return max(1.0, 2 / (2 / max(1, most) + excess / n))
 
 

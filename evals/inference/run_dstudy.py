@@ -61,7 +61,7 @@ class RunDStudy:
     notes: tuple[str, ...]
 
 
-class _Ballots:
+class BallotTable:
     """One row for each numeric vote, first and final: `arm`, `case`, `juror`, `repeat`, `attribute`, `stage`, `value`."""
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ def run_dstudy(run: Store | Path | str, *, arm: str | None = None, attribute: st
         arms = {each.name: each for each in store.arms()}
         if arm is not None and arm not in arms:
             raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, arms))
-        (votes,) = arm_tables(store, _Ballots())
+        (votes,) = arm_tables(store, BallotTable())
         cost = {each.name: _price(store, each) for each in arms.values()}
     finally:
         if store is not run:

@@ -16,7 +16,7 @@ from .flag_table import COLUMNS, ArmMoments
 from .question import Question, rubric_questions
 from .rating_check import RatingCheck, check_ratings
 from .reference import Reference, Rule, reference
-from .run_tables import ArmAbstentions, ArmCosts, ArmRatings, ArmStops, JurorRatings, arm_tables
+from .run_tables import ArmAbstentions, ArmCosts, ArmRatings, ArmStops, JurorRatings, RoundVotes, arm_tables
 
 TextBaselines = Callable[[Sequence[tuple[str, str]]], tuple[pd.DataFrame, list[str]]]
 """Sets outputs beside their references: one row a pair, one column a measure; and what could not be measured."""
@@ -39,6 +39,8 @@ class Evidence:
     """The jurors' own votes, as `JurorRatings` gives them; empty where only the arms' scores are known."""
     moments: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))
     """What a reader should know of each deliberation, as `ArmMoments` gives it."""
+    rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """The votes of juries of two seats or more, round by round, as `RoundVotes` gives them."""
     rubrics: Mapping[str, Rubric] = field(default_factory=dict)
     """By arm: what it was asked, with the composites that follow from it."""
     rescored: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -89,8 +91,15 @@ def gather(
         first, questions, taken=set(kinds), cases=store.case_ids(), more_to_come=unfinished
     )
     rescored, further = check_ratings(second, questions, taken=set(kinds))
-    ratings, ballots, costs, stops, moments, abstentions = arm_tables(
-        store, ArmRatings(), JurorRatings(), ArmCosts(), ArmStops(), ArmMoments(), ArmAbstentions()
+    ratings, ballots, costs, stops, moments, abstentions, rounds = arm_tables(
+        store,
+        ArmRatings(),
+        JurorRatings(),
+        ArmCosts(),
+        ArmStops(),
+        ArmMoments(),
+        ArmAbstentions(),
+        RoundVotes(),
     )
     cases, texts = _cases(store)
     likeness, unmeasured = _likeness(texts, baselines)
@@ -104,6 +113,7 @@ def gather(
         kinds=kinds,
         ballots=ballots,
         moments=moments,
+        rounds=rounds,
         rubrics={arm.name: arm.rubric for arm in arms},
         rescored=rescored,
         likeness=likeness,

@@ -89,6 +89,32 @@ class JurorRatings:
         return pd.DataFrame(self._rows, columns=columns)
 
 
+class RoundVotes:
+    """One row for each vote of a jury of two seats or more, round by round: `arm`, `case`, `juror`, `attribute`, `round`, `value`."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[object, ...]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        if len(arm.jury.seats) < 2:
+            return
+        for entry in verdict.transcript.ballots:
+            if entry.speaker in verdict.transcript.seats:
+                self._rows += [
+                    (arm.name, verdict.case, entry.speaker, vote.attribute, entry.round, vote.value)
+                    for vote in entry.ballot.votes
+                    if vote.value != NOT_APPLICABLE
+                ]
+
+    def table(self) -> pd.DataFrame:
+        columns = ["arm", "case", "juror", "attribute", "round", "value"]
+        found = pd.DataFrame(self._rows, columns=columns)
+        # A juror who spoke twice in one round stands where it spoke last.
+        return found.drop_duplicates(
+            ["arm", "case", "juror", "attribute", "round"], keep="last", ignore_index=True
+        )
+
+
 class ArmCosts:
     """One row for each arm: cases, calls, tokens, dollars (NaN where a price is unknown), seconds, failures."""
 

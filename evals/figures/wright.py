@@ -1,0 +1,40 @@
+"""A Wright map: cases, raters, attributes and steps on one ruler of logits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .axes import name_axis, number_axis, padded_range
+from .drawing import COLOURS, Figure, clip, rect
+from .panel import Panel
+
+HEIGHT, COLUMN, BINS = 420, 150, 24
+
+Placed = Sequence[tuple[str, float]]
+
+
+def wright_map(cases: Sequence[float], raters: Placed, attributes: Placed, steps: Placed) -> Figure:
+    """Measures upwards: good cases, harsh raters, hard attributes and high steps stand at the top."""
+    every = [*cases, *(value for side in (raters, attributes, steps) for _, value in side)]
+    low, high = padded_range(every)
+    columns = ("cases", "raters", "attributes", "steps")
+    panel = Panel(name_axis(columns), number_axis(low, high, about=8, title="logits", lines=True), COLUMN * len(columns), HEIGHT)  # fmt: skip
+    size = (high - low) / BINS
+    counts = [sum(low + size * at <= value < low + size * (at + 1) for value in cases) for at in range(BINS)]
+    left = panel.at(-0.5, low)[0]
+    for at, count in enumerate(counts):
+        if count:
+            _, top = panel.at(0, low + size * (at + 1))
+            width = (COLUMN - 20) * count / max(counts)
+            panel.add(rect(left, top, width, HEIGHT / BINS - 1, COLOURS[0], opacity=0.6))
+    for column, placed in enumerate((raters, attributes, steps), 1):
+        for name, value in placed:
+            panel.point(column - 0.35, value, COLOURS[column], radius=4, tip=f"{name}: {value:+.2f}")
+            panel.words(column - 0.35, value, clip(name, 16))
+    told = "; ".join(
+        f"{title}: {', '.join(f'{name} {value:+.2f}' for name, value in placed)}"
+        for title, placed in zip(columns[1:], (raters, attributes, steps), strict=True)
+    )
+    return Figure(
+        "", [panel.picture()], f"{len(cases)} cases from {min(cases):+.2f} to {max(cases):+.2f}; {told}"
+    )

@@ -1,0 +1,64 @@
+"""`count: fair`: what a juror of mean severity would give, harshness having been learned over the run and removed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ...orchestration.counting.averages import mean
+from ...orchestration.counting.rule import Count, Counted, Rule, Tally, too_few
+from .many_facets import many_facets
+
+FEWEST = 10
+"""Cases with two votes below which no severity is learned, and the plain mean counts."""
+
+
+def fit(run: Sequence[Tally]) -> Count:
+    """The fair average of each case, by a rating scale model of each attribute on its own.
+
+    Raises:
+        VenireError: Jurors fall into sets that share no case.
+    """
+    by_attribute: dict[str, list[Tally]] = defaultdict(list)
+    for tally in run:
+        if tally.votes and tally.scale.ordered:
+            by_attribute[tally.attribute].append(tally)
+    fair = {name: found for name, tallies in by_attribute.items() if (found := _fair_averages(tallies))}
+
+    def count(tally: Tally) -> Counted:
+        if hung := too_few(tally):
+            return hung
+        if not tally.scale.ordered:
+            return Counted(None, "none", "fair averages need a scale with an order")
+        value = fair.get(tally.attribute, {}).get(tally.case)
+        if value is None:
+            return Counted(
+                mean([float(vote) for vote in tally.votes.values()]),
+                "fair",
+                "too few cases to learn severity: the plain mean",
+            )
+        return Counted(value, "fair")
+
+    return count
+
+
+def _fair_averages(tallies: Sequence[Tally]) -> dict[str, float]:
+    """By case; nothing where severity cannot be learned."""
+    rows = [
+        (tally.case, juror.partition("#")[0], tally.attribute, float(vote))
+        for tally in tallies
+        for juror, vote in tally.votes.items()
+    ]
+    table = pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
+    shared = table.groupby("case")["rater"].nunique()
+    if (shared > 1).sum() < FEWEST or table["value"].nunique() < 2:
+        return {}
+    found = many_facets(table).cases
+    return dict(zip(found["case"], found["fair"].round(9), strict=True))
+
+
+fair = Rule(
+    "what a juror of mean severity would give: harshness is learned over the run and removed", fit=fit
+)

@@ -1,0 +1,116 @@
+"""Many-facet Rasch: planted severities, ragged designs, an independent likelihood, fit, disconnected raters, and `count: fair`."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from venire import VenireError
+from venire.evals.inference.many_facets import _Fit, many_facets
+
+SEVERITY = np.array([-0.8, -0.2, 0.0, 0.3, 0.7])
+DIFFICULTY = np.array([-0.3, 0.3])
+STEPS = np.array([-1.5, -0.5, 0.4, 1.6])
+
+
+def simulated(rng: np.random.Generator, cases: int, missing: float) -> pd.DataFrame:
+    ability = rng.normal(0.5, 1.2, cases)
+    at = np.array(list(itertools.product(range(cases), range(5), range(2))))
+    ease = ability[at[:, 0]] - SEVERITY[at[:, 1]] - DIFFICULTY[at[:, 2]]
+    logits = np.concatenate([np.zeros((len(at), 1)), np.cumsum(ease[:, None] - STEPS, axis=1)], axis=1)
+    value = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1) + 1
+    seen = rng.random((cases, 5)) >= missing
+    kept = seen[at[:, 0], at[:, 1]]
+    table = pd.DataFrame(at, columns=["case", "rater", "attribute"]).assign(value=value.astype(float))
+    return table[kept].assign(rater=lambda t: "r" + t["rater"].astype(str), attribute=lambda t: "a" + t["attribute"].astype(str))  # fmt: skip
+
+
+@pytest.mark.parametrize("model", ["rating-scale", "partial-credit"])
+def test_planted_severities_lie_within_two_errors_in_ragged_designs(model: str) -> None:
+    rng = np.random.default_rng(0)
+    within, fits = [], []
+    for _ in range(12):
+        found = many_facets(simulated(rng, 80, 0.4), model=model)  # type: ignore[arg-type]
+        raters = found.raters.set_index("rater").loc[[f"r{number}" for number in range(5)]]
+        within.append((np.abs(raters["severity"] - SEVERITY) < 2 * raters["se"]).mean())
+        fits += raters["infit"].tolist()
+        assert raters["severity"].sum() == pytest.approx(0, abs=1e-6)
+    assert np.mean(within) >= 0.88
+    assert np.mean(fits) == pytest.approx(1, abs=0.05)
+
+
+def test_the_likelihood_is_the_integral_it_stands_for_and_its_slope_is_right() -> None:
+    table = simulated(np.random.default_rng(1), 6, 0.2).astype({"case": str})
+    fit = _Fit(table, "rating-scale")
+    free = np.random.default_rng(2).normal(0, 0.3, sum(fit._sizes))
+    free[1] = 0.1
+    value, slope = fit.loss(free)
+    for at in range(len(free)):
+        step = np.zeros(len(free))
+        step[at] = 1e-5
+        assert slope[at] == pytest.approx(
+            (fit.loss(free + step)[0] - fit.loss(free - step)[0]) / 2e-5, abs=1e-4
+        )
+    means, log_spread, severity, difficulty, steps = fit._parts(free)
+    mean = dict(zip(fit._cases, means, strict=True))
+    severity = dict(zip(fit._raters, severity, strict=True))
+    difficulty = dict(zip(fit._attributes, difficulty, strict=True))
+
+    def likelihood(ability: float, rows: pd.DataFrame) -> float:
+        total = 1.0
+        for row in rows.itertuples():
+            logits = np.concatenate(
+                [[0], np.cumsum(ability - severity[row.rater] - difficulty[row.attribute] - steps[0])]
+            )
+            total *= np.exp(logits[int(row.value) - 1]) / np.exp(logits).sum()
+        return float(total * norm.pdf(ability, mean[rows["case"].iloc[0]], np.exp(log_spread)))
+
+    exact = sum(np.log(quad(likelihood, -12, 12, args=(rows,))[0]) for _, rows in table.groupby("case"))
+    held = free.copy()
+    held[:2] = 0
+    assert -(value - 0.005 * held @ held / 2) == pytest.approx(exact, abs=2e-3)
+
+
+def test_a_harsh_rater_of_bad_cases_is_told_from_a_harsh_rater() -> None:
+    rng = np.random.default_rng(3)
+    rows = []
+    for case, ability in enumerate(np.concatenate([rng.normal(-1.5, 0.5, 60), rng.normal(1.5, 0.5, 60)])):
+        for rater in ("everyone", "bad ones" if case < 60 else "good ones"):
+            rows.append((case, rater, "x", float(np.digitize(ability + rng.logistic(0, 1), [-2, 0, 2]))))
+    found = many_facets(pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])).raters.set_index(
+        "rater"
+    )
+
+    assert found.loc["bad ones", "mean"] < found.loc["good ones", "mean"] - 1
+    assert abs(found.loc["bad ones", "severity"] - found.loc["good ones", "severity"]) < 0.8
+
+
+def test_raters_who_share_no_case_are_refused_with_their_names() -> None:
+    table = pd.DataFrame(
+        [("c1", "ana", "x", 1), ("c2", "ana", "x", 2), ("c3", "ben", "x", 1), ("c4", "ben", "x", 3)],
+        columns=["case", "rater", "attribute", "value"],
+    )
+    with pytest.raises(VenireError, match=r"2 sets that share no case: ana \| ben"):
+        many_facets(table)
+    with pytest.raises(VenireError, match="two raters"):
+        many_facets(table[table["rater"] == "ana"])
+    rows = [(case, rater, "x", 2.0) for case in ("c1", "c2") for rater in ("ana", "ben")]
+    with pytest.raises(VenireError, match="one value throughout"):
+        many_facets(pd.DataFrame(rows, columns=list(table.columns)))
+
+
+def test_an_end_throughout_has_a_finite_measure_and_a_note() -> None:
+    rng = np.random.default_rng(4)
+    table = simulated(rng, 40, 0.0)
+    table.loc[table["rater"] == "r4", "value"] = 5.0
+    table.loc[table["case"] == 0, "value"] = 5.0
+    found = many_facets(table)
+
+    assert np.isfinite(found.cases["measure"]).all() and np.isfinite(found.raters["severity"]).all()
+    assert "severity has no end: r4" in " ".join(found.notes)
+    assert found.raters.set_index("rater")["severity"].idxmin() == "r4"
