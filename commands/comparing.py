@@ -11,12 +11,30 @@ import click
 if TYPE_CHECKING:
     from ..evals.ratings.reference import Rule
 
-from .options import HARMFUL, JSON, MARGIN, QUIET, REFERENCE, RESAMPLES, RUN, console, print_json, say
+from .options import (
+    HARMFUL,
+    JSON,
+    MARGIN,
+    QUIET,
+    REFERENCE,
+    RESAMPLES,
+    RUN,
+    console,
+    location,
+    print_json,
+    say,
+)
 
 
 @click.command(short_help="Jury, single judge and people: who comes nearer? A report.")
 @RUN
-@click.option("--human", required=True, type=click.Path(path_type=Path), help="People's ratings.")
+@click.option("--human", type=click.Path(path_type=Path), help="People's ratings.")
+@click.option(
+    "--against",
+    type=location,
+    metavar="EARLIER",
+    help="In place of --human: an earlier run; refused where the jury changed, unless both judged some same cases.",
+)
 @click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="A folder for the report, its tables and figures."
@@ -50,7 +68,8 @@ from .options import HARMFUL, JSON, MARGIN, QUIET, REFERENCE, RESAMPLES, RUN, co
 @JSON
 def compare(
     run: Path | str,
-    human: Path,
+    human: Path | None,
+    against: Path | str | None,
     wide: bool,
     output: Path | None,
     pictures: bool,
@@ -77,6 +96,15 @@ def compare(
     from ..orchestration.progress import CountedProgress
     from ..rubrics.errors import VenireError
 
+    if (human is None) == (against is None):
+        raise VenireError(
+            "a run is compared with people or with an earlier run, one of them",
+            remedy="give --human RATINGS, or --against EARLIER",
+        )
+    if against is not None:
+        _compare_runs(run, against, as_json)
+        return
+    assert human is not None
     if pictures:
         from ..evals.pages.png import check_png
 
@@ -114,6 +142,39 @@ def compare(
             say(f"- {sentence}")
     for note in found.notes:
         say(f"  note: {note}")
+
+
+def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
+    """Two runs of a jury beside each other, where that is allowed."""
+    from ..evals.inference.run_shift import run_shift
+    from ..evals.pages.json_documents import estimate_json, records
+
+    found = run_shift(run, earlier)
+    if as_json:
+        print_json(
+            {
+                "run": str(run),
+                "against": str(earlier),
+                "arm": found.arm,
+                "changes": list(found.changes),
+                "anchors": found.anchors,
+                "shifts": {name: estimate_json(each) for name, each in found.shifts.items()},
+                "means": records(found.means),
+                "sentences": list(found.sentences),
+            }
+        )
+        return
+    for sentence in found.sentences:
+        say(f"- {sentence}")
+    for row in records(found.means):
+        corrected = (
+            ""
+            if row["corrected"] is None or not found.changes
+            else f"; less the shift {row['corrected']:+.3f}"
+        )
+        say(
+            f"  {row['attribute']}: {row['before']:.3f} before, {row['now']:.3f} now, {row['difference']:+.3f}{corrected}"
+        )
 
 
 @click.command(short_help="How far the raters of any table of ratings agree.")
