@@ -34,7 +34,7 @@ def independence_table(evidence: Evidence) -> pd.DataFrame:
         if mine["juror"].nunique() < 2 or not mine["case"].isin(labels.index).any():
             continue
         question = evidence.questions[str(attribute)]
-        graded = _graded(mine, labels, str(attribute), question)
+        graded = _right_or_wrong(mine, labels, str(attribute), question)
         found = votes_by_round(graded, pd.Series(1, index=graded["case"].unique()))
         parts.append(found.assign(arm=str(arm), attribute=str(attribute), jurors=mine["juror"].nunique()))
     return pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
@@ -80,7 +80,9 @@ def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
     )
 
 
-def _graded(votes: pd.DataFrame, labels: pd.Series, attribute: str, question: Question) -> pd.DataFrame:
+def _right_or_wrong(
+    votes: pd.DataFrame, labels: pd.Series, attribute: str, question: Question
+) -> pd.DataFrame:
     """The votes on labelled cases as right (1) or wrong (0); a blank one stays blank."""
     kept = votes[votes["case"].isin(labels.index)]
     scale = question.scale

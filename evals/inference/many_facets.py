@@ -160,9 +160,9 @@ class _Fit:
         return (
             pieces[0][0] + self._given @ pieces[0][2:],
             pieces[0][1],
-            _centred(pieces[1]),
-            _centred(pieces[2]),
-            [_centred(piece) if len(values) > 2 else np.zeros(len(values) - 1) for piece, values in zip(pieces[3:], self._values, strict=True)],
+            _summing_to_zero(pieces[1]),
+            _summing_to_zero(pieces[2]),
+            [_summing_to_zero(piece) if len(values) > 2 else np.zeros(len(values) - 1) for piece, values in zip(pieces[3:], self._values, strict=True)],
         )  # fmt: skip
 
     def _chances(self, measure: FloatArray, severity: FloatArray, difficulty: FloatArray, steps: list[FloatArray]) -> FloatArray:  # fmt: skip
@@ -204,13 +204,13 @@ class _Fit:
         of_cell = pushed.sum(axis=1)
         slope = [
             np.concatenate([[moved.sum(), widened], self._given.T @ moved]),
-            _uncentred(-np.bincount(self._cell_rater, weights=of_cell, minlength=len(self._raters))),
-            _uncentred(-np.bincount(self._cell_attribute, weights=of_cell, minlength=len(self._attributes))),
+            _free_slope(-np.bincount(self._cell_rater, weights=of_cell, minlength=len(self._raters))),
+            _free_slope(-np.bincount(self._cell_attribute, weights=of_cell, minlength=len(self._attributes))),
         ]
         beyond = over.sum(axis=2)[:, ::-1].cumsum(axis=1)[:, ::-1]
         for group, values in enumerate(self._values):
             mine = -beyond[self._cell_group == group, 1 : len(values)].sum(axis=0)
-            slope.append(_uncentred(mine) if len(values) > 2 else np.zeros(0))
+            slope.append(_free_slope(mine) if len(values) > 2 else np.zeros(0))
         flat = np.concatenate(slope)
         held = free.copy()
         held[:2] = 0
@@ -288,7 +288,7 @@ class _Fit:
         expected = (chance * score).sum(axis=1)
         variance = (chance * score**2).sum(axis=1) - expected**2
         logs = np.log(np.maximum(chance, 1e-300)).reshape(-1, len(GRID))
-        asked = self._asked()
+        asked = self._rating_counts()
         information = np.maximum(asked @ variance, 1e-12)
         height = self._said @ logs + np.log(information) / 2
         best = height.argmax(axis=1).clip(1, len(GRID) - 2)
@@ -298,7 +298,7 @@ class _Fit:
         shift = np.clip((left - right) / (2 * bend), -1, 1) * (GRID[1] - GRID[0])
         return GRID[best] + shift, 1 / np.sqrt(information[rows, best])
 
-    def _asked(self) -> csr_matrix:
+    def _rating_counts(self) -> csr_matrix:
         """By case and cell, how often it was rated."""
         rows, columns = self._said.nonzero()
         shape = (self._said.shape[0], self._said.shape[1] // self._widest)
@@ -329,7 +329,7 @@ class _Fit:
             found[name] = pd.DataFrame({"infit": sums[0] / sums[1], "outfit": sums[2] / sums[3]})
         flat = squared.reshape(-1, squared.shape[2])
         standard = (squared / variance[:, None, :]).reshape(-1, squared.shape[2])
-        links = self._asked()
+        links = self._rating_counts()
         number = np.asarray(links.sum(axis=1)).ravel()
         found["case"] = pd.DataFrame(
             {
@@ -358,11 +358,11 @@ class _Fit:
         return pd.DataFrame({"n": by.size().to_numpy(), "mean": by.mean().to_numpy()})
 
 
-def _centred(free: FloatArray) -> FloatArray:
+def _summing_to_zero(free: FloatArray) -> FloatArray:
     return np.append(free, -free.sum())
 
 
-def _uncentred(slope: npt.NDArray[Any]) -> FloatArray:
+def _free_slope(slope: npt.NDArray[Any]) -> FloatArray:
     """The slope by the free parameters, of which the last is minus the sum."""
     return np.asarray(slope[:-1] - slope[-1])
 
