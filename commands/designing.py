@@ -59,7 +59,7 @@ def facets(source: Path | str, human: Path | None, wide: bool, output: Path | No
     """
     from ..evals import load_ratings
     from ..evals.inference.run_facets import facets_section, rating_facets, run_facets
-    from ..evals.pages.facet_tables import facets_json, facets_page, raters_table
+    from ..evals.pages.facet_tables import facets_json, facets_page, severity_table
     from ..orchestration.record.atomic_write import write_atomically
 
     if isinstance(source, Path) and source.is_file():
@@ -75,7 +75,7 @@ def facets(source: Path | str, human: Path | None, wide: bool, output: Path | No
     if as_json:
         print_json(facets_json(str(source), found))
         return
-    console().print(raters_table(found))
+    console().print(severity_table(found))
     section = facets_section(found)
     for sentence in section.sentences:
         say(f"- {sentence}")

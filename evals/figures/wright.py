@@ -9,6 +9,8 @@ from .drawing import COLOURS, Figure, clip, rect
 from .panel import Panel
 
 HEIGHT, COLUMN, BINS = 420, 150, 24
+LINE = 14
+"""Pixels that a line of words takes."""
 
 Placed = Sequence[tuple[str, float]]
 
@@ -30,7 +32,8 @@ def wright_map(cases: Sequence[float], raters: Placed, attributes: Placed, steps
     for column, placed in enumerate((raters, attributes, steps), 1):
         for name, value in placed:
             panel.point(column - 0.35, value, COLOURS[column], radius=4, tip=f"{name}: {value:+.2f}")
-            panel.words(column - 0.35, value, clip(name, 16))
+        for names, value in _joined_labels(placed, LINE * (high - low) / HEIGHT):
+            panel.words(column - 0.35, value, clip(names, 18))
     told = "; ".join(
         f"{title}: {', '.join(f'{name} {value:+.2f}' for name, value in placed)}"
         for title, placed in zip(columns[1:], (raters, attributes, steps), strict=True)
@@ -38,3 +41,14 @@ def wright_map(cases: Sequence[float], raters: Placed, attributes: Placed, steps
     return Figure(
         "", [panel.picture()], f"{len(cases)} cases from {min(cases):+.2f} to {max(cases):+.2f}; {told}"
     )
+
+
+def _joined_labels(placed: Placed, least: float) -> list[tuple[str, float]]:
+    """The names with their places, from the top; those less than `least` below the last go into its line."""
+    found: list[tuple[str, float]] = []
+    for name, value in sorted(placed, key=lambda each: -each[1]):
+        if found and found[-1][1] - value < least:
+            found[-1] = (f"{found[-1][0]}, {name}", found[-1][1])
+        else:
+            found.append((name, value))
+    return found

@@ -15,7 +15,7 @@ FEWEST = 10
 """Cases with two votes below which no severity is learned, and the plain mean counts."""
 
 
-def fit(run: Sequence[Tally]) -> Count:
+def learn_severities(run: Sequence[Tally]) -> Count:
     """The fair average of each case, by a rating scale model of each attribute on its own.
 
     Raises:
@@ -60,5 +60,6 @@ def _fair_averages(tallies: Sequence[Tally]) -> dict[str, float]:
 
 
 fair = Rule(
-    "what a juror of mean severity would give: harshness is learned over the run and removed", fit=fit
+    "what a juror of mean severity would give: harshness is learned over the run and removed",
+    fit=learn_severities,
 )

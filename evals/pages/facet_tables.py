@@ -27,7 +27,7 @@ def facets_json(source: str, found: Facets) -> dict[str, Any]:
     }
 
 
-def raters_table(found: Facets) -> Table:
+def severity_table(found: Facets) -> Table:
     """A row for each rater, the most lenient first."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("rater", "severity", "SE", "infit", "outfit", "fair average", "mean given", "ratings"):
