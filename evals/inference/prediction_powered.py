@@ -213,14 +213,16 @@ def rectified_slopes(
         below = 2 * (1 + n / many) * (inverse @ spread @ inverse)[coordinate, coordinate] if many else 0.0
         power = float(np.clip(above / below, 0, 1)) if below > 0 else 0.0
     code = np.unique(labelling.cluster, return_inverse=True)[1]
+    # A case that pulls the line towards itself has too small a residual (HC3).
+    spare = 1 / (1 - np.minimum((x @ np.linalg.inv(x.T @ x) * x).sum(axis=1), 0.9))
 
     def estimates(weight: float, how: str) -> list[Estimate]:
         at = coefficients(weight)
         own, hat, beyond = slopes(at)
         part = own - weight * hat
         each = np.zeros((len(labels), size))
-        lost = 1 if normal else size + bool(weight)
-        each[known] = (part - part.mean(axis=0)) / n * math.sqrt(n / (n - lost))
+        small = math.sqrt(n / (n - 1)) if normal else spare[:, None] * math.sqrt(n / (n - 1 - bool(weight)))
+        each[known] = (part - part.mean(axis=0)) / n * small
         if many > 1:
             each[other] = weight * (beyond - beyond.mean(axis=0)) / many * math.sqrt(many / (many - 1))
         pushed = np.stack([np.bincount(code, weights=column) for column in (each @ inverse).T])
