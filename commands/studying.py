@@ -29,7 +29,17 @@ if TYPE_CHECKING:
     from ..evals.studies.study_run import StudyRun
     from ..evals.studies.study_session import StudySession
 
-STUDY = click.argument("study", type=click.Path(path_type=Path))
+
+class _StudyFile(click.Path):
+    """A study file, a study's run, or the name of a study that is shipped: 004.yaml, 000.yaml."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..evals.studies.shipped import study_path
+
+        return study_path(Path(str(super().convert(value, param, ctx))))
+
+
+STUDY = click.argument("study", type=_StudyFile(path_type=Path))
 OUTPUT = click.option(
     "-o", "--output", type=location, metavar="RUN", help="The run's directory; beside the file without it."
 )

@@ -220,7 +220,7 @@ class Bench:
 
     def examples(self, brief: Brief) -> str:
         """The worked examples that come before a first ballot; empty where the jury names none."""
-        return worked_examples(self.jury.shots, brief.rubric, self._scored)
+        return worked_examples(self.jury.shots, brief.rubric, self._scored, case=self.case)
 
     def unheard(self, juror: str, round: int, asked: Sequence[str], purpose: Purpose) -> Abstained:
         """A seat that `max_turns` keeps from its turn, as the transcript has it."""

@@ -43,11 +43,20 @@ class ScoredCases:
         return case.id in self.ids or case.group in self.groups
 
 
-def worked_examples(shots: Shots | None, rubric: Rubric, scored: ScoredCases) -> str:
-    """The examples in words; empty without shots. No case that the run scores, nor one of its group, is among them."""
+def worked_examples(shots: Shots | None, rubric: Rubric, scored: ScoredCases, *, case: str = "") -> str:
+    """The examples in words; empty without shots. No case that the run scores, nor one of its group, is among them.
+
+    Where the shots name cases to draw `among`, these may be cases that the run scores: `case`, the one being judged, is
+    shown none of its own group.
+    """
     if shots is None:
         return ""
-    drawn = _named_examples(shots, rubric, scored) if shots.ids else _drawn_examples(shots, rubric, scored)
+    if shots.among:
+        drawn = _others_examples(shots, rubric, case)
+    elif shots.ids:
+        drawn = _named_examples(shots, rubric, scored)
+    else:
+        drawn = _drawn_examples(shots, rubric, scored)
     return (
         "\n# Worked examples\nCases that people scored before, with the middle of their scores.\n\n"
         + "\n\n".join(
@@ -72,6 +81,21 @@ def _drawn_examples(shots: Shots, rubric: Rubric, scored: ScoredCases) -> Sequen
     return random.Random(shots.seed).sample(pool, shots.n)
 
 
+def _others_examples(shots: Shots, rubric: Rubric, case: str) -> Sequence[Labelled]:
+    """The first examples, in an order that the seed draws, that are neither `case` nor of its group: most cases see the same."""
+    own, allowed = _groups(shots).get(case), frozenset(shots.among)
+    order = [each for each in _labelled_cases(shots, rubric) if each[0].id in allowed]
+    random.Random(shots.seed).shuffle(order)
+    pool = [each for each in order if each[0].id != case and (own is None or each[0].group != own)]
+    if len(pool) < shots.n:
+        raise VenireError(
+            f"{shots.n} examples are wanted; {len(pool)} labelled cases of other groups may be shown"
+            + (f" with {case}" if case else ""),
+            remedy="label more cases, or ask for fewer examples",
+        )
+    return pool[: shots.n]
+
+
 def _named_examples(shots: Shots, rubric: Rubric, scored: ScoredCases) -> Sequence[Labelled]:
     labelled = {case.id: (case, scores) for case, scores in _labelled_cases(shots, rubric)}
     for name in shots.ids:
@@ -94,6 +118,12 @@ def _example(number: int, case: Case, scores: Mapping[str, Value], rubric: Rubri
     texts = "\n".join(fence("exhibit", f"example {number}: {e.name}", e.text, code) for e in exhibits)
     given = ", ".join(f"{name} {_plain(scores[name])}" for name in rubric.names)
     return f"## Example {number}\n{texts}\nScores: {given}"
+
+
+@lru_cache(maxsize=16)
+def _groups(shots: Shots) -> Mapping[str, str | None]:
+    """By case of the pool, its group."""
+    return {case.id: case.group for case in load_cases(shots.cases)}
 
 
 @lru_cache(maxsize=16)

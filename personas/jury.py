@@ -110,6 +110,12 @@ class ModelSettings(BaseModel):
             raise ValueError("is not the name of a variable\nwrite the variable's name, never the key")
         return value
 
+    @field_validator("model")
+    @classmethod
+    def _file_beside(cls, value: str | None, info: ValidationInfo) -> str | None:
+        beside: Path | None = (info.context or {}).get("beside")
+        return value if value is None or beside is None else model_beside(value, beside)
+
     @field_validator("adapter")
     @classmethod
     def _beside_the_file(cls, value: str | None, info: ValidationInfo) -> str | None:
@@ -369,6 +375,15 @@ class Jury(BaseModel):
                 "orchestrator": self.orchestrator.model_copy(update=model_of(self.orchestrator)),
             }
         )
+
+
+def model_beside(model: str, beside: Path) -> str:
+    """The model string with a recorded or scripted file that stands `beside` named by its whole path."""
+    client, slash, rest = model.partition("/")
+    name, mark, juror = rest.partition("#")
+    if client not in ("recorded", "scripted") or not name or not (beside / name).is_file():
+        return model
+    return f"{client}{slash}{beside / name}{mark}{juror}"
 
 
 def _refusal(error: VenireError) -> ValueError:

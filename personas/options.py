@@ -60,6 +60,8 @@ class Shots(Options):
     """The cases that are shown, in this order; without any, `n` are drawn."""
     wide: bool = False
     """Whether the ratings have one column an attribute."""
+    among: tuple[str, ...] = ()
+    """Cases that may be shown though the run judges them: never to themselves, nor to another case of their group."""
 
     @model_validator(mode="before")
     @classmethod
@@ -87,7 +89,9 @@ class Shots(Options):
     def _as_before_ids(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """As it was before cases could be named, where none is: a record knows its juries by this."""
         fields: dict[str, Any] = handler(self)
-        return {name: value for name, value in fields.items() if name not in ("ids", "wide") or value}
+        return {
+            name: value for name, value in fields.items() if name not in ("ids", "wide", "among") or value
+        }
 
 
 class Escalation(Options):

@@ -37,7 +37,7 @@ def gains(docket: Docket, wrong: pd.Series) -> pd.DataFrame:
     keys, error = _order_and_error(docket, wrong)
     if not error.sum():
         return pd.DataFrame(columns=CURVE)
-    reviewed, found = _curve(keys, error)
+    reviewed, found = found_curve(keys, error)
     at = np.linspace(0, 1, min(POINTS, len(keys) + 1))
     return pd.DataFrame({"arm": docket.arm, "reviewed": at, "found": np.interp(at, reviewed, found)})
 
@@ -55,7 +55,7 @@ def areas(docket: Docket, wrong: pd.Series, marks: Marks, draws: Draws) -> pd.Da
         grid = Matrix(np.column_stack([keys, error]), tuple(range(len(keys))), (), cluster.astype(np.int64))
         why = "the arm made no error of this size, or nothing else"
         each, p = draws.bootstrap().estimate_and_p(
-            _area, grid, method="area under the curve of errors found", otherwise=why
+            area_statistic, grid, method="area under the curve of errors found", otherwise=why
         )
         best = 1 - error.mean() / 2 if len(error) else np.nan
         told = (each.value + 0.5, each.low + 0.5, each.high + 0.5, p, best, int(error.sum()), len(error))
@@ -124,14 +124,15 @@ def _order_and_error(
     return keys.to_numpy(float), wrong.reindex(cases).to_numpy(float)
 
 
-def _curve(keys: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
+def found_curve(keys: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The share of cases reviewed, highest key first and ties together, and the share of errors found by then."""
     _, block = np.unique(-keys, return_inverse=True)
     cases, wrong = np.bincount(block), np.bincount(block, weights=error)
     zero = np.zeros(1)
     return np.append(zero, cases.cumsum() / cases.sum()), np.append(zero, wrong.cumsum() / wrong.sum())
 
 
-def _area(values: FloatArray) -> Statistic:
+def area_statistic(values: FloatArray) -> Statistic:
     """The area above that of random order, as a function of the weights of cases."""
     order = np.argsort(-values[:, 0], kind="stable")
     keys, error = values[order, 0], values[order, 1]

@@ -32,13 +32,18 @@ def cross_validate_arms(evidence: Evidence, draws: Draws) -> tuple[dict[str, Cro
 
 
 def calibration_section(
-    evidence: Evidence, found: dict[str, CrossValidation], refusals: list[str], draws: Draws
+    evidence: Evidence,
+    found: dict[str, CrossValidation],
+    refusals: list[str],
+    draws: Draws,
+    *,
+    jurors: bool = False,
 ) -> Section:
-    """Every arm before and after; where no arm could be calibrated, why."""
+    """Every arm before and after, with `jurors` each of its jurors by attribute too; where no arm could be calibrated, why."""
     sentences, tables, figures = [f"{_sentence(why)}" for why in refusals], {}, {}
     if found:
         changed = pd.concat(
-            [changes_table(each, draws, jurors=False) for each in found.values()],
+            [changes_table(each, draws, jurors=jurors) for each in found.values()],
             ignore_index=True,
         )
         curves = pd.concat([curves_table(each) for each in found.values()], ignore_index=True)

@@ -19,16 +19,18 @@ def comparison_sections(
     *,
     severity: Severity | None = None,
     families: Mapping[str, str] | None = None,
+    jurors: bool = False,
 ) -> tuple[Section, ...]:
     """What calibration does to each arm, then every audit.
 
     Args:
         severity: What counts as harmful, and by what margin it is called safe.
         families: Names or patterns of models and systems with the provider of each, before those that are known.
+        jurors: Whether calibration is told of each juror attribute by attribute, too.
     """
     found, refusals = cross_validate_arms(evidence, draws)
     scores = {
         arm: found[arm].scores if arm in found else plain_scores(evidence, arm) for arm in evidence.kinds
     }
     given = AuditInput(evidence, severity or Severity(), families, scores)
-    return calibration_section(evidence, found, refusals, draws), *run_audits(given, draws)
+    return calibration_section(evidence, found, refusals, draws, jurors=jurors), *run_audits(given, draws)

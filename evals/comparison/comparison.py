@@ -15,6 +15,9 @@ import pandas as pd
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
 from ..agreement.against_people import coefficients, nothing
+from ..agreement.icc_intervals import COLUMNS as ICC_COLUMNS
+from ..agreement.icc_intervals import METHODS as ICC_METHODS
+from ..agreement.icc_intervals import icc3k_intervals
 from ..agreement.rater_agreement import cells
 from ..audits import Severity
 from ..figures.section import Section
@@ -32,7 +35,7 @@ from ..statistics.kappa import cohen_kappa
 from ..statistics.signed_rank import differences, wilcoxon_signed_rank
 from .analyses import comparison_sections
 from .contrasts import contrasts, sentences
-from .effects import effects
+from .effects import INTERCEPTS, effects
 from .method_sentences import comparison_methods
 from .panels import panels
 from .text_baselines import text_baselines
@@ -49,6 +52,8 @@ class Comparison:
     """By arm, attribute (`overall` pools those that share a scale) and coefficient."""
     kinds: Mapping[str, str]
     """By arm: jury, single judge, person, floor or text overlap."""
+    icc3k: pd.DataFrame
+    """By arm and attribute: ICC(3,k) with its F interval and its bootstrap interval."""
     signed_ranks: pd.DataFrame
     """By arm and attribute: Wilcoxon's test, the median difference from people and its quartiles."""
     differences: pd.DataFrame
@@ -103,6 +108,7 @@ class Comparison:
         """The tables of the comparison itself, by name."""
         return {
             "agreement": self.table,
+            "icc3k": self.icc3k,
             "differences": self.differences,
             "signed_ranks": self.signed_ranks,
             "panels": self.panels,
@@ -163,8 +169,17 @@ def compare_evidence(
     resamples: int = 1000,
     severity: Severity | None = None,
     families: Mapping[str, str] | None = None,
+    predictors: Sequence[str] = (),
+    intercepts: Sequence[str] = INTERCEPTS,
+    jurors: bool = False,
 ) -> Comparison:
-    """`compare`, of what was read from the run and the ratings."""
+    """`compare`, of what was read from the run and the ratings.
+
+    Args:
+        predictors: Columns of the cases, beside those that are always looked at, that may explain differences from people.
+        intercepts: What differs at random in that model.
+        jurors: Whether calibration is told of each juror attribute by attribute, too.
+    """
     keys = ["case", "attribute"]
     if evidence.arms[keys].astype(str).merge(evidence.people[keys].astype(str), on=keys).empty:
         raise VenireError(
@@ -175,8 +190,8 @@ def compare_evidence(
     numeric = _numeric(sheet)
     draws = Draws(seed, resamples)
     seated, alone = panels(sheet, draws)
-    moved, told = effects(sheet, evidence.cases)
-    parts = comparison_sections(evidence, draws, severity=severity, families=families)
+    moved, told = effects(sheet, evidence.cases, predictors, intercepts=intercepts)
+    parts = comparison_sections(evidence, draws, severity=severity, families=families, jurors=jurors)
     kinds = {
         **{arm: evidence.kinds[arm] for arm in sheet.arms},
         **(dict.fromkeys(sheet.people, "person") if len(sheet.people) > 1 else {}),
@@ -186,6 +201,7 @@ def compare_evidence(
     return Comparison(
         agreement={arm: _against_people(sheet, arm, kind, draws) for arm, kind in kinds.items()},
         kinds=kinds,
+        icc3k=_icc3k(numeric, draws),
         signed_ranks=_signed_ranks(numeric),
         differences=contrasts(sheet, draws),
         panels=seated,
@@ -197,6 +213,7 @@ def compare_evidence(
         pairs=_pairs(sheet),
         methods=(
             *comparison_methods(sheet, draws),
+            ICC_METHODS,
             *(sentence for part in parts for sentence in part.methods),
         ),
         ratings=evidence.ratings,
@@ -251,6 +268,15 @@ def _numeric(sheet: Sheet) -> Numeric:
         for attribute, given in numbers.items()
         if given is not None
     ]
+
+
+def _icc3k(numeric: Numeric, draws: Draws) -> pd.DataFrame:
+    rows = [
+        {"arm": arm, "attribute": attribute, **icc3k_intervals(table, draws)}
+        for arm, attribute, table in numeric
+        if arm != CONSTANT
+    ]
+    return pd.DataFrame(rows, columns=["arm", "attribute", *ICC_COLUMNS])
 
 
 def _signed_ranks(numeric: Numeric) -> pd.DataFrame:

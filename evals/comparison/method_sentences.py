@@ -57,6 +57,6 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
         )
     found.append(
         "The mixed model has arm minus person as its outcome, group, system and lengths (in words, per standard deviation) "
-        "as far as they vary as fixed effects, and crossed random intercepts for person, attribute and case (REML, Wald); without the last, predictors of cases would look surer than they are; where the table is too large for it, a linear regression on each case's mean difference."
+        "as far as they vary as fixed effects, and crossed random intercepts for person, attribute and case (REML; Student's t with as many degrees of freedom as cases less terms); without the last, predictors of cases would look surer than they are; where the table is too large for it, a linear regression on each case's mean difference."
     )
     return tuple(filter(None, found))

@@ -27,6 +27,8 @@ HEADS = {
     "mae": "MAE",
     "rmse": "RMSE",
 }
+ICC_HEADS = {"arm": "arm", "attribute": "attribute", "icc3k": "ICC(3,k)", "f_low": "F low", "f_high": "F high",
+             "bootstrap_low": "bootstrap low", "bootstrap_high": "bootstrap high", "n": "n", "note": ""}  # fmt: skip
 BETWEEN = {"value": "difference", "low": "low", "high": "high"}
 CAPTIONS = {
     "forest": "Agreement of each arm with the median of people, with 95% intervals. Each person stands against the others.",
@@ -51,6 +53,8 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
             "Agreement with people",
             drawn.get("forest"),
             *(_attribute(comparison, name) for name in attributes),
+            subheading("ICC(3,k) with its F interval and its bootstrap interval"),
+            table("icc3k", comparison.icc3k, ICC_HEADS),
         ),
         section("Differences between arms", *_differences(comparison)),
         section(

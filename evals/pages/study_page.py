@@ -14,6 +14,7 @@ from .composition_tables import study_table
 from .json_documents import records
 from .markup import Html
 from .parts import figure, items, page, paragraph, section
+from .section_markup import section_part
 from .study_tables import TABLES, trial_rows
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def study_page(found: RunFindings, drawn: Mapping[str, Figure]) -> str:
             study_table("power", found.arms.power),
         ),
         *_trials(found.trials),
+        *map(section_part, found.sections),
         section("Methods", paragraph(" ".join(found.methods))),
         section("Notes", items(found.notes, "notes") or paragraph("None.")),
     ]

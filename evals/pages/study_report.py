@@ -12,15 +12,17 @@ from rich.console import Console
 from rich.table import Table
 
 from ..figures.drawing import Figure
+from ..figures.section import Section
 from ..selection import Composition
 from ..studies.credit_table import UNITS
 from ..studies.findings import Findings, RecordedFindings, RunFindings
 from ..studies.study_files import REPORT
 from .composition_files import composition_figures, composition_json, write_composition
 from .folder import write_folder
-from .json_documents import records
+from .json_documents import records, section_json
+from .section_markup import section_figures
 from .study_page import CAPTIONS, study_page
-from .terminal_tables import interval_words
+from .terminal_tables import interval_words, show_section
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class StudyReport:
     document: Mapping[str, Any]
     arms: pd.DataFrame
     unit: str
+    sections: tuple[Section, ...] = ()
 
     def json(self) -> dict[str, Any]:
         return dict(self.document)
@@ -53,6 +56,8 @@ class StudyReport:
             )
         for sentence in self.document["advice"]:
             console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
+        for part in self.sections:
+            show_section(part, console)
         for note in self.document["notes"]:
             console.print(f"  note: {note}", highlight=False, markup=False, soft_wrap=True)
 
@@ -62,14 +67,17 @@ def write_study_report(found: Findings, output: Path | None = None) -> StudyRepo
     `output`, or in the study's own folder."""
     if isinstance(found, RecordedFindings):
         return _write_recorded(found, output)
-    figures = _figures(found)
+    drawn = _figures(found)
     tables = {"arms": found.table, "trials": found.trials, **_tables("arms", found.arms)}
     if found.jurors is not None:
         tables |= _tables("jurors", found.jurors)
-    page, document = study_page(found, figures), _document(found, tables, figures)
+    document = _document(found, tables, drawn)
+    tables |= {f"{part.name}_{name}": table for part in found.sections for name, table in part.tables.items()}
+    figures = drawn | section_figures(found.sections)
+    page = study_page(found, drawn)
     folders = [where for where in (found.folder / REPORT, output) if where]
     written = [write_folder(where, page, document, tables, figures) for where in folders]
-    return StudyReport(written[-1], document, found.table, UNITS[found.study.unit])
+    return StudyReport(written[-1], document, found.table, UNITS[found.study.unit], found.sections)
 
 
 def _write_recorded(found: RecordedFindings, output: Path | None) -> StudyReport:
@@ -110,6 +118,7 @@ def _document(
         "alone": found.alone,
         "trials": records(found.trials),
         "tables": {name: records(table) for name, table in tables.items() if name not in ("arms", "trials")},
+        "sections": {part.name: section_json(part) for part in found.sections},
         "figures": {name: CAPTIONS.get(name, name) for name in figures},
         "methods": list(found.methods),
         "notes": list(found.notes),

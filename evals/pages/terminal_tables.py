@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from rich.console import Group
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
 from ..agreement.coefficient import band
+from ..figures.numbers import decimal
+from ..figures.section import Section
 from ..ratings.sheet import OVERALL
 from ..statistics.estimate import Estimate
 
@@ -114,6 +117,98 @@ def raters_table(agreement: Agreement) -> Table:
             row["attribute"], row["rater"], str(row["n"]), severity, rise, "outlier" if row["outlier"] else ""
         )
     return table
+
+
+WIDEST = 26
+"""Characters of a cell before its words are folded."""
+ROWS = 30
+"""Rows of a table that the terminal shows; the files hold all."""
+
+
+def show_section(part: Section, console: Console) -> None:
+    """A section in the terminal: its title, what it says, its tables as far as they are short, and what could not be done."""
+    console.print(f"\n{part.title}", style="bold", highlight=False, markup=False)
+    for sentence in part.sentences:
+        console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
+    for name, frame in part.tables.items():
+        if frame.empty:
+            continue
+        console.print(f"\n{part.name} {name}", style="dim", highlight=False, markup=False)
+        for table in _frame_tables(frame.head(ROWS), console.width):
+            console.print(table)
+        if len(frame) > ROWS:
+            rest = f"{len(frame) - ROWS} rows more in tables/{part.name}_{name}.csv"
+            console.print(rest, style="dim", highlight=False, markup=False)
+    for note in part.notes:
+        console.print(f"  note: {note}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _frame_tables(frame: pd.DataFrame, width: int) -> Iterator[Table]:
+    """The columns that say something, lows and highs in one cell, in as many tables as the terminal's width takes; the names
+    that rows begin with are in each of them."""
+    columns = _columns(frame)
+    names = [head for head, cells in columns.items() if not any(map(_numeric, cells))]
+    leading = [
+        head for at, head in enumerate(columns) if head in names and names[: at + 1] == [*columns][: at + 1]
+    ]
+    rest = [head for head in columns if head not in leading]
+    room = width - sum(_column_width(head, columns[head]) for head in leading)
+    part: list[str] = []
+    used = 0
+    for head in rest:
+        wide = _column_width(head, columns[head])
+        if part and used + wide > room:
+            yield _columns_table({name: columns[name] for name in (*leading, *part)})
+            part, used = [], 0
+        part.append(head)
+        used += wide
+    if part or not rest:
+        yield _columns_table({name: columns[name] for name in (*leading, *part)})
+
+
+def _columns(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """By head, the cells of each column, without those that are blank or one word throughout."""
+    found: dict[str, list[str]] = {}
+    for name in map(str, frame.columns):
+        end = "high".join(name.rsplit("low", 1)) if name.endswith("low") else ""
+        if name.endswith("high") and "low".join(name.rsplit("high", 1)) in frame:
+            continue
+        if end in frame:
+            cells = [_between(low, high) for low, high in zip(frame[name], frame[end], strict=True)]
+            head = f"{name.removesuffix('low').rstrip('_') or '95%'} interval"
+        else:
+            cells, head = [_plain_cell(value) for value in frame[name]], name
+        constant = len(cells) > 1 and len(set(cells)) == 1 and not _numeric(cells[0])
+        if any(cells) and not constant:
+            found[head.replace("_", " ")] = cells
+    return found
+
+
+def _columns_table(columns: Mapping[str, list[str]]) -> Table:
+    table = _table(*columns)
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _column_width(head: str, cells: list[str]) -> int:
+    """How wide a column must be for no word of its head and no cell of moderate length to be broken."""
+    words = max(len(word) for word in head.split())
+    return max(words, min(WIDEST, max(map(len, cells), default=0))) + 2
+
+
+def _numeric(cell: str) -> bool:
+    return bool(cell) and cell.lstrip("-").replace(".", "", 1).isdigit()
+
+
+def _between(low: float, high: float) -> str:
+    return "" if pd.isna(low) or pd.isna(high) else f"{decimal(float(low), 2)} to {decimal(float(high), 2)}"
+
+
+def _plain_cell(value: object) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else decimal(value)
+    return "" if value is None else str(value)
 
 
 def _cell(estimate: Estimate, *, percent: bool = False) -> str | Text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -30,7 +30,7 @@ class Evidence:
     people: pd.DataFrame
     questions: Mapping[str, Question]
     cases: pd.DataFrame
-    """One row a case: `case`, `group`, `system`, `source_length`, `output_length` (words),."""
+    """One row a case: `case`, `group`, `system`, `source_length`, `output_length` (words), and the metadata asked for."""
     costs: pd.DataFrame
     stops: pd.DataFrame
     kinds: Mapping[str, str]
@@ -62,6 +62,40 @@ class Evidence:
         """By case, its group, as far as it has one."""
         return groups_in(self.cases)
 
+    def of_cases(self, cases: Collection[str]) -> Evidence:
+        """What concerns these cases alone. What arms took and why they stopped stays of all they heard."""
+        wanted = set(map(str, cases))
+
+        def mine(table: pd.DataFrame) -> pd.DataFrame:
+            return table[table["case"].astype(str).isin(wanted)] if "case" in table else table
+
+        return replace(
+            self,
+            arms=mine(self.arms),
+            people=mine(self.people),
+            cases=mine(self.cases),
+            ballots=mine(self.ballots),
+            moments=mine(self.moments),
+            rescored=mine(self.rescored),
+            likeness=self.likeness[self.likeness.index.isin(wanted)],
+        )
+
+    def of_arms(self, arms: Collection[str]) -> Evidence:
+        """What concerns these arms alone."""
+
+        def mine(table: pd.DataFrame, column: str = "arm") -> pd.DataFrame:
+            return table[table[column].isin(list(arms))] if column in table else table
+
+        return replace(
+            self,
+            arms=mine(self.arms, "rater"),
+            costs=mine(self.costs),
+            stops=mine(self.stops),
+            ballots=mine(self.ballots),
+            moments=mine(self.moments),
+            kinds={name: kind for name, kind in self.kinds.items() if name in arms},
+        )
+
     def reference(self, *, without: Collection[str] = ()) -> Reference:
         """What people say of the cases that an arm scored, the raters in `without` left out."""
         heard = self.people["case"].astype(str).isin(set(self.arms["case"].astype(str)))
@@ -75,12 +109,14 @@ def gather(
     rescore: Sequence[str] = (),
     baselines: TextBaselines | None = None,
     rule: Rule | None = None,
+    columns: Sequence[str] = (),
 ) -> Evidence:
     """The run in `store` beside the ratings in `human`; the raters in `rescore` are a second panel.
 
     Args:
         baselines: Without them, which take their time over long texts, no case's text is set beside its reference.
         rule: How people's ratings of a question become its reference.
+        columns: Metadata of the cases to keep beside what is known of each.
     """
     arms = store.arms()
     questions = rubric_questions(*(arm.rubric for arm in arms))
@@ -101,7 +137,7 @@ def gather(
         ArmAbstentions(),
         RoundVotes(),
     )
-    cases, texts = _cases(store)
+    cases, texts = _cases(store, columns)
     likeness, unmeasured = _likeness(texts, baselines)
     return Evidence(
         arms=ratings,
@@ -153,7 +189,7 @@ def _is_unfinished(store: Store) -> bool:
     return any(arm.cases is not None and arm.done < arm.cases for arm in progress)
 
 
-def _cases(store: Store) -> tuple[pd.DataFrame, dict[str, tuple[str, str]]]:
+def _cases(store: Store, further: Sequence[str]) -> tuple[pd.DataFrame, dict[str, tuple[str, str]]]:
     """What each case is like, and by case its output beside its reference text, where there is one."""
     rows: list[dict[str, object]] = []
     texts: dict[str, tuple[str, str]] = {}
@@ -171,10 +207,21 @@ def _cases(store: Store) -> tuple[pd.DataFrame, dict[str, tuple[str, str]]]:
                 "system": case.system,
                 "source_length": sum(len(note.split()) for note in case.source) if worded else None,
                 "output_length": len(case.output.split()) if worded else None,
+                **{name: case.metadata.get(name) for name in further},
             }
         )
-    columns = ["case", "group", "system", "source_length", "output_length"]
-    return pd.DataFrame(rows, columns=columns), texts
+    columns = ["case", "group", "system", "source_length", "output_length", *further]
+    return _numbers_as_numbers(pd.DataFrame(rows, columns=columns), further), texts
+
+
+def _numbers_as_numbers(cases: pd.DataFrame, further: Sequence[str]) -> pd.DataFrame:
+    """The table with the metadata that is numbers throughout as numbers, blank cells as missing; the rest as words."""
+    for name in further:
+        given = cases[name].where(cases[name].notna() & (cases[name].astype(str).str.strip() != ""))
+        numbers = pd.to_numeric(given, errors="coerce")
+        words = given.map(lambda value: value if pd.isna(value) else str(value))
+        cases[name] = numbers.astype(float) if numbers.notna().equals(given.notna()) else words
+    return cases
 
 
 def _likeness(

@@ -32,6 +32,7 @@ def difference_effects(
     *,
     predictors: Sequence[str] = PREDICTORS,
     intercepts: Sequence[str] = ("rater", "attribute"),
+    units: str | None = None,
     confidence: float = 0.95,
 ) -> Effects:
     """The effect of each predictor on the jury's score minus a person's.
@@ -44,11 +45,13 @@ def difference_effects(
             numbers) and the columns of `intercepts`.
         predictors: Fixed effects.
         intercepts: Crossed random intercepts; people differ, and so do attributes.
+        units: The column whose values the predictors vary between (cases, patients): intervals and p are Student's t with as many
+            degrees of freedom as there are of them less the terms; without it normal.
 
     References:
         Laird and Ware (1982), Biometrics 38:963-974.
     """
-    wanted = [*dict.fromkeys(["difference", *predictors, *intercepts])]
+    wanted = [*dict.fromkeys(["difference", *predictors, *intercepts, *([units] if units else [])])]
     absent = [name for name in wanted if name not in differences.columns]
     if absent:
         raise InvalidRatings(
@@ -59,8 +62,14 @@ def difference_effects(
     fixed = _design(rows, [name for name in predictors if name not in flat])
     random = [name for name in intercepts if name not in flat]
     note = f"left out, as they do not vary: {', '.join(flat)}" if flat else ""
-    if not random or len(rows) <= fixed.shape[1] + len(random) or rows["difference"].nunique() < 2:
-        few = "too few rows, raters or distinct differences for a mixed model"
+    freedom = np.inf if units is None else float(rows[units].nunique() - fixed.shape[1])
+    if (
+        not random
+        or len(rows) <= fixed.shape[1] + len(random)
+        or rows["difference"].nunique() < 2
+        or freedom < 1
+    ):
+        few = "too few rows, cases, raters or distinct differences for a mixed model"
         nothing = {
             term: undefined(few, method=METHOD, n=len(rows), confidence=confidence)
             for term in map(str, fixed)
@@ -72,6 +81,7 @@ def difference_effects(
         fixed,
         by=rows[large],
         also=[rows[name] for name in random if name != large],
+        freedom=freedom,
         confidence=confidence,
     )
     note = "; ".join(filter(None, (fit.note, note)))

@@ -11,16 +11,23 @@ import pandas as pd
 from ...agents.cost import Cost
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
+from ..comparison.comparison import Comparison, compare_evidence
+from ..figures.section import Section
+from ..ratings.evidence import gather, two_panels
 from ..ratings.question import Question, rubric_questions
 from ..ratings.rating_check import check_ratings
+from ..ratings.reference import Rule
 from ..selection import Composition, analyse, weigh
+from ..statistics.draws import Draws
 from .blind_ballots import blind_ballots
 from .credit_table import UNITS, credit_table, groups_of
+from .design_sections import design_sections, gather_design
 from .plan import StudyPlan
 from .recorded_plan import RecordedPlan, plan_recorded
 from .study import load_study
 from .study_files import default_folder
 from .study_record import StudyRecord, read_record, recorded_ratings, trials_table
+from .tasks import task_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,8 @@ class RunFindings:
     alone: int
     """The calls that all arms, those given up early among them, would have made each in a run of its own."""
     notes: tuple[str, ...]
+    sections: tuple[Section, ...] = ()
+    """The tables that the study's design asks for."""
 
     def sentences(self) -> list[str]:
         """Which arm to use, and what was paid to know it."""
@@ -48,7 +57,8 @@ class RunFindings:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        return (*self.arms.methods, *(self.jurors.methods if self.jurors else ()))
+        further = (sentence for section in self.sections for sentence in section.methods)
+        return (*self.arms.methods, *(self.jurors.methods if self.jurors else ()), *further)
 
     @property
     def paid_sentence(self) -> str:
@@ -117,12 +127,38 @@ def recorded_findings(plan: RecordedPlan, folder: Path, *, resamples: int) -> Re
 
 def run_findings(folder: Path, *, resamples: int) -> RunFindings:
     """What the study that was run in `folder` found, from its record alone."""
-    study, people = read_record(folder), recorded_ratings(folder)
+    study, everyone = read_record(folder), recorded_ratings(folder)
+    people, _ = two_panels(everyone, study.design.people.rescore)
     store = Store.read(folder)
     try:
-        return _findings(study, folder, store, people, resamples)
+        found = _findings(study, folder, store, people, resamples)
+        return replace(found, sections=_sections(study, folder, store, everyone, resamples))
     finally:
         store.release()
+
+
+def _sections(
+    study: StudyRecord, folder: Path, store: Store, everyone: pd.DataFrame, resamples: int
+) -> tuple[Section, ...]:
+    """The tables that the design asks for; none where it asks for none."""
+    design, draws = study.design, Draws(study.seed, resamples)
+    if not design.tables:
+        return ()
+    given = gather_design(
+        store, everyone, design, list(study.arms), study.test, rule=study.reference, draws=draws
+    )
+    wanted = design.tasks if "tasks" in design.tables else ()
+    tasks = {name: _task_comparison(task_folder(folder, name), study.reference, draws) for name in wanted}
+    return design_sections(given, tasks)
+
+
+def _task_comparison(folder: Path, rule: Rule | None, draws: Draws) -> Comparison:
+    store = Store.read(folder)
+    try:
+        evidence = gather(store, recorded_ratings(folder), rule=rule)
+    finally:
+        store.release()
+    return compare_evidence(evidence, seed=draws.seed, resamples=draws.resamples)
 
 
 def _findings(
@@ -142,7 +178,17 @@ def _findings(
     arms = [arm for arm in store.arms() if arm.name in study.arms]
     questions = rubric_questions(*(arm.rubric for arm in arms), only=study.attributes)
     heard = table.dropna(subset=["credit"]).groupby("arm")["case"].agg(set)
-    tested = [arm for arm, cases in heard.items() if not study.test or cases & set(study.test)]
+    choosable = study.arms if study.chosen_from is None else study.chosen_from
+    tested = [
+        arm
+        for arm, cases in heard.items()
+        if arm in choosable and (not study.test or cases & set(study.test))
+    ]
+    apart = [
+        f"{arm} heard test cases alone: it is in the tables, and not among the arms to choose from"
+        for arm in study.arms
+        if arm not in choosable
+    ]
     if not tested:
         raise VenireError(
             f"{folder}: no arm of the study has heard a {'test ' if study.test else ''}case that people rated",
@@ -173,7 +219,7 @@ def _findings(
         trials=trials_table(folder),
         paid=store.cost(),
         alone=sum(each.cost.calls for arm in store.arms() for each in store.transcripts(arm)),
-        notes=(*notes, *found.notes, *further),
+        notes=(*notes, *apart, *found.notes, *further),
     )
 
 

@@ -17,18 +17,21 @@ from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import InvalidFile, MissingExtra, VenireError
 from ...rubrics.files import Written
 from ...rubrics.rubric import Rubric
+from ..ratings.evidence import two_panels
 from ..ratings.people import load_ratings
 from .axes import Axes, axes_of
 from .budget import cost_unit, near_budget, over_budget
 from .case_split import CaseSplit, split_cases
 from .cost_estimate import CostEstimate
+from .design_checks import design_errors
 from .errors import ErrorList
 from .grid import grid_arms
 from .plan_cost import Scope, estimate_cost
 from .rating_checks import rating_gaps, unknown_attributes
 from .recorded_plan import RecordedPlan, plan_recorded
 from .study import Study, load_study, named_rubric
-from .study_arms import StudyArm, duplicate_names, listed_arms
+from .study_arms import LeftOut, StudyArm, duplicate_names, listed_arms
+from .tasks import TaskPlan, plan_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,9 @@ class Plan:
     cases: tuple[Case, ...]
     split: CaseSplit
     ratings: pd.DataFrame
+    """Of the people who are the reference."""
+    rescored: pd.DataFrame
+    """Of those who scored some cases again, as a second panel."""
     arms: tuple[StudyArm, ...]
     axes: Axes | None
     """What a search chooses from."""
@@ -53,6 +59,7 @@ class Plan:
     """Models whose price nobody knows."""
     unit: CostUnit
     notes: tuple[str, ...]
+    tasks: tuple[TaskPlan, ...] = ()
 
     @property
     def alone(self) -> int:
@@ -88,34 +95,50 @@ def _plan(path: Path, study: Study, written: Written, ask_models: AskModels | No
     prices = errors.attempt(partial(load_prices, beside / study.prices)) if study.prices else {}
     cases = errors.attempt(partial(_cases, beside / study.cases))
     rubric = errors.attempt(partial(named_rubric, study.rubric, beside))
-    ratings = errors.attempt(partial(load_ratings, beside / study.ratings, wide=study.wide))
-    arms, axes = _arms(study, written, errors)
-    errors.add(*_search_errors(study, written))
+    everyone = errors.attempt(partial(load_ratings, beside / study.ratings, wide=study.wide))
+    panels = (
+        None
+        if everyone is None
+        else errors.attempt(
+            partial(two_panels, everyone, study.people.rescore), f"{path}:{written.line('people')}"
+        )
+    )
+    ratings = None if panels is None else panels[0]
     split = None
     if cases:
         groups = {case.id: case.group for case in cases if case.group is not None}
         make = partial(split_cases, [case.id for case in cases], groups, study.split, seed=study.seeds.split)
         split = errors.attempt(make, f"{path}:{written.line('split')}")
+    arms, left_out, axes = _arms(study, written, split, errors)
+    errors.add(*_search_errors(study, written))
     notes: list[str] = []
     if rubric is not None:
         errors.at(f"{path}:{written.line('attributes')}", *unknown_attributes(study, rubric))
         if ratings is not None and cases is not None:
             unrated, notes = rating_gaps(ratings, cases, rubric, study.attributes or rubric.names)
             errors.at(f"{path}:{written.line('ratings')}", *unrated)
+            errors.at(
+                f"{path}:{written.line('tables')}", *design_errors(study.design, cases, ratings, rubric)
+            )
+    tasks = plan_tasks(study, written, arms, errors)
     if ask_models is not None and not errors and cases and rubric is not None and prices is not None:
         ask_models([arm.jury for arm in arms], cases, study, rubric, prices)
     cost = None
     if cases is not None and rubric is not None and prices is not None:
         scope = Scope(study, cases, split, rubric, None if study.search is None else axes, path)
         cost = estimate_cost(scope, arms, prices, errors)
+        for task in tasks:
+            further = Scope(study, task.cases, None, task.rubric, None, path)
+            cost = cost.with_task(estimate_cost(further, task.arms, prices, errors))
         errors.at(f"{path}:{written.line('budget')}", *over_budget(study, cost))
     if errors:
         raise errors.as_one(path)
-    assert cases and rubric and split and ratings is not None and cost is not None and prices is not None
+    assert cases and rubric and split and panels is not None and cost is not None and prices is not None
     return Plan(
-        path=path, study=study, rubric=rubric, cases=cases, split=split, ratings=ratings, arms=tuple(arms),
+        path=path, study=study, rubric=rubric, cases=cases, split=split, ratings=panels[0], rescored=panels[1], arms=tuple(arms),
         axes=axes, costs=cost.arms, total=cost.total, prices=prices, unpriced=cost.unpriced,
-        unit=cost_unit(study, cost), notes=(*notes, *split.notes, *cost.notes, *near_budget(study, cost.total)),
+        unit=cost_unit(study, cost), notes=(*left_out, *notes, *split.notes, *cost.notes, *near_budget(study, cost.total)),
+        tasks=tuple(tasks),
     )  # fmt: skip
 
 
@@ -141,8 +164,11 @@ def _search_errors(study: Study, written: Written) -> list[VenireError]:
     return errors
 
 
-def _arms(study: Study, written: Written, errors: ErrorList) -> tuple[list[StudyArm], Axes | None]:
-    built: list[StudyArm | VenireError] = list(listed_arms(study, written))
+def _arms(
+    study: Study, written: Written, split: CaseSplit | None, errors: ErrorList
+) -> tuple[list[StudyArm], list[str], Axes | None]:
+    """The arms, why optional ones are left out, and what a search chooses from."""
+    built: list[StudyArm | LeftOut | VenireError] = list(listed_arms(study, written, split))
     axes = None
     if study.grid is not None:
         axes, unknown = axes_of(study, written)
@@ -155,4 +181,4 @@ def _arms(study: Study, written: Written, errors: ErrorList) -> tuple[list[Study
         ]
     arms = [each for each in built if isinstance(each, StudyArm)]
     errors.add(*(each for each in built if isinstance(each, VenireError)), *duplicate_names(arms, written))
-    return arms, axes
+    return arms, [each.note for each in built if isinstance(each, LeftOut)], axes

@@ -40,6 +40,20 @@ class PlanCost:
     """By model; None is unknown."""
     notes: tuple[str, ...]
 
+    def with_task(self, task: PlanCost) -> PlanCost:
+        """The cost with that of a further task, which shares no question with the others."""
+        most = (
+            None
+            if self.total.further is None or task.total.further is None
+            else self.total.further + task.total.further
+        )
+        return PlanCost(
+            self.arms,
+            CostEstimate(self.total.least + task.total.least, most),
+            {**self.prices, **task.prices},
+            tuple(dict.fromkeys((*self.notes, *task.notes))),
+        )
+
     @property
     def unpriced(self) -> tuple[str, ...]:
         """Models whose price nobody knows."""
@@ -85,7 +99,7 @@ class _Estimator:
         self._scored = ScoredCases.of(scope.cases)
         self._dry_run = DryRun(court.providers, scored=self._scored, seed=scope.study.seeds.run)
         self._first_steps: dict[tuple[str, int], list[Mapping[str, PlannedCall]]] = {}
-        """By what is asked and of how many cases."""
+        """By what is asked and of how many cases: two arms that hear as many hear the same."""
         self._prices: dict[str, Price | None] = {}
         self._missing_keys: dict[str, tuple[str, ...]] = {}
 
@@ -94,9 +108,10 @@ class _Estimator:
         costs: dict[str, CostEstimate] = {}
         calls: dict[str, PlannedCall] = {}
         for arm in arms:
+            mine = arm.hears(heard, self._scope.split)
             try:
-                costs[arm.name] = self._arm_cost(arm, heard)
-                for case in self._first_steps[arm.asks, len(heard)]:
+                costs[arm.name] = self._arm_cost(arm, mine)
+                for case in self._first_steps[arm.asks, len(mine)]:
                     calls.update(case)
             except VenireError as error:
                 self._errors.of_arm(arm.name, error)

@@ -12,6 +12,8 @@ from ...rubrics.rubric import Name
 
 Calibration = Literal["none", "linear", "isotonic", "ordinal"]
 Objective = Literal["agreement", "cost", "latency"]
+HeardOn = Literal["all", "test"] | Annotated[int, Field(ge=1)]
+"""Which cases an arm hears: all, the test cases, or so many of them."""
 
 
 def _as_tuple(value: Any) -> Any:
@@ -40,6 +42,13 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class StudyShots(StrictModel):
+    """Worked examples drawn by seed from the cases that arms are chosen on; a case is never shown one of its own group."""
+
+    k: int = Field(ge=1)
+    seed: int = 0
+
+
 class ArmEntry(StrictModel):
     """One arm written out: a jury by name, by file or in full, with what it does differently here."""
 
@@ -52,6 +61,15 @@ class ArmEntry(StrictModel):
     protocol: str | None = None
     count: str | None = None
     calibration: Calibration = "none"
+    shots: StudyShots | None = None
+    """Worked examples out of the study's own cases."""
+    adapter: Path | None = None
+    """Of every seat that the embedded runtime answers for."""
+    optional: bool = False
+    """Whether the arm is left out, and that is said, where its adapter is not there."""
+    on: HeardOn = "all"
+    """The cases it hears: all, the test cases, or so many of these (of all, where none is held out). An arm that hears no other case is in the tables, and
+    not among those that the study chooses from."""
 
     @model_validator(mode="before")
     @classmethod

@@ -14,11 +14,12 @@ from ...rubrics.rubric import Name, Rubric, load_rubric
 from ..ratings.reference import Rule
 from ..selection.choices import MARGIN, Choosing, Goal
 from ..selection.objectives import ObjectiveName, objective
+from .design import Design
 from .errors import one_error
-from .schema import Grid, Judgements, Search, Seeds, Split, StrictModel, StudyBudget
+from .schema import Grid, Judgements, Search, Seeds, Split, StudyBudget
 
 
-class Study(StrictModel):
+class Study(Design):
     """A study file. Arms are checked one by one when it is planned, so that all errors are raised at once."""
 
     name: Name
@@ -57,6 +58,11 @@ class Study(StrictModel):
     def goal(self) -> Goal | None:
         """What to choose by, where the file says so."""
         return None if self.objective is None else Goal(objective(self.objective), self.choose, self.margin)
+
+    @property
+    def design(self) -> Design:
+        """The tables that the file asks for, with what they need."""
+        return Design(**{name: getattr(self, name) for name in Design.model_fields})
 
     @model_validator(mode="after")
     def _something_to_compare(self) -> Self:

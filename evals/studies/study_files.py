@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ...orchestration.record import Location
 from ...rubrics.errors import VenireError
+from .shipped import is_shipped
 
 RECORD = "study.json"
 RATINGS = "study-ratings.csv"
@@ -17,8 +18,9 @@ DOCUMENT = "report.json"
 
 
 def default_folder(study: Path) -> Path:
-    """The run's directory where none is named: beside the study file."""
-    return study.with_name(f"{study.stem}-run")
+    """The run's directory where none is named: beside the study file; of one that is shipped, in the working directory."""
+    beside = Path() if is_shipped(study) else study.parent
+    return beside / f"{study.stem}-run"
 
 
 def run_folder(named: Location | None, study: Path) -> Path:

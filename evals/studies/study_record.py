@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..ratings.csv_text import csv_text
 from ..ratings.people import load_ratings
 from ..ratings.reference import Rule
 from ..selection import Goal, objective
+from .design import Design
 from .plan import Plan
 from .schema import Calibration
 from .study_arms import StudyArm
@@ -41,6 +42,10 @@ class StudyRecord:
     search: Mapping[str, Any] | None
     goal: Goal | None = None
     """What the study chooses by, where its file says so."""
+    design: Design = field(default_factory=Design)
+    """The tables that its file asks for."""
+    chosen_from: tuple[str, ...] | None = None
+    """The arms that heard cases to be chosen on; None where all did."""
 
 
 def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = None) -> None:
@@ -65,11 +70,19 @@ def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = Non
         "goal": None
         if study.objective is None
         else {"objective": study.objective, "choose": study.choose, "margin": study.margin},
+        "design": study.design.model_dump(mode="json"),
+        "chosen_from": None
+        if all(arm.on == "all" for arm in plan.arms)
+        else [arm.name for arm in plan.arms if arm.on == "all"],
     }
-    # What people wrote beside their scores is no part of the numbers, and may be about patients.
-    columns = [name for name in ("case", "rater", "attribute", "value", "round") if name in plan.ratings]
-    write_atomically(folder / RATINGS, csv_text(plan.ratings[columns]))
+    write_ratings(folder, pd.concat([plan.ratings, plan.rescored], ignore_index=True))
     write_atomically(folder / RECORD, json.dumps(document, indent=1) + "\n")
+
+
+def write_ratings(folder: Path, ratings: pd.DataFrame) -> None:
+    """Write people's ratings beside a record, without what they wrote beside their scores, which may be about patients."""
+    columns = [name for name in ("case", "rater", "attribute", "value", "round") if name in ratings]
+    write_atomically(folder / RATINGS, csv_text(ratings[columns]))
 
 
 def read_record(folder: Path) -> StudyRecord:
@@ -95,6 +108,9 @@ def read_record(folder: Path) -> StudyRecord:
             planned=document["planned"],
             search=document["search"],
             goal=_goal(document.get("goal")),
+            # Runs of before asked for no tables, and had every arm hear every case.
+            design=Design.model_validate(document.get("design", {})),
+            chosen_from=None if document.get("chosen_from") is None else tuple(document["chosen_from"]),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidFile(f"{path}: not a study's record: {error}", remedy="run the study again") from None

@@ -10,8 +10,10 @@ from ...orchestration.reading.unreached import UnreachedModel, unreached_at
 from ...orchestration.record import Store
 from ...orchestration.runner import RunResult
 from .plan import Plan, StudyPlan
-from .study_record import write_record
+from .study_arms import StudyArm
+from .study_record import write_ratings, write_record
 from .study_session import StudySession, hear_juries
+from .tasks import task_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ def run_plan(plan: StudyPlan, session: StudySession) -> StudyRun:
     Store.create(session.folder, redact=plan.study.redact).close_sync()
     write_record(plan, session.folder)
     ended = _hear_arms(plan, session)
+    if ended.limit is None:
+        ended = _hear_tasks(plan, session, ended)
     unreached = tuple(unreached_at(session.folder))
     return StudyRun(session.folder, ended.heard, ended.skipped, ended.limit, unreached)
 
@@ -50,8 +54,37 @@ def run_plan(plan: StudyPlan, session: StudySession) -> StudyRun:
 def _hear_arms(plan: Plan, session: StudySession) -> RunResult:
     """Every arm on every case; or, with a search, what the search asks for."""
     if plan.study.search is None:
-        return hear_juries(plan, session, [arm.jury for arm in plan.arms], plan.cases)
+        return _hear_listed(plan, session)
     # Optuna is an extra: only a search needs it.
     from .search import run_search
 
     return run_search(plan, session)
+
+
+def _hear_tasks(plan: Plan, session: StudySession, so_far: RunResult) -> RunResult:
+    """The further tasks, each in a record of its own."""
+    for task in plan.tasks:
+        folder = task_folder(session.folder, task.name)
+        Store.create(folder, redact=plan.study.redact).close_sync()
+        write_ratings(folder, task.ratings)
+        ended = hear_juries(plan, session, [arm.jury for arm in task.arms], task.cases, task=task)
+        so_far = RunResult(so_far.heard + ended.heard, so_far.skipped + ended.skipped, ended.limit)
+        if so_far.limit is not None:
+            break
+    return so_far
+
+
+def _hear_listed(plan: Plan, session: StudySession) -> RunResult:
+    """Every arm on the cases it is to hear, those that hear the same together, the most cases first."""
+    together: dict[tuple[str, ...], list[StudyArm]] = {}
+    for arm in plan.arms:
+        heard = tuple(case.id for case in arm.hears(plan.cases, plan.split))
+        together.setdefault(heard, []).append(arm)
+    done, skipped = 0, 0
+    for ids, arms in sorted(together.items(), key=lambda each: -len(each[0])):
+        cases = [case for case in plan.cases if case.id in set(ids)]
+        ended = hear_juries(plan, session, [arm.jury for arm in arms], cases)
+        done, skipped = done + ended.heard, skipped + ended.skipped
+        if ended.limit is not None:
+            return RunResult(done, skipped, ended.limit)
+    return RunResult(done, skipped, None)

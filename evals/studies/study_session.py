@@ -21,6 +21,7 @@ from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from .plan import Plan
 from .study import Study
+from .tasks import TaskPlan, task_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +41,24 @@ class StudySession:
 
 
 def hear_juries(
-    plan: Plan, session: StudySession, juries: Sequence[Jury], cases: Sequence[Case]
+    plan: Plan,
+    session: StudySession,
+    juries: Sequence[Jury],
+    cases: Sequence[Case],
+    *,
+    task: TaskPlan | None = None,
 ) -> RunResult:
-    """Have `juries` deliberate on `cases`, with what is left of the study's budget."""
+    """Have `juries` deliberate on `cases`, of the study or of a further task, with what is left of the study's budget."""
     budget = plan.study.budget
-    paid = _paid_so_far(session.folder)
+    folders = [session.folder, *(task_folder(session.folder, each.name) for each in plan.tasks)]
+    paid = sum(map(_paid_so_far, folders), Cost())
     passed = time.monotonic() - session.started
     return run_session(
         RunSession(
             cases=cases,
-            rubric=plan.rubric,
+            rubric=plan.rubric if task is None else task.rubric,
             juries=juries,
-            folder=session.folder,
+            folder=session.folder if task is None else task_folder(session.folder, task.name),
             max_usd=None if budget.max_usd is None else max(0.0, budget.max_usd - paid.known_usd),
             max_tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - paid.tokens),
             max_seconds=None if budget.max_seconds is None else max(0.0, budget.max_seconds - passed),
@@ -61,7 +68,7 @@ def hear_juries(
             tpm=session.tpm,
             prices=plan.prices,
             seed=plan.study.seeds.run,
-            scored=ScoredCases.of(plan.cases),
+            scored=ScoredCases.of(plan.cases if task is None else task.cases),
             redact=plan.study.redact,
             retry=session.retry,
             preflight=session.preflight,

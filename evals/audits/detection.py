@@ -1,0 +1,224 @@
+"""Detecting wrong cases: do low scores find the cases that a label from outside calls wrong, and how much review does that save?
+
+The label is no rating: a panel that disagreed with the ward's diagnosis, a correction made later. Several systems' outputs for
+one case are pooled: where every system's answer scores badly against what the ward wrote, the ward may be the one that is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...rubrics.errors import VenireError
+from ..figures.section import Section
+from ..figures.triage import triage_figure
+from ..ratings.marks import Marks
+from ..statistics.bootstrap import Statistic
+from ..statistics.draws import Draws
+from ..statistics.matrix import FloatArray, Matrix
+from ..statistics.significance import LEVEL, p_words
+from .review import area_statistic, by_score, found_curve, score_and_error
+
+TITLE = "Detecting wrong cases by an outside label"
+RECALLS = (0.5, 0.8, 0.9, 0.95, 1.0)
+AREAS = ["arm", "area", "low", "high", "p", "rho", "rho_low", "rho_high", "wrong", "n", "outputs", "note"]
+SAVED = ["arm", "found", "reviewed", "low", "high", "saved", "random"]
+SCORES = ["arm", "label", "n", "mean", "median", "lowest", "highest"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideLabel:
+    """Which cases are wrong, and which outputs belong to one case."""
+
+    wrong: pd.Series
+    """By case of the run, 1 or 0; NaN where it is not known."""
+    pooled: pd.Series
+    """By case of the run, the case that its output belongs to."""
+    attributes: tuple[str, ...] = ()
+    """Whose marks order the cases; all without any."""
+    name: str = "label"
+
+
+def outside_label(
+    cases: pd.DataFrame,
+    column: str,
+    *,
+    wrong: Collection[object],
+    pool: str | None = None,
+    attributes: Sequence[str] = (),
+) -> OutsideLabel:
+    """The label in a column of the cases.
+
+    Args:
+        cases: One row a case: `case`, `column` and `pool`.
+        wrong: The values that mean wrong.
+        pool: The column whose equal values are one case; a case without a value is its own.
+
+    Raises:
+        VenireError: Outputs of one case have different labels.
+    """
+    index = cases["case"].astype(str)
+    words = {_plain(value) for value in wrong}
+    given = cases[column].map(lambda value: np.nan if pd.isna(value) else float(_plain(value) in words))
+    label = pd.Series(given.to_numpy(float), index)
+    own = pd.Series(index.to_numpy(), index)
+    pooled = own if pool is None else pd.Series(cases[pool].to_numpy(object), index).map(_name).fillna(own)
+    torn = label.groupby(pooled).nunique()
+    if (torn > 1).any():
+        raise VenireError(
+            f"{column}: the outputs of {torn.idxmax()} have different labels",
+            remedy=f"give every case of one {pool or 'case'} the same {column}",
+        )
+    return OutsideLabel(label, pooled, tuple(attributes), column)
+
+
+def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Section:
+    """By arm: the detection curve, its area, the chance of a wrong case by score, and the share of the experts' work saved."""
+    pooled, wrong, outputs = _pooled_marks(marks, label)
+    known = wrong.dropna()
+    if not 0 < known.sum() < len(known):
+        told = f"Detection cannot be told: {int(known.sum())} of {len(known)} cases with a label are wrong."
+        return Section("detection", TITLE, (told,))
+    areas, saved, curves, levels, shapes, sentences = [], [], [], [], [], list[str]()
+    for arm in marks.arms:
+        mean = pooled.table[arm].groupby(level="case").mean()
+        mark = mean[mean.notna() & wrong.reindex(mean.index).notna()]
+        error = wrong.reindex(mark.index).to_numpy(float)
+        keys = -mark.to_numpy(float)
+        cluster, _ = pd.factorize(pooled.clusters.reindex(mark.index))
+        grid = Matrix(np.column_stack([keys, error]), tuple(mark.index), (), cluster.astype(np.int64))
+        why = "every labelled case that the arm scored is wrong, or none"
+        each, p = draws.bootstrap().estimate_and_p(
+            area_statistic, grid, method="area under the detection curve", otherwise=why
+        )
+        rho, _ = score_and_error(pooled, arm, wrong, draws)
+        bounds = (each.value + 0.5, each.low + 0.5, each.high + 0.5, p)
+        areas.append(
+            (arm, *bounds, rho.value, rho.low, rho.high, int(error.sum()), len(error), outputs, each.note)
+        )
+        if not each.defined:
+            sentences.append(f"{arm}: detection cannot be told ({each.note}).")
+            continue
+        rows = _saved(arm, keys, error, grid, draws)
+        saved += rows
+        reviewed, found = found_curve(keys, error)
+        curves.append(pd.DataFrame({"arm": arm, "reviewed": reviewed, "found": found}))
+        levels.append(by_score(pooled, arm, wrong))
+        shapes += _by_label(arm, mark, error)
+        sentences += [_area_sentence(arm, *bounds, len(error), int(error.sum())), _saved_sentence(arm, rows)]
+    tables = {
+        "areas": pd.DataFrame(areas, columns=AREAS),
+        "saved": pd.DataFrame(saved, columns=SAVED),
+        "by_score": pd.concat(levels, ignore_index=True) if levels else pd.DataFrame(),
+        "by_label": pd.DataFrame(shapes, columns=SCORES),
+        "curve": pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(),
+    }
+    caption = (
+        "Left, the share of wrong cases found against the share reviewed, lowest score first (dashed: random order). Right, the "
+        "probability that a case is wrong by its mean score, with Wilson's intervals."
+    )
+    figures = {caption: triage_figure(tables["curve"], tables["by_score"])} if curves else {}
+    named = ", ".join(label.attributes) or "all attributes with an order"
+    methods = (
+        f"A case's score is the mean of {named}, turned so that 1 is good, over the outputs that belong to it ({outputs} outputs of {len(known)} labelled cases). Cases are "
+        f"reviewed from the lowest score up, ties at once. The share of work saved at a recall is what need not be reviewed to find so many of the wrong cases; "
+        f"in random order that is one minus the recall. Intervals: {draws.resamples} resamples of cases or their groups, seed {draws.seed}.",
+    )
+    return Section("detection", TITLE, tuple(sentences), tables, figures, methods)
+
+
+def _plain(value: object) -> str:
+    """A label as it is compared: 1, 1.0, true and True are the same."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int | float):
+        return f"{value:g}"
+    text = str(value).strip().lower()
+    return {"true": "1", "false": "0"}.get(text, text)
+
+
+def _name(value: Any) -> Any:
+    return value if pd.isna(value) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _pooled_marks(marks: Marks, label: OutsideLabel) -> tuple[Marks, pd.Series, int]:
+    """The marks with outputs of one case averaged, by such a case whether it is wrong, and how many outputs had a label."""
+    table = marks.table
+    names = table.index.get_level_values("attribute")
+    if label.attributes:
+        table = table[names.isin(list(label.attributes))]
+    cases = table.index.get_level_values("case")
+    own = pd.Series(cases, index=cases)
+    belongs = label.pooled.reindex(cases).fillna(own)
+    attribute = table.index.get_level_values("attribute")
+    whole = table.groupby([pd.Index(belongs.to_numpy(), name="case"), attribute]).mean()
+    wrong = label.wrong.groupby(label.pooled).first()
+    cluster = marks.clusters.groupby(label.pooled.reindex(marks.clusters.index).to_numpy()).first()
+    outputs = int(label.wrong.reindex(cases.unique()).notna().sum())
+    return replace(marks, table=whole, clusters=cluster), wrong, outputs
+
+
+def _saved(
+    arm: str, keys: FloatArray, error: FloatArray, grid: Matrix, draws: Draws
+) -> list[tuple[object, ...]]:
+    """For each recall, the share of cases reviewed to reach it, with its interval, and what that saves."""
+    rows: list[tuple[object, ...]] = []
+    reviewed, found = found_curve(keys, error)
+    for recall in RECALLS:
+        at = _first_share(reviewed, found, recall)
+        drawn = draws.bootstrap(kind="percentile").estimate(
+            partial(_reviewed, recall=recall), grid, method="share reviewed", otherwise="no wrong case"
+        )  # fmt: skip
+        rows.append((arm, recall, at, drawn.low, drawn.high, 1 - at, 1 - recall))
+    return rows
+
+
+def _reviewed(values: FloatArray, recall: float) -> Statistic:
+    """The share of cases reviewed when so many of the wrong ones are found, as a function of the weights of cases."""
+
+    def share(weights: FloatArray) -> FloatArray:
+        out = np.full(len(weights), np.nan)
+        for row, weight in enumerate(weights):
+            if (weight * values[:, 1]).sum() > 0:
+                drawn = np.repeat(np.arange(len(values)), np.rint(weight).astype(int))
+                reviewed, found = found_curve(values[drawn, 0], values[drawn, 1])
+                out[row] = _first_share(reviewed, found, recall)
+        return out
+
+    return share
+
+
+def _first_share(reviewed: FloatArray, found: FloatArray, recall: float) -> float:
+    """The least share reviewed at which so many are found; within a tie, in proportion."""
+    at = int(np.searchsorted(found, recall - 1e-12))
+    return float(np.interp(recall, found[at - 1 : at + 1], reviewed[at - 1 : at + 1]))
+
+
+def _by_label(arm: str, mark: pd.Series, error: FloatArray) -> list[tuple[object, ...]]:
+    """How scores lie among right and among wrong cases."""
+    parts = {"right": mark[error == 0], "wrong": mark[error == 1]}
+    return [
+        (arm, name, len(part), part.mean(), part.median(), part.min(), part.max())
+        for name, part in parts.items()
+    ]
+
+
+def _area_sentence(arm: str, area: float, low: float, high: float, p: float, n: int, wrong: int) -> str:
+    size = f"area {area:.2f} (95% interval {low:.2f} to {high:.2f}; 0.50 in random order; {wrong} of {n} cases are wrong, {p_words(p)})"
+    if not p < LEVEL:
+        return f"Low scores of {arm} are not shown to find wrong cases sooner than random order: {size}."
+    return f"Low scores of {arm} find wrong cases {'sooner' if area > 0.5 else 'later'} than random order: {size}."
+
+
+def _saved_sentence(arm: str, rows: list[tuple[object, ...]]) -> str:
+    named = {float(str(row[1])): row for row in rows}
+    _, _, reviewed, low, high, saved, _ = named[0.9]
+    return (
+        f"Reviewed by {arm}'s scores, nine in ten of the wrong cases are found in the first {reviewed:.0%} (95% interval {low:.0%} to "
+        f"{high:.0%}): {saved:.0%} of the experts' work is saved, 10% in random order."
+    )

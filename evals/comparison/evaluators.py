@@ -1,0 +1,161 @@
+"""Every evaluator by itself: jurors, juries and panels against people, and each against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from ..figures.evaluators import evaluators_figure
+from ..figures.section import Section
+from ..ratings.marks import SECOND, Marks
+from ..ratings.pooling import pooling
+from ..ratings.sheet import ARM, OVERALL, PEOPLE, pairs
+from ..statistics.correlation import spearman
+from ..statistics.draws import Draws
+from ..statistics.error import offset, rmse
+from ..statistics.estimate import Estimate
+from ..statistics.kappa import cohen_kappa
+
+TITLE = "Each evaluator: offset, error and agreement, and who agrees with whom"
+FIRST = "people"
+COLUMNS = ["evaluator", "kind", "attribute", "measure", "value", "low", "high", "n", "note"]
+PAIRS = ["first", "second", "group", "attribute", "spearman", "kappa_quadratic", "n", "note"]
+JURORS, PANELS, BETWEEN = "jurors", "panels", "panel and juror"
+MEASURES: Mapping[str, Callable[..., Estimate]] = {
+    "offset": offset,
+    "rmse": rmse,
+    "spearman": spearman,
+    "kappa_quadratic": lambda table, **how: cohen_kappa(table, weighting="quadratic", **how),
+}
+
+
+def evaluators_section(marks: Marks, draws: Draws) -> Section:
+    """Offset, RMSE, Spearman and quadratic kappa of every juror, arm and second panel with people; and of every two of them."""
+    points = _points(marks)
+    table, among = _against_people(points, marks, draws), _among(points, marks)
+    whole = table[(table["attribute"] == OVERALL) & (table["measure"] == "offset")]
+    sentences = [_offset_sentence(row) for row in whole.to_dict("records") if row["kind"] != "person"]
+    sentences += _worst_juror(table)
+    figures = {
+        "Spearman's rho against quadratic kappa of every two evaluators: above the diagonal, they order cases more alike than they "
+        "score them.": evaluators_figure(among)
+    } if among["spearman"].notna().any() else {}  # fmt: skip
+    methods = (
+        "Evaluators are the arms, each seat of a jury (its repeats by their median), and panels of people: the reference, and those who re-scored. Points are "
+        f"turned so that high is good. Overall takes the attributes that share a scale together ({', '.join(_shared(marks))}). Intervals resample cases or "
+        "their groups.",
+    )
+    return Section(
+        "evaluators",
+        TITLE,
+        tuple(sentences),
+        {"against_people": table, "pairs": among},
+        figures,
+        methods,
+        marks.notes,
+    )
+
+
+def _shared(marks: Marks) -> tuple[str, ...]:
+    return pooling(marks.questions, set(marks.attributes())).names
+
+
+def _points(marks: Marks) -> pd.DataFrame:
+    """Every evaluator's scores in points of its scale, high being good, with people's reference as one more."""
+    table = marks.table.assign(**{FIRST: marks.reference()})
+    names = table.index.get_level_values("attribute")
+    ends = np.array(
+        [tuple(map(float, marks.questions[name].scale.ends)) for name in names], dtype=float
+    ).reshape(-1, 2)
+    return table.mul(ends[:, 1] - ends[:, 0], axis=0).add(ends[:, 0], axis=0)
+
+
+def _parts(points: pd.DataFrame, marks: Marks) -> dict[str, pd.DataFrame]:
+    """By attribute its rows, under `overall` those of the attributes that share a scale."""
+    names = points.index.get_level_values("attribute")
+    whole = {OVERALL: points[names.isin(_shared(marks))]}
+    return whole | {name: points[names == name] for name in marks.attributes()}
+
+
+def _rows(part: pd.DataFrame, marks: Marks) -> pd.DataFrame:
+    cases = part.index.get_level_values("case")
+    return pd.DataFrame(
+        {"case": cases, "cluster": marks.clusters.reindex(cases).to_numpy()}, index=part.index
+    )
+
+
+def _against_people(points: pd.DataFrame, marks: Marks, draws: Draws) -> pd.DataFrame:
+    found = []
+    for name, kind in marks.kinds.items():
+        if kind == "person":
+            continue
+        for attribute, part in _parts(points, marks).items():
+            table = pairs(_rows(part, marks), part[name], part[FIRST])
+            for measure, estimate in MEASURES.items() if len(table) else ():
+                each = estimate(
+                    table.astype({"value": float}),
+                    bootstrap=draws.bootstrap(by="cluster"),
+                    raters=(ARM, PEOPLE),
+                )
+                found.append(
+                    (name, kind, attribute, measure, each.value, each.low, each.high, each.n, each.note)
+                )
+    return pd.DataFrame(found, columns=COLUMNS)
+
+
+def _among(points: pd.DataFrame, marks: Marks) -> pd.DataFrame:
+    """One row for each two jurors or panels and attribute; arms of several seats are not among them, for they are their jurors'."""
+    seats = [name for name, kind in marks.kinds.items() if kind == "juror"]
+    alone = [name for name in marks.arms if name not in marks.jurors]
+    panels = [FIRST, *([SECOND] if SECOND in points else [])]
+    found = []
+    boot = Draws(resamples=1)
+    for first, second in combinations([*panels, *seats, *alone], 2):
+        group = PANELS if second in panels else BETWEEN if first in panels else JURORS
+        for attribute, part in _parts(points, marks).items():
+            table = pairs(_rows(part, marks), part[first], part[second])
+            n = len(table) // 2
+            if n < 2:
+                found.append(
+                    (first, second, group, attribute, np.nan, np.nan, n, "fewer than two scores in common")
+                )
+                continue
+            numbers = table.astype({"value": float})
+            rho = spearman(numbers, bootstrap=boot.bootstrap(by="cluster"), raters=(ARM, PEOPLE))
+            kappa = cohen_kappa(
+                numbers, weighting="quadratic", bootstrap=boot.bootstrap(by="cluster"), raters=(ARM, PEOPLE)
+            )
+            told = "" if rho.defined else rho.note
+            found.append((first, second, group, attribute, rho.value, kappa.value, n, told))
+    return pd.DataFrame(found, columns=PAIRS)
+
+
+def _offset_sentence(row: dict[object, object]) -> str:
+    value, low, high = (float(str(row[name])) for name in ("value", "low", "high"))
+    name = row["evaluator"]
+    if np.isnan(low):
+        return f"{name} scores {value:+.2f} points from people on average ({row['note'] or 'no interval'})."
+    size = f"{value:+.2f} points (95% interval {low:+.2f} to {high:+.2f}, n = {row['n']})"
+    if low <= 0 <= high:
+        return f"{name} is not shown to score higher or lower than people: {size}."
+    return f"{name} scores {'higher' if value > 0 else 'lower'} than people by {size}."
+
+
+def _worst_juror(table: pd.DataFrame) -> list[str]:
+    """The juror that agrees least with people, where its interval lies below every other juror's value."""
+    rows = table[
+        (table["kind"] == "juror") & (table["attribute"] == OVERALL) & (table["measure"] == "spearman")
+    ].dropna(subset=["value"])
+    if len(rows) < 2:
+        return []
+    ordered = rows.sort_values("value", kind="stable").to_dict("records")
+    last, least = ordered[0], ordered[1]["value"]
+    if not last["high"] < least:
+        return ["No juror is shown to agree worse with people than all others."]
+    return [
+        f"{last['evaluator']} agrees worst with people: rho {last['value']:.2f} (95% interval {last['low']:.2f} to {last['high']:.2f}) "
+        f"where the others have {least:.2f} or more."
+    ]

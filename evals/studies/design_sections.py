@@ -1,0 +1,241 @@
+"""The tables that a study's design asks for, as sections of its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from ...orchestration.record import Store
+from ..audits.detection import detection_section, outside_label
+from ..audits.severity import Severity
+from ..comparison.comparison import Comparison, compare_evidence
+from ..comparison.effects import INTERCEPTS
+from ..comparison.evaluators import evaluators_section
+from ..comparison.strata import METHODS as STRATA_METHODS
+from ..comparison.strata import strata_sentences, strata_table
+from ..figures.section import Section
+from ..ratings.evidence import Evidence, gather
+from ..ratings.marks import lay_marks
+from ..ratings.reference import Rule
+from ..ratings.sheet import OVERALL, lay_out
+from ..statistics.draws import Draws
+from ..statistics.significance import LEVEL, p_words
+from .corpus_table import corpus_section
+from .cost_section import cost_section
+from .design import Design, TableName
+
+AGREEMENT = ["arm", "kind", "attribute", "icc3k", "f_low", "f_high", "bootstrap_low", "bootstrap_high", "median_difference", "q1", "q3",
+             "wilcoxon_p", "alpha", "alpha_low", "alpha_high", "ac2", "ac2_low", "ac2_high", "n"]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DesignInput:
+    """What the tables are made of."""
+
+    evidence: Evidence
+    """Of every case that the study's arms heard."""
+    scored: Evidence
+    """Of the cases that arms are held against people on: the test cases, where there are any."""
+    design: Design
+    test: Sequence[str]
+    repeats: Mapping[str, int]
+    """By arm, how often each of its seats is asked."""
+    draws: Draws
+
+
+def gather_design(
+    store: Store,
+    people: pd.DataFrame,
+    design: Design,
+    arms: Sequence[str],
+    test: Sequence[str],
+    *,
+    rule: Rule | None,
+    draws: Draws,
+) -> DesignInput:
+    """What is known of a study's arms, read from its run; `people` are all raters, those who re-scored among them."""
+    whole = gather(store, people, rescore=design.people.rescore, rule=rule, columns=design.columns).of_arms(
+        arms
+    )
+    repeats = {arm.name: arm.jury.repeats for arm in store.arms()}
+    return DesignInput(whole, whole.of_cases(test) if test else whole, design, test, repeats, draws)
+
+
+def design_sections(given: DesignInput, tasks: Mapping[str, Comparison]) -> tuple[Section, ...]:
+    """The sections of the tables asked for, in the order in which the file names them.
+
+    Args:
+        tasks: By name of a further task, its comparison.
+    """
+    design = given.design
+    compared = compare_evidence(
+        given.scored,
+        seed=given.draws.seed,
+        resamples=given.draws.resamples,
+        severity=Severity(design.severity.harmful, design.severity.margin),
+        families=design.families or None,
+        predictors=design.predictors,
+        intercepts=(*INTERCEPTS, "group"),
+        jurors="calibration" in design.tables,
+    )
+    made: dict[TableName, Callable[[], Section | None]] = {
+        "corpus": lambda: corpus_section(
+            given.evidence.cases, [*design.predictors, *_further(design, given)], given.test
+        ),
+        "agreement": lambda: agreement_section(compared, "agreement", "Agreement with people"),
+        "costs": lambda: cost_section(compared.costs, given.repeats, design.people),
+        "panels": lambda: _panels(compared),
+        "effects": lambda: _effects(compared),
+        "strata": lambda: _strata(given),
+        "tasks": lambda: _tasks(compared, tasks),
+        "evaluators": lambda: evaluators_section(lay_marks(given.scored), given.draws),
+        "detection": lambda: _detection(given),
+    }
+    sections = {section.name: section for section in compared.sections}
+    found = []
+    for name in dict.fromkeys(design.tables):
+        section = made[name]() if name in made else sections.get(name)
+        found.append(
+            section or Section(name, name.replace("_", " ").capitalize(), (ABSENT.get(name, NOTHING),))
+        )
+    return tuple(found)
+
+
+NOTHING = "The data have nothing to make this table of."
+ABSENT: Mapping[str, str] = {
+    "ranking": "Systems cannot be ranked: the cases name fewer than two under `system`.",
+    "rescore": "No second panel is named: say who re-scored under people: {rescore: [...]}.",
+}
+
+
+def _further(design: Design, given: DesignInput) -> list[str]:
+    """The strata that the corpus is described by, beside predictors."""
+    return [
+        name for name in design.strata if name not in ("system", "group") and name in given.evidence.cases
+    ]
+
+
+def agreement_section(compared: Comparison, name: str, title: str) -> Section:
+    """Table 2 of 004: each arm's ICC(3,k) with both intervals, the median difference, Wilcoxon's p, alpha and AC2."""
+    ranks = {(row["arm"], row["attribute"]): row for row in compared.signed_ranks.to_dict("records")}
+    rows = []
+    for row in compared.icc3k.to_dict("records"):
+        arm, attribute = str(row["arm"]), str(row["attribute"])
+        apart, found = ranks[arm, attribute], compared.agreement[arm][attribute]
+        alpha, ac2 = found["alpha_ordinal"], found["ac2"]
+        rows.append(
+            {**row, "kind": compared.kinds[arm], "median_difference": apart["median"], "q1": apart["q1"], "q3": apart["q3"],
+             "wilcoxon_p": apart["p"], "alpha": alpha.value, "alpha_low": alpha.low, "alpha_high": alpha.high,
+             "ac2": ac2.value, "ac2_low": ac2.low, "ac2_high": ac2.high}
+        )  # fmt: skip
+    table = pd.DataFrame(rows, columns=AGREEMENT)
+    whole = table[table["attribute"] == OVERALL]
+    said = [
+        f"{row['arm']}: ICC(3,k) {row['icc3k']:.3f} (F interval {row['f_low']:.3f} to {row['f_high']:.3f}; bootstrap {row['bootstrap_low']:.3f} to "
+        f"{row['bootstrap_high']:.3f}), median difference {row['median_difference']:g} ({row['q1']:g}, {row['q3']:g}), Wilcoxon's "
+        f"{p_words(float(row['wilcoxon_p'])) if row['wilcoxon_p'] == row['wilcoxon_p'] else 'p undefined'}."
+        for row in whole.to_dict("records")
+        if row["icc3k"] == row["icc3k"]
+    ]
+    unknown = [str(row["arm"]) for row in whole.to_dict("records") if row["icc3k"] != row["icc3k"]]
+    notes = tuple(f"{arm}: ICC(3,k) is undefined" for arm in unknown)
+    return Section(
+        name,
+        title,
+        tuple(said or [NOTHING]),
+        {"overall": whole, "attributes": table[table["attribute"] != OVERALL]},
+        notes=notes,
+    )
+
+
+def _panels(compared: Comparison) -> Section:
+    table = compared.panels
+    if table.empty:
+        return Section("panels", "An arm among people", ("An arm cannot sit among fewer than two people.",))
+    said = []
+    for arm, rows in table.groupby("arm", sort=False):
+        moved = rows[rows["p"] < LEVEL]
+        told = "; ".join(
+            f"{row['role']} {row['change']:+.3f} ({p_words(float(row['p']))})"
+            for row in moved.to_dict("records")
+        )
+        extra = rows.iloc[0]
+        said.append(
+            f"{arm} as one more rater changes people's ICC(3,k) from {extra['before']:.3f} to {extra['after']:.3f}; "
+            + (
+                f"demonstrable changes: {told}."
+                if told
+                else "no change, added or in a person's place, can be told from chance."
+            )
+        )
+    return Section(
+        "panels", "An arm as one more rater, and in each person's place", tuple(said), {"table": table}
+    )
+
+
+def _effects(compared: Comparison) -> Section:
+    table = compared.effects
+    title = "What moves the differences between arm and person"
+    if table.empty:
+        why = [note for note in compared.notes if note.startswith("mixed model")] or [NOTHING]
+        return Section("effects", title, tuple(why))
+    moved = table[(table["p"] < LEVEL) & (table["term"] != "intercept")]
+    said = [
+        f"{row['arm']}: {row['term']} moves the difference by {row['value']:+.2f} points (95% interval {row['low']:+.2f} to {row['high']:+.2f}, "
+        f"{p_words(float(row['p']))})."
+        for row in moved.to_dict("records")
+    ]
+    groups = table[table["term"] == "SD of group"]
+    said += [
+        f"{row['arm']}: groups of cases differ by an SD of {row['value']:.2f} points."
+        for row in groups.to_dict("records")
+    ]
+    return Section(
+        "effects", title, tuple(said or ["No predictor is shown to move the difference of any arm from people."]), {"table": table},
+        methods=("Of the mixed model, a group of several cases (a patient) has a random intercept too; p is not corrected for the number of terms.",),
+        notes=tuple(note for note in compared.notes if note.startswith("mixed model")),
+    )  # fmt: skip
+
+
+def _strata(given: DesignInput) -> Section:
+    columns = list(given.design.strata)
+    table = strata_table(lay_out(given.scored), given.scored.cases, columns, given.draws)
+    told = strata_sentences(table) or [f"No case has a value of {', '.join(columns) or 'any stratum'}."]
+    return Section("strata", "Agreement by stratum", tuple(told), {"table": table}, methods=(STRATA_METHODS,))
+
+
+def _tasks(compared: Comparison, tasks: Mapping[str, Comparison]) -> Section:
+    """The same arms across tasks: what holds here, does it hold there?"""
+    title = "Across tasks"
+    if not tasks:
+        return Section("tasks", title, ("No further task is named under tasks.",))
+    parts = {name: agreement_section(each, "tasks", title) for name, each in tasks.items()}
+    whole = agreement_section(compared, "tasks", title)
+    named = {"this study": whole, **parts}
+    frames = [part.tables["overall"].assign(task=name) for name, part in named.items()]
+    table = pd.concat(frames, ignore_index=True)
+    table = table[table["arm"].isin({str(arm) for each in tasks.values() for arm in each.icc3k["arm"]})]
+    said = [f"{name}: {sentence}" for name, part in parts.items() for sentence in part.sentences]
+    return replace(
+        whole,
+        sentences=tuple(said),
+        tables={
+            "table": table[["task", *AGREEMENT]],
+            **{name: part.tables["attributes"] for name, part in parts.items()},
+        },
+        notes=tuple(f"{name}: {note}" for name, part in parts.items() for note in part.notes),
+    )
+
+
+def _detection(given: DesignInput) -> Section:
+    """Over all cases of the study: the label is from outside, so that no case need be held out for it."""
+    label = given.design.label
+    if label is None:
+        why = "No label is named: say under label which metadata column tells that a case is wrong."
+        return Section("detection", "Detecting wrong cases by an outside label", (why,))
+    outside = outside_label(
+        given.evidence.cases, label.column, wrong=label.wrong, pool=label.pool, attributes=label.attributes
+    )
+    return detection_section(lay_marks(given.evidence), outside, given.draws)
