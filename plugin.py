@@ -16,6 +16,7 @@ A plug-in is a package with an entry point. Its group says what it adds; its nam
 | rubrics | `venire.rubrics` | the `Path` of a folder of YAML files |
 | personas | `venire.personas` | the `Path` of a folder of YAML files |
 | juries | `venire.juries` | the `Path` of a folder of YAML files |
+| studies | `venire.studies` | the `Path` of a folder of YAML files, their data beside them |
 
 What venire brings itself is registered in the same way, in its `pyproject.toml`. `examples/plugin-package` is a whole
 package; `docs/extending.md` walks through it.

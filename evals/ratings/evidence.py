@@ -77,6 +77,7 @@ class Evidence:
             ballots=mine(self.ballots),
             moments=mine(self.moments),
             rescored=mine(self.rescored),
+            abstentions=mine(self.abstentions),
             likeness=self.likeness[self.likeness.index.isin(wanted)],
         )
 
@@ -89,6 +90,7 @@ class Evidence:
         return replace(
             self,
             arms=mine(self.arms, "rater"),
+            abstentions=mine(self.abstentions, "rater"),
             costs=mine(self.costs),
             stops=mine(self.stops),
             ballots=mine(self.ballots),

@@ -125,7 +125,7 @@ def choose(
         arms, jury, best = _preferred_arms(train, objective, fit, rng)
         rows = np.array([arms[best], arms[jury or SINGLE], arms[SINGLE]])
         said = test.answers(rows)
-        usual = _usual_answers(train, test)
+        usual = _usual_answers(train, test, objective)
         for name, answers in zip(held, (*said, usual), strict=True):
             held[name].append(answers)
     every = votes.at(np.unique(np.concatenate([fold.chosen_on for fold in parts])))
@@ -137,7 +137,7 @@ def choose(
         measures = {
             each.name: rounds.value(tables[role], each)
             for each in OBJECTIVES.values()
-            if _applies(each, votes)
+            if all(map(each.fits, votes.scales))
         }
         naive = float(_scores(every, arms[name][None, :], objective)[0]) * objective.better
         return HeldArm(name, arms[name], rounds.estimate(tables[role]), naive, measures)
@@ -180,15 +180,11 @@ def _scores(votes: ScoredVotes, weights: FloatArray, objective: Objective) -> Fl
     return votes.scores(votes.answers(weights), objective)
 
 
-def _usual_answers(train: ScoredVotes, test: ScoredVotes) -> FloatArray:
-    """For each question of `test`, the one answer that people mostly give to its attribute in `train`."""
-    usual = train.constant()
+def _usual_answers(train: ScoredVotes, test: ScoredVotes, objective: Objective) -> FloatArray:
+    """For each question of `test`, the one answer that people mostly give to its attribute in `train`, or that earns most there."""
+    usual = train.constant(objective)
     by_place = {int(place): usual[train.attribute == place][0] for place in np.unique(train.attribute)}
     return np.array([by_place.get(int(place), np.nan) for place in test.attribute])
-
-
-def _applies(objective: Objective, votes: ScoredVotes) -> bool:
-    return not objective.needs_order or all(scale.ordered for scale in votes.scales)
 
 
 class _Rounds:
@@ -224,9 +220,10 @@ class _Rounds:
 
     def estimate(self, table: FloatArray) -> Estimate:
         found, _, _ = self._interval(self._means(table, self._objective), self._left_out(table))
-        if self._objective.better > 0:
-            return found
-        return replace(found, value=-found.value, low=-found.high, high=-found.low)
+        if self._objective.better < 0:
+            found = replace(found, value=-found.value, low=-found.high, high=-found.low)
+        low, high = max(found.low, self._objective.least), min(found.high, self._objective.most)
+        return found if np.isnan(found.low) else replace(found, low=low, high=high)
 
     def difference(self, first: FloatArray, second: FloatArray) -> tuple[Estimate, float, float]:
         """The first's value less the second's, high being good; its p, and its standard error."""

@@ -70,10 +70,10 @@ class Choices:
         usable = [
             place
             for place, scale in enumerate(votes.scales)
-            if (scale.ordered or not wanted.needs_order) and (votes.attribute == place).any()
+            if wanted.fits(scale) and (votes.attribute == place).any()
         ]
         self._skipped = [
-            f"{name}: {wanted.words} needs values with an order"
+            f"{name}: {wanted.words} {wanted.need}"
             for place, name in enumerate(attributes)
             if place not in usable
         ]

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from scipy.stats import kendalltau, rankdata
 
-from ...rubrics.errors import VenireError
 from ...rubrics.scale import Level, Scale
+from ..ratings.rewards import RewardTable
 from ..statistics.matrix import FloatArray
 
 ObjectiveName = Literal[
@@ -30,6 +30,8 @@ class AnswerScale:
     steps: FloatArray
     """The legal answers as numbers, in order; empty where any number between two ends is legal."""
     width: float
+    rewards: RewardTable | None = None
+    """What each answer is worth, by the number of its value, where the scale has costs."""
 
     @property
     def ordered(self) -> bool:
@@ -40,7 +42,13 @@ class AnswerScale:
         """Words are numbered in the scale's order, as `ratings/reference.py` codes them."""
         steps = np.array([float(v) for v in scale.values] if scale.numeric else range(len(scale.values)), dtype=float)  # fmt: skip
         low, high = map(float, scale.ends) if scale.numeric else (0.0, 1.0)
-        return cls(scale.level, steps, high - low)
+        rewards = RewardTable.of(scale)
+        return cls(
+            scale.level,
+            steps,
+            high - low,
+            rewards and RewardTable(tuple(steps.tolist()), rewards.worth, rewards.abstention),
+        )
 
     def legal(self, values: FloatArray) -> FloatArray:
         """Each value taken to the nearest legal answer, in the middle of two to the lower."""
@@ -67,6 +75,19 @@ class Objective:
     """Whether an offset from people's values lowers it."""
     stand_in: str = ""
     """The objective that a search takes its steps by, where this one is too slow for many."""
+    least: float = -np.inf
+    most: float = 1.0
+    """The lowest and the highest value there can be: no interval goes beyond them."""
+    needs_costs: bool = False
+
+    def fits(self, scale: AnswerScale) -> bool:
+        """Whether it can be told of values on this scale."""
+        return (scale.ordered or not self.needs_order) and (scale.rewards is not None or not self.needs_costs)
+
+    @property
+    def need(self) -> str:
+        """What a scale lacks that it does not fit."""
+        return "needs a scale with costs" if self.needs_costs else "needs values with an order"
 
     def score(self, said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
         """High is good."""
@@ -75,11 +96,6 @@ class Objective:
 
 def objective(name: str) -> Objective:
     """The objective of that name."""
-    if name == "costs":
-        raise VenireError(
-            "objective: costs needs a cost for every two values of a scale, and no scale has any",
-            remedy=f"choose one of {', '.join(OBJECTIVES)}",
-        )
     return OBJECTIVES[name]
 
 
@@ -217,17 +233,29 @@ def _credit(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArr
     return np.where(n > 0, ((said == truth) & asked).sum(axis=-1) / np.maximum(n, 1), np.nan)
 
 
+def _reward(said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
+    """The mean worth of the answers by the scale's costs; no answer is worth what an abstention is."""
+    assert scale.rewards is not None
+    paid = scale.rewards.rewards(said, truth)
+    known = ~np.isnan(paid)
+    n = known.sum(axis=-1)
+    return np.where(n > 0, np.where(known, paid, 0.0).sum(axis=-1) / np.maximum(n, 1), np.nan)
+
+
 OBJECTIVES: Mapping[str, Objective] = {
     each.name: each
     for each in (
         Objective("icc3k", "ICC(3,k)", _icc3k),
         Objective("icc2", "ICC(2,1)", _icc2, absolute=True),
-        Objective("kappa_quadratic", "quadratic kappa", _kappa_quadratic, absolute=True),
-        Objective("kappa", "kappa", _kappa, needs_order=False, absolute=True),
-        Objective("spearman", "Spearman's rho", _spearman),
-        Objective("kendall", "Kendall's tau", _kendall, stand_in="spearman"),
+        Objective("kappa_quadratic", "quadratic kappa", _kappa_quadratic, absolute=True, least=-1.0),
+        Objective("kappa", "kappa", _kappa, needs_order=False, absolute=True, least=-1.0),
+        Objective("spearman", "Spearman's rho", _spearman, least=-1.0),
+        Objective("kendall", "Kendall's tau", _kendall, stand_in="spearman", least=-1.0),
         Objective("alpha", "Krippendorff's alpha", _alpha, needs_order=False, absolute=True),
-        Objective("mae", "mean absolute error", _mae, better=-1.0, absolute=True),
-        Objective("credit", "mean credit", _credit, needs_order=False, absolute=True),
+        Objective("mae", "mean absolute error", _mae, better=-1.0, absolute=True, least=0.0, most=np.inf),
+        Objective("credit", "mean credit", _credit, needs_order=False, absolute=True, least=0.0),
+        Objective(
+            "costs", "mean reward", _reward, needs_order=False, absolute=True, most=np.inf, needs_costs=True
+        ),
     )
 }

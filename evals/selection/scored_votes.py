@@ -100,13 +100,19 @@ class ScoredVotes:
             np.nan,
         )
 
-    def constant(self) -> FloatArray:
-        """By question, the one answer to its attribute that people give: the middle of them, or the commonest."""
+    def constant(self, objective: Objective) -> FloatArray:
+        """By question, the one answer to its attribute that people give: the middle of them, or the commonest; where answers
+        have costs, the one that earns most."""
         found = np.full(len(self.truth), np.nan)
         for place, scale in enumerate(self.scales):
             rows = self.attribute == place
             truth = self.truth[rows]
             if not len(truth):
+                continue
+            if objective.needs_costs:
+                every = np.broadcast_to(truth, (len(scale.steps), len(truth)))
+                earned = objective.score(np.repeat(scale.steps[:, None], len(truth), axis=1), every, scale)
+                found[rows] = scale.steps[int(np.argmax(earned))]
                 continue
             values, counts = np.unique(truth, return_counts=True)
             found[rows] = np.median(truth) if scale.ordered else values[counts.argmax()]

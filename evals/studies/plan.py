@@ -27,7 +27,7 @@ from .design_checks import design_errors
 from .errors import ErrorList
 from .grid import grid_arms
 from .plan_cost import Scope, estimate_cost
-from .rating_checks import rating_gaps, unknown_attributes
+from .rating_checks import rating_gaps, rubric_errors
 from .recorded_plan import RecordedPlan, plan_recorded
 from .study import Study, load_study, named_rubric
 from .study_arms import LeftOut, StudyArm, duplicate_names, listed_arms
@@ -113,7 +113,7 @@ def _plan(path: Path, study: Study, written: Written, ask_models: AskModels | No
     errors.add(*_search_errors(study, written))
     notes: list[str] = []
     if rubric is not None:
-        errors.at(f"{path}:{written.line('attributes')}", *unknown_attributes(study, rubric))
+        errors.at(f"{path}:{written.line('attributes')}", *rubric_errors(study, rubric))
         if ratings is not None and cases is not None:
             unrated, notes = rating_gaps(ratings, cases, rubric, study.attributes or rubric.names)
             errors.at(f"{path}:{written.line('ratings')}", *unrated)

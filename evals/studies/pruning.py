@@ -11,6 +11,8 @@ from scipy.stats import t as student
 
 from ..ratings.clusters import clusters, groups_in
 from ..selection.candidates import pareto
+from ..selection.choices import scored_votes
+from ..selection.objectives import AnswerScale, Objective
 
 CONFIDENCE = 0.95
 """One-sided, and shared out among all the arms that it is held against: how sure it must be that one is better."""
@@ -26,19 +28,23 @@ class Score:
     cost: float
     latency: float
     by_cluster: Mapping[str, float]
-    """Its mean credit on each case, or on each group of cases."""
+    """Its mean credit on each case, or on each group of cases; or the pseudo-values of its objective."""
 
     @property
     def objectives(self) -> dict[str, float]:
         return {"agreement": self.agreement, "cost": self.cost, "latency": self.latency}
 
 
-def arm_scores(credits: pd.DataFrame) -> dict[str, Score]:
-    """Each arm's score on the cases of `credits`."""
+def arm_scores(
+    credits: pd.DataFrame, wanted: Objective | None = None, scales: Mapping[str, AnswerScale] | None = None
+) -> dict[str, Score]:
+    """Each arm's score on the cases of `credits`: by mean credit, or by the objective that the study chooses by, high being good."""
     table = credits.dropna(subset=["credit"])
-    cluster = clusters(table["case"], groups_in(table))
+    table = table.assign(cluster=clusters(table["case"], groups_in(table)))
+    if wanted is not None and scales:
+        return _by_objective(table, wanted, scales)
     scores = {}
-    for arm, rows in table.assign(cluster=cluster).groupby("arm", sort=False):
+    for arm, rows in table.groupby("arm", sort=False):
         scores[str(arm)] = Score(
             agreement=float(rows["credit"].mean()),
             cost=float(rows["cost"].iloc[0]),
@@ -47,6 +53,38 @@ def arm_scores(credits: pd.DataFrame) -> dict[str, Score]:
                 str(name): float(mean) for name, mean in rows.groupby("cluster")["credit"].mean().items()
             },
         )
+    return scores
+
+
+def _by_objective(
+    table: pd.DataFrame, wanted: Objective, scales: Mapping[str, AnswerScale]
+) -> dict[str, Score]:
+    """Scores by an objective. By cluster stand the jackknife's pseudo-values, whose mean is the score less its bias and whose paired
+    differences can be tested as those of means are."""
+    fitting = {name: scale for name, scale in scales.items() if wanted.fits(scale)}
+    asked = table[table["attribute"].isin(list(fitting))]
+    scores = {}
+    for arm, rows in asked.groupby("arm", sort=False):
+        number, names = pd.factorize(rows["cluster"])
+        votes = scored_votes(
+            rows[["value"]].to_numpy(float),
+            rows["truth"].to_numpy(float),
+            rows["attribute"].tolist(),
+            number,
+            fitting,
+        )
+        said = votes.votes.T
+        value = float(votes.scores(said, wanted)[0])
+        kept = (number[None, :] != np.arange(len(names))[:, None]).astype(float)
+        left_out = votes.scores(np.repeat(said, len(names), axis=0), wanted, kept)
+        pseudo = len(names) * value - (len(names) - 1) * left_out
+        if not np.isnan(value):
+            by_cluster = {
+                str(name): float(each) for name, each in zip(names, pseudo, strict=True) if not np.isnan(each)
+            }
+            scores[str(arm)] = Score(
+                value, float(rows["cost"].iloc[0]), float(rows["seconds"].iloc[0]), by_cluster
+            )
     return scores
 
 

@@ -15,9 +15,9 @@ from ..ratings.rating_check import check_ratings
 from .study import Study
 
 
-def unknown_attributes(study: Study, rubric: Rubric) -> list[VenireError]:
-    """An error for each attribute of the study that the rubric does not ask."""
-    return [
+def rubric_errors(study: Study, rubric: Rubric) -> list[VenireError]:
+    """An error for each attribute of the study that the rubric does not ask, and for an objective that it has no numbers for."""
+    errors = [
         VenireError(
             f"the rubric {rubric.name!r} does not ask {name!r}",
             remedy=nearest(name, rubric.names),
@@ -25,6 +25,15 @@ def unknown_attributes(study: Study, rubric: Rubric) -> list[VenireError]:
         for name in study.attributes
         if name not in rubric.names
     ]
+    asked = [name for name in study.attributes or rubric.names if name in rubric.names]
+    if study.objective == "costs" and all(rubric.scale_of(name).costs is None for name in asked):
+        errors.append(
+            VenireError(
+                f"objective: costs needs a cost for every two values, and no scale of {rubric.name!r} has any",
+                remedy="write costs: under a scale of the rubric, or choose another objective",
+            )
+        )
+    return errors
 
 
 def rating_gaps(

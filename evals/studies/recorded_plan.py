@@ -13,7 +13,7 @@ from ..ratings.people import load_ratings
 from ..ratings.question import Question, rubric_questions
 from .case_split import split_cases
 from .errors import ErrorList
-from .rating_checks import unknown_attributes
+from .rating_checks import rubric_errors
 from .study import Study, named_rubric
 
 
@@ -50,7 +50,7 @@ def plan_recorded(path: Path, study: Study) -> RecordedPlan:
     errors = ErrorList()
     recording = _read(path.parent, study, errors)
     if recording is not None:
-        errors.add(*unknown_attributes(study, recording.rubric))
+        errors.add(*rubric_errors(study, recording.rubric))
         judged, rated = set(recording.judgements["case"]), set(recording.people["case"].astype(str))
         if not judged & rated:
             errors.add(

@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from ...agents.cost import CostUnit
-from ...rubrics.errors import InvalidFile, VenireError
+from ...rubrics.errors import InvalidFile
 from ...rubrics.files import Written, read_yaml
 from ...rubrics.rubric import Name, Rubric, load_rubric
 from ..ratings.reference import Rule
@@ -74,17 +74,17 @@ class Study(Design):
             for key in ("arms", "grid", "search"):
                 if getattr(self, key):
                     raise ValueError(f"judgements are recorded: {key} has nobody to ask\nremove {key}")
+            if self.tables:
+                raise ValueError(
+                    "tables are of arms that sat, and judgements have none\n"
+                    "write arms in place of judgements, with model: recorded/FILE#JUROR"
+                )
         elif self.cases is None:
             raise ValueError("cases: missing\nadd 'cases'")
         elif not self.arms and self.grid is None:
             raise ValueError("there is no arm in it\nwrite arms, or a grid")
         elif self.search is not None and self.grid is None:
             raise ValueError("search: there is nothing to choose from\nadd a grid with personas and models")
-        if self.objective is not None:
-            try:
-                objective(self.objective)
-            except VenireError as error:
-                raise ValueError(f"{error.problem}\n{error.remedy}") from None
         if self.search is not None and self.redact:
             raise ValueError(
                 "redact: what a redacted run has heard is not kept for the next trial, and would be paid for again\n"

@@ -12,6 +12,7 @@ from ...orchestration.record.atomic_write import write_atomically
 from ...orchestration.runner import RunResult
 from ...rubrics.case import Case
 from ..selection.deliberated_arms import SINGLE
+from ..selection.objectives import AnswerScale
 from .credit_table import credit_table
 from .plan import Plan
 from .pruning import Score, arm_scores, beaten_by, pareto_front
@@ -162,7 +163,9 @@ class Trials:
             )
         finally:
             store.release()
-        return arm_scores(table)
+        goal, rubric = self._plan.study.goal, self._plan.rubric
+        scales = {name: AnswerScale.of(rubric.scale_of(name)) for name in rubric.names}
+        return arm_scores(table, None if goal is None else goal.objective, scales)
 
     def _say(self, line: str) -> None:
         if not self._session.quiet:

@@ -14,9 +14,11 @@ from venire.evals.agreement.rater_agreement import agreement
 from venire.evals.ratings.question import Question
 from venire.evals.selection import OBJECTIVES, Composition, Goal, analyse
 from venire.evals.selection.attribute_choice import composed_arms
+from venire.evals.selection.choices import scored_votes
 from venire.evals.selection.jury_weights import simplex_weights
-from venire.evals.selection.objectives import AnswerScale
+from venire.evals.selection.objectives import AnswerScale, objective
 from venire.evals.selection.scored_votes import ScoredVotes
+from venire.rubrics.costs import CostMatrix
 from venire.rubrics.scale import Scale
 
 COEFFICIENTS = {
@@ -231,3 +233,42 @@ def test_a_study_file_names_its_objective_and_costs_need_a_matrix(tmp_path: Path
 
     assert good.returncode == 0 and "(by quadratic kappa, on cases that did not choose it)" in good.stdout
     assert bad.returncode == 2 and "objective: costs needs a cost for every two values" in bad.stderr
+
+
+def test_costs_choose_the_judge_whose_mistakes_are_cheap() -> None:
+    """Two judges are right as often; one misses what is dear to miss, the other raises false alarms."""
+    rng = np.random.default_rng(2)
+    truth = np.repeat([0, 1], 60)
+    missing = np.where((truth == 1) & (rng.random(120) < 0.4), 0, truth)
+    alarmed = np.where((truth == 0) & (rng.random(120) < 0.4), 1, truth)
+    scale = Scale(
+        level="binary",
+        anchors={0: "no", 1: "yes"},
+        costs=CostMatrix.model_validate({0: {0: 0, 1: -1}, 1: {0: -10, 1: 0}, "abstention": -3}),
+    )
+    answers = AnswerScale.of(scale)
+    rows = np.vstack([missing, alarmed, np.full(120, np.nan)]).astype(float)
+    every = np.broadcast_to(truth.astype(float), rows.shape)
+
+    worth = objective("costs").score(rows, every, answers)
+    kappa = objective("kappa").score(rows[:2], every[:2], answers)
+
+    assert abs(kappa[0] - kappa[1]) < 0.15 and worth[1] > worth[0] + 1
+    assert worth[2] == pytest.approx(-3)
+    votes = scored_votes(rows[:2].T, truth.astype(float), ["a"] * 120, np.arange(120), {"a": answers})
+    assert set(votes.constant(objective("costs"))) == {1.0}
+
+
+def test_no_interval_of_a_choice_goes_beyond_what_its_objective_can_be() -> None:
+    judged, people = recorded(np.random.default_rng(8), n=24)
+    for name in ("icc3k", "mae"):
+        found = analyse(
+            judged,
+            people,
+            questions={name: Question(LIKERT, "high") for name in ("apart", "one")},
+            reference="mean",
+            goal=Goal(objective(name)),
+            resamples=20,
+        )
+        assert (found.choices["high"].dropna() <= objective(name).most).all()
+        assert (found.choices["low"].dropna() >= objective(name).least).all()

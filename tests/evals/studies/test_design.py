@@ -1,0 +1,299 @@
+"""The tables of a study's design: what each says of planted data, and what is refused before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import venire
+from scipy.stats import chi2_contingency, ttest_ind
+
+from venire.evals.agreement.icc_intervals import icc3k_intervals
+from venire.evals.audits.detection import detection_section, outside_label
+from venire.evals.comparison.evaluators import evaluators_section
+from venire.evals.ratings.marks import SECOND, Marks
+from venire.evals.ratings.question import Question
+from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.icc import icc
+from venire.evals.statistics.two_samples import chi_square_p, welch_p
+from venire.evals.studies.corpus_table import corpus_section
+from venire.evals.studies.cost_section import PERSON, cost_section
+from venire.evals.studies.design import People
+from venire.evals.studies.errors import StudyCannotRun
+from venire.evals.studies.plan import Plan, plan_study
+from venire.evals.studies.shipped import LIBRARY
+from venire.orchestration.worked_examples import ScoredCases, worked_examples
+from venire.personas.options import Shots
+from venire.rubrics.errors import VenireError
+from venire.rubrics.rubric import load_rubric
+from venire.rubrics.scale import Scale
+
+FIVE = Scale(level="ordinal", anchors={n: str(n) for n in range(1, 6)})
+DRAWS = Draws(0, 200)
+
+
+def marks(table: pd.DataFrame, **columns: Any) -> Marks:
+    """Marks of one attribute, by case; `kinds` names the columns that are not people."""
+    kinds: dict[str, str] = columns["kinds"]
+    index = pd.MultiIndex.from_product([table.index.astype(str), ["risk"]], names=["case", "attribute"])
+    cases = table.index.astype(str)
+    return Marks(
+        table=table.set_axis(index),
+        arms=tuple(name for name, kind in kinds.items() if kind in ("jury", "single judge")),
+        jurors=columns.get("jurors", {}),
+        people=tuple(name for name, kind in kinds.items() if kind == "person"),
+        kinds=kinds,
+        questions={"risk": Question(FIVE, "high")},
+        clusters=pd.Series(cases, index=cases),
+    )
+
+
+def test_the_split_is_tested_as_scipy_does() -> None:
+    rng = np.random.default_rng(0)
+    one, two, counts = (
+        rng.normal(0, 1, 20),
+        rng.normal(0.5, 2, 14),
+        np.array([[8.0, 3.0], [5.0, 9.0], [4.0, 4.0]]),
+    )
+
+    assert welch_p(one, two) == pytest.approx(ttest_ind(one, two, equal_var=False).pvalue)
+    assert chi_square_p(counts) == pytest.approx(chi2_contingency(counts, correction=False).pvalue)
+    assert np.isnan(welch_p(one[:1], two)) and np.isnan(chi_square_p(counts[:1]))
+
+
+def test_the_corpus_names_what_a_split_parted_unevenly() -> None:
+    cases = pd.DataFrame(
+        {"case": [f"c{n}" for n in range(40)], "group": [f"p{n // 2}" for n in range(40)], "system": ["a", "b"] * 20,
+         "source_length": [100.0] * 20 + [400.0, 420.0] * 10, "output_length": np.arange(40.0) % 7, "specialty": ["x"] * 40}
+    )  # fmt: skip
+
+    section = corpus_section(cases, ["specialty"], [f"c{n}" for n in range(20, 40)])
+
+    assert "length of notes" in section.sentences[0] and "output" not in section.sentences[0]
+    table = section.tables["table"]
+    assert table.iloc[0]["development"] == "20" and table.iloc[1]["test"] == "10"
+    assert "no split" in corpus_section(cases, [], []).sentences[0]
+
+
+def test_icc3k_has_the_published_f_interval_and_a_bootstrap_of_clusters() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.normal(3, 1, 30)
+    table = pd.DataFrame(
+        {"case": [*range(30)] * 2, "cluster": [n // 3 for n in range(30)] * 2, "rater": ["arm"] * 30 + ["people"] * 30,
+         "value": [*(truth + rng.normal(0, 0.5, 30)), *truth]}
+    )  # fmt: skip
+
+    found = icc3k_intervals(table, DRAWS)
+    published = icc(table, form="icc3k", interval="f")
+
+    assert (found["icc3k"], found["f_low"], found["f_high"]) == (
+        published.value,
+        published.low,
+        published.high,
+    )
+    assert found["bootstrap_low"] < found["icc3k"] < found["bootstrap_high"]
+    assert found["bootstrap_low"] != found["f_low"]
+
+
+def test_a_persons_time_and_pay_stand_beside_the_arms() -> None:
+    costs = pd.DataFrame(
+        {
+            "arm": ["seven", "recorded"],
+            "cases": [40, 40],
+            "usd_per_case": [0.35, 0.0],
+            "seconds_per_case": [154.0, 0.0],
+        }
+    )
+
+    table = cost_section(costs, {"seven": 7}, People(minutes=10, wage=300)).tables["table"].set_index("judge")
+
+    assert (table.loc[PERSON, "seconds"], table.loc[PERSON, "usd"]) == (600, 50)
+    assert table.loc["seven", "usd_per_answer"] == pytest.approx(0.05)
+    assert table.loc["seven", "saved"] == pytest.approx(1 - 154 / 600)
+    assert np.isnan(table.loc["recorded", "seconds"])
+    missing = cost_section(costs, {}, People())
+    assert "minutes" in missing.notes[0] and "wage" in missing.notes[0]
+
+
+def test_low_scores_that_find_every_wrong_case_first_save_the_rest_of_the_work() -> None:
+    # Two outputs of each of 20 ward cases; the five wrong ones score lowest of all.
+    ward = [f"w{n // 2:02d}" for n in range(40)]
+    wrong = [int(n // 2 < 5) for n in range(40)]
+    cases = pd.DataFrame({"case": [f"c{n:02d}" for n in range(40)], "wrong": wrong, "ward": ward})
+    score = np.array([0.1 if bad else 0.6 + 0.01 * (n % 7) for n, bad in enumerate(wrong)])
+    given = marks(pd.DataFrame({"jury": score}, index=cases["case"]), kinds={"jury": "jury"})
+
+    label = outside_label(cases, "wrong", wrong=(1,), pool="ward")
+    section = detection_section(given, label, DRAWS)
+
+    area = section.tables["areas"].iloc[0]
+    assert (area["n"], area["wrong"], area["outputs"]) == (20, 5, 40)
+    assert area["area"] == pytest.approx(1 - 5 / 20 / 2)
+    saved = section.tables["saved"].set_index("found")
+    assert saved.loc[1.0, "reviewed"] == pytest.approx(0.25) and saved.loc[1.0, "saved"] == pytest.approx(
+        0.75
+    )
+    assert "sooner than random order" in section.sentences[0]
+
+
+def test_a_label_may_be_written_as_a_word_and_outputs_of_one_case_share_it() -> None:
+    cases = pd.DataFrame({"case": ["a", "b", "c"], "ward": ["w", "w", None], "bad": ["Yes", "yes", None]})
+
+    label = outside_label(cases, "bad", wrong=("yes", True), pool="ward")
+
+    assert label.wrong.tolist()[:2] == [1, 1] and np.isnan(label.wrong["c"]) and label.pooled["c"] == "c"
+    with pytest.raises(VenireError, match="different labels"):
+        outside_label(cases.assign(bad=["yes", "no", None]), "bad", wrong=("yes",), pool="ward")
+
+
+def test_evaluators_name_a_planted_offset_and_a_planted_bad_juror() -> None:
+    rng = np.random.default_rng(3)
+    truth = np.clip(rng.normal(0.5, 0.25, 60), 0, 1)
+    scored = {
+        "jury": truth - 0.2, "jury: good": truth - 0.2, "jury: fair": truth - 0.2 + rng.normal(0, 0.1, 60),
+        "jury: bad": rng.random(60), SECOND: truth + rng.normal(0, 0.05, 60), "panel": truth,
+    }  # fmt: skip
+    kinds = {
+        "jury": "jury",
+        **dict.fromkeys(list(scored)[1:4], "juror"),
+        SECOND: "second panel",
+        "panel": "person",
+    }
+    given = marks(
+        pd.DataFrame(scored, index=[f"c{n}" for n in range(60)]),
+        kinds=kinds,
+        jurors={"jury": tuple(list(scored)[1:4])},
+    )
+
+    section = evaluators_section(given, DRAWS)
+
+    table = section.tables["against_people"].set_index(["evaluator", "attribute", "measure"])
+    assert table.loc[("jury", "overall", "offset"), "value"] == pytest.approx(-0.8)
+    assert any("jury: bad agrees worst" in sentence for sentence in section.sentences)
+    groups = section.tables["pairs"].groupby("group")["kappa_quadratic"].count()
+    assert set(groups.index) == {"panels", "panel and juror", "jurors"}
+
+
+def test_a_case_is_shown_no_example_of_its_own_group(tmp_path: Path) -> None:
+    rubric = load_rubric("pdsqi-9")
+    shots = Shots(
+        n=3, cases=LIBRARY / "004-cases.jsonl", ratings=LIBRARY / "004-people.csv", wide=True,
+        among=tuple(f"a{n:02d}" for n in range(1, 41)),
+    )  # fmt: skip
+    cases = [json.loads(line) for line in (LIBRARY / "004-cases.jsonl").read_text().splitlines()]
+    scored = ScoredCases(frozenset(case["id"] for case in cases))
+
+    for case in cases:
+        shown = worked_examples(shots, rubric, scored, case=case["id"])
+        own = [each for each in cases if each["group"] == case["group"]]
+        assert shown.count("## Example") == 3
+        assert not any(each["output"] in shown for each in own)
+
+
+def copy_of(tmp_path: Path, name: str, cases: list[str]) -> Path:
+    """A shipped study's arms of recorded judges, on some of its cases, in `tmp_path`."""
+    for path in LIBRARY.glob(f"{name}-*"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    for path in (f"{name}-cases.jsonl", f"{name}-people.csv"):
+        lines = (tmp_path / path).read_text().splitlines(keepends=True)
+        kept = [
+            line
+            for number, line in enumerate(lines)
+            if (path.endswith("csv") and (number == 0 or line.split(",")[0] in cases))
+            or (path.endswith("jsonl") and json.loads(line)["id"] in cases)
+        ]
+        (tmp_path / path).write_text("".join(kept))
+    text = (LIBRARY / f"{name}.yaml").read_text()
+    start, end = (text.index(words) for words in STRETCH[name])
+    study = tmp_path / "study.yaml"
+    study.write_text(text[:start] + text[end:])
+    return study
+
+
+STRETCH = {"004": ("  - {jury: single-7, name: one-shot", "split:"), "000": ("  - name: embedded", "split:")}
+"""From where to where a shipped file has arms that a test has no time for."""
+
+
+def ids(name: str) -> list[str]:
+    return [json.loads(line)["id"] for line in (LIBRARY / f"{name}-cases.jsonl").read_text().splitlines()]
+
+
+def test_everything_that_tables_lack_is_said_at_once(tmp_path: Path) -> None:
+    study = copy_of(tmp_path, "000", ids("000")[:40])
+    text = study.read_text()
+    changed = text.replace("ward_case, attributes: [risk]", "ward, attributes: [safe]").replace(
+        "tables: [", "tables: [panels, strata, "
+    )
+    study.write_text(changed)
+    with pytest.raises(StudyCannotRun) as refused:
+        plan_study(study)
+    problems = " ".join(error.problem for error in refused.value.errors)
+    for words in (
+        "no case has 'ward'",
+        "does not ask 'safe'",
+        "1 person rated",
+        "strata needs the key strata",
+    ):
+        assert words in problems
+
+    study.write_text(text.replace("rescore: [second-panel]", "rescore: [third]"))
+    with pytest.raises(VenireError, match="third"):
+        plan_study(study)
+
+
+def test_data_without_people_are_refused_with_what_is_missing(tmp_path: Path) -> None:
+    study = copy_of(tmp_path, "004", ids("004"))
+    (tmp_path / "004-people.csv").write_text("case,rater,cited\n")
+    refused = venire("study", "study.yaml", cwd=tmp_path)
+    assert refused.returncode == 2 and "004-people.csv" in refused.stderr
+    study.write_text(study.read_text().replace("ratings: 004-people.csv", "# no ratings"))
+    refused = venire("study", "study.yaml", cwd=tmp_path)
+    assert refused.returncode == 2 and "ratings: missing" in refused.stderr
+    assert not (tmp_path / "study-run").exists()
+
+
+def test_a_shipped_study_is_named_like_a_jury_and_optional_arms_are_left_out(tmp_path: Path) -> None:
+    planned = venire("study", "plan", "004", cwd=tmp_path)
+
+    assert planned.returncode == 0, planned.stderr
+    assert "the arm sft is left out" in planned.stdout.replace("\n", " ")
+    unknown = venire("study", "plan", "005.yaml", cwd=tmp_path)
+    assert unknown.returncode == 2 and "no study named '005'" in unknown.stderr
+
+
+def test_an_arm_that_hears_few_cases_is_planned_for_those(tmp_path: Path) -> None:
+    study = copy_of(tmp_path, "004", ids("004")[:20])
+    text = study.read_text()
+    study.write_text(text.replace("split:", "  - {jury: lens-jury, name: few, on: 2}\nsplit:"))
+    plan = plan_study(study)
+    assert isinstance(plan, Plan)
+    few = next(arm for arm in plan.arms if arm.name == "few")
+    assert len(few.hears(plan.cases, plan.split)) == 2 and plan.costs["few"].least.calls <= 20
+    study.write_text(text.replace("split: {test: 0.4}", "  - {jury: lens-jury, on: test}\nsplit: {test: 0}"))
+    with pytest.raises(VenireError, match="the split has none"):
+        plan_study(study)
+
+
+@pytest.mark.parametrize(("name", "cases"), [("004", 40), ("000", 40)])
+def test_the_shipped_studies_print_every_table_they_name(tmp_path: Path, name: str, cases: int) -> None:
+    copy_of(tmp_path, name, ids(name)[:cases])
+
+    ended = venire("study", "study.yaml", "--quiet", "--resamples", "40", cwd=tmp_path)
+
+    assert ended.returncode == 0, ended.stderr
+    report = json.loads((tmp_path / "study-run" / "report" / "report.json").read_text())
+    wanted = next(
+        line for line in (tmp_path / "study.yaml").read_text().splitlines() if line.startswith("tables:")
+    )
+    named = wanted.removeprefix("tables: [").rstrip("]").split(", ")
+    assert list(report["sections"]) == named
+    for section in report["sections"].values():
+        assert section["title"] in ended.stdout and section["tables"], section
+    if name == "004":
+        row = report["sections"]["agreement"]["tables"]["overall"][0]
+        assert row["f_low"] < row["icc3k"] < row["f_high"] and row["bootstrap_low"] < row["icc3k"]
+        assert (tmp_path / "study-run" / "tasks" / "probsum" / "record.sqlite").exists()
