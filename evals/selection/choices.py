@@ -250,7 +250,8 @@ def _more_cases(found: ArmChoice, margin: float) -> float:
     """How many cases (or groups) more would show, four times in five, on which side of the margin a gain as large as the one
     seen lies; 0 where it is shown, or lies too near the margin for any number."""
     apart = abs(found.gain.value - margin)
-    if _within_margin(found, margin) != "open" or math.isnan(found.error) or apart < 1e-3:
+    unknown = math.isnan(found.error) or math.isnan(apart)
+    if _within_margin(found, margin) != "open" or unknown or apart < 1e-3:
         return 0.0
     reach = float(ndtri(0.975) + ndtri(0.8))
     return float(max(0, math.ceil(found.clusters * (reach * found.error / apart) ** 2) - found.clusters))

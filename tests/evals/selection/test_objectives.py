@@ -167,7 +167,9 @@ def test_the_chosen_arm_holds_its_own_against_a_judge_and_a_greedy_jury_of_three
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_judges_who_know_nothing_make_no_jury_that_pays(objective: str) -> None:
     """For a mean absolute error their mean does come nearer than any of them: so does one answer to everything."""
-    asked = {"a": Question(LIKERT, "high")}
+    worth = {true: {given: -abs(true - given) for given in range(1, 6)} for true in range(1, 6)}
+    costs = CostMatrix.model_validate({**worth, "abstention": -2})
+    asked = {"a": Question(LIKERT.model_copy(update={"costs": costs}), "high")}
     paid = 0
     for seed in range(5):
         rng = np.random.default_rng(seed)

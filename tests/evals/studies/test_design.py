@@ -210,7 +210,7 @@ def copy_of(tmp_path: Path, name: str, cases: list[str]) -> Path:
     text = (LIBRARY / f"{name}.yaml").read_text()
     start, end = (text.index(words) for words in STRETCH[name])
     study = tmp_path / "study.yaml"
-    study.write_text(text[:start] + text[end:])
+    study.write_text((text[:start] + text[end:]).replace("arms: [zero-shot, five-shot]", "arms: [zero-shot]"))
     return study
 
 
@@ -278,7 +278,7 @@ def test_an_arm_that_hears_few_cases_is_planned_for_those(tmp_path: Path) -> Non
         plan_study(study)
 
 
-@pytest.mark.parametrize(("name", "cases"), [("004", 40), ("000", 40)])
+@pytest.mark.parametrize(("name", "cases"), [("004", 24), ("000", 24)])
 def test_the_shipped_studies_print_every_table_they_name(tmp_path: Path, name: str, cases: int) -> None:
     copy_of(tmp_path, name, ids(name)[:cases])
 
