@@ -104,7 +104,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         if not each.defined:
             sentences.append(f"{arm}: detection cannot be told ({each.note}).")
             continue
-        rows = _saved(arm, keys, error, grid, draws)
+        rows = _saved_rows(arm, keys, error, grid, draws)
         saved += rows
         reviewed, found = found_curve(keys, error)
         curves.append(pd.DataFrame({"arm": arm, "reviewed": reviewed, "found": found}))
@@ -163,7 +163,7 @@ def _pooled_marks(marks: Marks, label: OutsideLabel) -> tuple[Marks, pd.Series, 
     return replace(marks, table=whole, clusters=cluster), wrong, outputs
 
 
-def _saved(
+def _saved_rows(
     arm: str, keys: FloatArray, error: FloatArray, grid: Matrix, draws: Draws
 ) -> list[tuple[object, ...]]:
     """For each recall, the share of cases reviewed to reach it, with its interval, and what that saves."""
@@ -172,13 +172,13 @@ def _saved(
     for recall in RECALLS:
         at = _first_share(reviewed, found, recall)
         drawn = draws.bootstrap(kind="percentile").estimate(
-            partial(_reviewed, recall=recall), grid, method="share reviewed", otherwise="no wrong case"
+            partial(_review_share, recall=recall), grid, method="share reviewed", otherwise="no wrong case"
         )  # fmt: skip
         rows.append((arm, recall, at, drawn.low, drawn.high, 1 - at, 1 - recall))
     return rows
 
 
-def _reviewed(values: FloatArray, recall: float) -> Statistic:
+def _review_share(values: FloatArray, recall: float) -> Statistic:
     """The share of cases reviewed when so many of the wrong ones are found, as a function of the weights of cases."""
 
     def share(weights: FloatArray) -> FloatArray:

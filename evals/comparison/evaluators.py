@@ -45,7 +45,7 @@ def evaluators_section(marks: Marks, draws: Draws) -> Section:
     } if among["spearman"].notna().any() else {}  # fmt: skip
     methods = (
         "Evaluators are the arms, each seat of a jury (its repeats by their median), and panels of people: the reference, and those who re-scored. Points are "
-        f"turned so that high is good. Overall takes the attributes that share a scale together ({', '.join(_shared(marks))}). Intervals resample cases or "
+        f"turned so that high is good. Overall takes the attributes that share a scale together ({', '.join(_pooled_names(marks))}). Intervals resample cases or "
         "their groups.",
     )
     return Section(
@@ -59,7 +59,7 @@ def evaluators_section(marks: Marks, draws: Draws) -> Section:
     )
 
 
-def _shared(marks: Marks) -> tuple[str, ...]:
+def _pooled_names(marks: Marks) -> tuple[str, ...]:
     return pooling(marks.questions, set(marks.attributes())).names
 
 
@@ -76,7 +76,7 @@ def _points(marks: Marks) -> pd.DataFrame:
 def _parts(points: pd.DataFrame, marks: Marks) -> dict[str, pd.DataFrame]:
     """By attribute its rows, under `overall` those of the attributes that share a scale."""
     names = points.index.get_level_values("attribute")
-    whole = {OVERALL: points[names.isin(_shared(marks))]}
+    whole = {OVERALL: points[names.isin(_pooled_names(marks))]}
     return whole | {name: points[names == name] for name in marks.attributes()}
 
 

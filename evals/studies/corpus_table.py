@@ -36,7 +36,7 @@ def corpus_section(cases: pd.DataFrame, columns: Sequence[str], test: Collection
     tests: dict[str, float] = {}
     for column in dict.fromkeys(("system", *columns, "source_length", "output_length")):
         if cases[column].notna().any():
-            described, tests[column] = _described(column, parts)
+            described, tests[column] = _column_rows(column, parts)
             rows += described
     uneven = {name: p for name, p in tests.items() if p < LEVEL}
     if not test:
@@ -52,7 +52,7 @@ def corpus_section(cases: pd.DataFrame, columns: Sequence[str], test: Collection
     )  # fmt: skip
 
 
-def _described(column: str, parts: Mapping[str, pd.DataFrame]) -> tuple[list[dict[str, object]], float]:
+def _column_rows(column: str, parts: Mapping[str, pd.DataFrame]) -> tuple[list[dict[str, object]], float]:
     """The rows of one column and the p of its test: the median and quartiles of numbers, counts and shares of words."""
     values = [part[column].dropna() for part in parts.values()]
     if all(pd.api.types.is_numeric_dtype(part[column].dtype) for part in parts.values()):

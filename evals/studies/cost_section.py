@@ -8,13 +8,13 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ..figures.section import Section
-from .design import People
+from .design import PeopleSettings
 
 COLUMNS = ["judge", "repeats", "cases", "seconds", "usd", "seconds_per_answer", "usd_per_answer", "saved"]
 PERSON = "a person"
 
 
-def cost_section(costs: pd.DataFrame, repeats: Mapping[str, int], people: People) -> Section:
+def cost_section(costs: pd.DataFrame, repeats: Mapping[str, int], people: PeopleSettings) -> Section:
     """One row a judge, a person first: seconds and dollars of a case and of one answer, and the share of a person's time saved.
 
     Args:

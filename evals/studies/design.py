@@ -18,7 +18,7 @@ TableName = Literal[
 """What `tables` may name, in the order in which a report has them."""
 
 
-class People(StrictModel):
+class PeopleSettings(StrictModel):
     """What is known of the people who rated: their time and pay, and who of them is a second panel."""
 
     minutes: float | None = Field(default=None, gt=0)
@@ -64,7 +64,7 @@ class Design(StrictModel):
     """The part of a study file that says which tables are wanted."""
 
     tables: tuple[TableName, ...] = ()
-    people: People = People()
+    people: PeopleSettings = PeopleSettings()
     predictors: tuple[str, ...] = ()
     """Metadata columns that may move the differences between arm and person, beside system and lengths."""
     strata: tuple[str, ...] = ()

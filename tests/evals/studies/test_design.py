@@ -22,7 +22,7 @@ from venire.evals.statistics.icc import icc
 from venire.evals.statistics.two_samples import chi_square_p, welch_p
 from venire.evals.studies.corpus_table import corpus_section
 from venire.evals.studies.cost_section import PERSON, cost_section
-from venire.evals.studies.design import People
+from venire.evals.studies.design import PeopleSettings
 from venire.evals.studies.errors import StudyCannotRun
 from venire.evals.studies.plan import Plan, plan_study
 from venire.evals.studies.shipped import LIBRARY
@@ -109,13 +109,17 @@ def test_a_persons_time_and_pay_stand_beside_the_arms() -> None:
         }
     )
 
-    table = cost_section(costs, {"seven": 7}, People(minutes=10, wage=300)).tables["table"].set_index("judge")
+    table = (
+        cost_section(costs, {"seven": 7}, PeopleSettings(minutes=10, wage=300))
+        .tables["table"]
+        .set_index("judge")
+    )
 
     assert (table.loc[PERSON, "seconds"], table.loc[PERSON, "usd"]) == (600, 50)
     assert table.loc["seven", "usd_per_answer"] == pytest.approx(0.05)
     assert table.loc["seven", "saved"] == pytest.approx(1 - 154 / 600)
     assert np.isnan(table.loc["recorded", "seconds"])
-    missing = cost_section(costs, {}, People())
+    missing = cost_section(costs, {}, PeopleSettings())
     assert "minutes" in missing.notes[0] and "wage" in missing.notes[0]
 
 
