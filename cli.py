@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from .commands.aligning import align
 from .commands.calibrating import calibrate
 from .commands.certifying import certify
 from .commands.claiming import claims, threshold
@@ -33,7 +34,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Hold against people": (compare, agreement, calibrate, threshold, triage),
     "Act on it": (estimate, certify),
     "Choose a jury": (study, dstudy, facets),
-    "Measure systems": (metrics, suite, winrate),
+    "Measure systems": (align, metrics, suite, winrate),
     "Improve jurors": (plant, optimise, train),
     "Look things up": (rubrics, personas, juries, protocols, model, doctor),
 }

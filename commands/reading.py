@@ -81,10 +81,24 @@ def export(
 @click.option("--no-open", is_flag=True, help="Print the address, open no browser.")
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings, shown beside the scores.")
 @click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
-def inspect(run: Path | str, port: int, no_open: bool, human: Path | None, wide: bool) -> None:
+@click.option(
+    "--alignment",
+    "alignments",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="A.json",
+    help="What was said and heard, as venire align wrote it; may be repeated.",
+)
+def inspect(
+    run: Path | str, port: int, no_open: bool, human: Path | None, wide: bool, alignments: tuple[Path, ...]
+) -> None:
     """Read RUN in the browser: served on this machine only, and only shown."""
+    from ..evals.transcripts.files import read_alignment
     from ..rubrics.ratings import read_ratings
     from ..web.server import inspect as show_in_browser
 
     ratings = list(read_ratings(human, wide=wide)) if human else None
-    show_in_browser(run, port=port, opened=not no_open, say=partial(say, err=True), ratings=ratings)
+    talks = [read_alignment(path) for path in alignments]
+    show_in_browser(
+        run, port=port, opened=not no_open, say=partial(say, err=True), ratings=ratings, talks=talks
+    )

@@ -6,12 +6,13 @@ import asyncio
 import hmac
 import secrets
 import webbrowser
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
 from aiohttp import web
 
 from ..evals.pages.markup import Html, document, element, fragment
+from ..evals.transcripts.alignment import Alignment
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
 from .deliberation_reader import DeliberationReader, NotThere, run_name
@@ -26,6 +27,7 @@ from .pages.progress import progress_section, progress_view
 from .pages.scores import SHOWN, differences_section
 from .pages.side_by_side import side_by_side
 from .pages.study import study_view
+from .pages.talks import talks_view
 from .people import Difference, People
 from .search import CaseSearch, Finder
 from .study_report import ReportReader
@@ -60,8 +62,16 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Inspector:
     """The web application that shows one run, read-only: no request changes anything."""
 
-    def __init__(self, run: Location, *, token: str | None = None, people: People | None = None) -> None:
+    def __init__(
+        self,
+        run: Location,
+        *,
+        token: str | None = None,
+        people: People | None = None,
+        talks: Sequence[Alignment] = (),
+    ) -> None:
         self.people = people
+        self.talks = tuple(talks)
         self._apart: tuple[int, list[Difference]] | None = None
         self.token = token or secrets.token_urlsafe(24)
         self._board = BoardReader(run)
@@ -83,6 +93,7 @@ class Inspector:
         app.router.add_get(f"{root}/case", self._case)
         app.router.add_get(f"{root}/compare", self._compare)
         app.router.add_get(f"{root}/people", self._people)
+        app.router.add_get(f"{root}/talks", self._talks)
         app.router.add_get(f"{root}/study", self._study)
         app.router.add_get(f"{root}/study-figure", self._figure)
         app.router.add_get(f"{root}/board", self._board_page)
@@ -189,6 +200,11 @@ class Inspector:
         main = differences_section(apart[:MOST], len(apart), all_of_them=True)
         return self._page("People", "people", CaseSearch(), main)
 
+    async def _talks(self, request: web.Request) -> web.Response:
+        if not self.talks:
+            raise NotThere("Start the inspector with --alignment A.json to see what was said and heard.")
+        return self._page("Said and heard", "talks", CaseSearch(), talks_view(self.talks))
+
     async def _study(self, request: web.Request) -> web.Response:
         if not self._study_report.there:
             raise NotThere("This run is no study's.")
@@ -250,6 +266,7 @@ class Inspector:
             studied=self._study_report.there,
             ranked=self._board.there,
             rated=self.people is not None,
+            aligned=bool(self.talks),
         )
         return web.Response(text=text, content_type="text/html")
 
@@ -296,9 +313,10 @@ def inspect(
     opened: bool,
     say: Callable[[str], None],
     ratings: Iterable[Rating] | None = None,
+    talks: Sequence[Alignment] = (),
 ) -> None:
-    """Show the run, beside people's ratings where there are any, until interrupted."""
-    inspector = Inspector(run, people=None if ratings is None else People(ratings))
+    """Show the run, beside people's ratings and alignments of talks where there are any, until interrupted."""
+    inspector = Inspector(run, people=None if ratings is None else People(ratings), talks=talks)
 
     def ready(address: str) -> None:
         say(f"inspecting {inspector.run} at {address}")

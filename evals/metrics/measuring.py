@@ -44,7 +44,8 @@ class MeasuredMetric:
 def read_pairs(path: Path) -> list[TextPair]:
     """The texts of a file of cases, of which a missing one is empty.
 
-    Unlike `load_cases` it allows an empty output: speech of which nothing was heard is a case.
+    Unlike `load_cases` it allows an empty output: speech of which nothing was heard is a case. A row marked `missed`, as
+    `venire align --cases` writes it, has one whatever stands there for a jury to read.
     """
     pairs: list[TextPair] = []
     seen: dict[str, int] = {}
@@ -58,7 +59,8 @@ def read_pairs(path: Path) -> list[TextPair]:
                 remedy="give every case an id of its own",
             )
         seen[case] = line
-        pairs.append(TextPair(case, _text(row.get("reference")), _text(row.get("output")), _text(row.get("group")) or None))  # fmt: skip
+        heard = "" if row.get("missed") in (True, "true", "True") else _text(row.get("output"))
+        pairs.append(TextPair(case, _text(row.get("reference")), heard, _text(row.get("group")) or None))  # fmt: skip
     if not pairs:
         raise InvalidFile(f"{path}: no cases in it", remedy="write one case a line: id, reference, output")
     if not any(pair.reference.strip() for pair in pairs):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import http.client
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+from venire.evals.transcripts.alignment import Alignment
 from venire.web.people import People
 from venire.web.server import HOST, Inspector, serve_inspector
 
@@ -22,8 +24,15 @@ class Answer:
 class InspectorServer:
     """Serves a run while the `with` block runs; everything is in the index before the first request."""
 
-    def __init__(self, run: Path, *, caught_up: bool = True, people: People | None = None) -> None:
-        self.inspector = Inspector(run, people=people)
+    def __init__(
+        self,
+        run: Path,
+        *,
+        caught_up: bool = True,
+        people: People | None = None,
+        talks: Sequence[Alignment] = (),
+    ) -> None:
+        self.inspector = Inspector(run, people=people, talks=talks)
         if caught_up:
             self.inspector.index.catch_up()
         self._loop = asyncio.new_event_loop()

@@ -58,6 +58,7 @@ def inspector_page(
     studied: bool = False,
     ranked: bool = False,
     rated: bool = False,
+    aligned: bool = False,
 ) -> str:
     """A page of the inspector. `here` names the part of it that the reader is in."""
     head = element(
@@ -75,7 +76,7 @@ def inspector_page(
         "body",
         {"data-here": here, "data-read": reach.read},
         element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
-        _banner(run, here, search, reach, studied=studied, ranked=ranked, rated=rated),
+        _banner(run, here, search, reach, studied=studied, ranked=ranked, rated=rated, aligned=aligned),
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),
         _help(),
     )
@@ -92,11 +93,21 @@ def quiet(*words: Child) -> Html:
 
 
 def _banner(
-    run: str, here: str, search: CaseSearch, reach: Reach, *, studied: bool, ranked: bool, rated: bool
+    run: str,
+    here: str,
+    search: CaseSearch,
+    reach: Reach,
+    *,
+    studied: bool,
+    ranked: bool,
+    rated: bool,
+    aligned: bool,
 ) -> Html:
     def way(path: str, name: str, words: str) -> Html:
         current = "page" if here == name else None
-        return element("a", {"href": f"./{path}", "aria-current": current, "data-key": name[0]}, words)
+        # The key t turns the theme.
+        key = None if name == "talks" else name[0]
+        return element("a", {"href": f"./{path}", "aria-current": current, "data-key": key}, words)
 
     return element(
         "header",
@@ -110,6 +121,7 @@ def _banner(
             way("people", "people", "People") if rated else None,
             way("study", "study", "Study") if studied else None,
             way("board", "board", "Board") if ranked else None,
+            way("talks", "talks", "Said and heard") if aligned else None,
         ),
         element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
         element(

@@ -1,0 +1,156 @@
+"""How right an alignment is beside a gold one: what is matched at all, and whether to exactly the right places."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...rubrics.errors import VenireError
+from .alignment import AlignedGroup
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentAccuracy:
+    """Errors of an alignment, as the paper counts them and by group.
+
+    References:
+        Ellis, Joselowitz et al. (2025), "WER is Unaware", section 5.1.2 and appendix B.2.
+    """
+
+    said: int
+    heard: int
+    gold_groups: int
+    said_errors: tuple[int, ...]
+    """Utterances called missed that are not, or the other way round."""
+    heard_errors: tuple[int, ...]
+    """Segments called unused that are not, or the other way round."""
+    wrong_utterances: tuple[int, ...]
+    """Utterances that are linked to other segments than the gold links them to."""
+    wrong_groups: tuple[AlignedGroup, ...]
+    """Gold groups that are not found as they are."""
+    invented_groups: tuple[AlignedGroup, ...]
+    """Groups of utterances or segments that the gold leaves alone altogether."""
+    repeated_heard: tuple[int, ...]
+    """Segments that stand in several groups of the alignment."""
+    repeated_said: tuple[int, ...]
+
+    @property
+    def said_accuracy(self) -> float:
+        return _share(self.said, len(self.said_errors))
+
+    @property
+    def heard_accuracy(self) -> float:
+        return _share(self.heard, len(self.heard_errors))
+
+    @property
+    def structural(self) -> float:
+        """The share of utterances that are linked to exactly the right segments, none among them."""
+        return _share(self.said, len(self.wrong_utterances))
+
+    @property
+    def structural_groups(self) -> float:
+        """The share of gold groups that are found, an invented one counted as one that is not."""
+        return _share(
+            self.gold_groups + len(self.invented_groups), len(self.wrong_groups) + len(self.invented_groups)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "said": {
+                "n": self.said,
+                "errors": list(self.said_errors),
+                "accuracy": _number(self.said_accuracy),
+            },
+            "heard": {
+                "n": self.heard,
+                "errors": list(self.heard_errors),
+                "accuracy": _number(self.heard_accuracy),
+            },
+            "structural": {
+                "n": self.said,
+                "errors": list(self.wrong_utterances),
+                "accuracy": _number(self.structural),
+            },
+            "structural_groups": {
+                "n": self.gold_groups,
+                "errors": [group.model_dump(mode="json") for group in self.wrong_groups],
+                "invented": [group.model_dump(mode="json") for group in self.invented_groups],
+                "accuracy": _number(self.structural_groups),
+            },
+            "repeated": {"said": list(self.repeated_said), "heard": list(self.repeated_heard)},
+        }
+
+    def sentences(self) -> list[str]:
+        told = [
+            f"{len(self.said_errors)} of {self.said} utterances and {len(self.heard_errors)} of {self.heard} segments are wrongly called "
+            f"matched or not (accuracy {self.said_accuracy:.3f} and {self.heard_accuracy:.3f}).",
+            f"{len(self.wrong_utterances)} utterances are linked to other segments than in the gold (structural accuracy "
+            f"{self.structural:.3f}); {len(self.wrong_groups)} of {self.gold_groups} gold groups are not found as they are, "
+            f"{len(self.invented_groups)} are invented.",
+        ]
+        if self.repeated_heard or self.repeated_said:
+            told.append(
+                f"In several groups: segments {list(self.repeated_heard)}, utterances {list(self.repeated_said)}."
+            )
+        return told
+
+
+def alignment_accuracy(
+    groups: Sequence[AlignedGroup], gold: Sequence[AlignedGroup], *, said: int, heard: int
+) -> AlignmentAccuracy:
+    """The errors of `groups` beside `gold`, of so many utterances and segments.
+
+    Raises:
+        VenireError: The gold names a place that there is not.
+    """
+    for side, count in (("said", said), ("heard", heard)):
+        last = max((place for group in gold for place in getattr(group, side)), default=-1)
+        if last >= count:
+            raise VenireError(
+                f"the gold alignment names place {last} of what was {side}, of which there are {count}",
+                remedy="check that it is of these two transcripts, and which speaker's utterances it counts",
+            )
+    mine, theirs = _links(groups), _links(gold)
+    mine_heard, theirs_heard = ({place for group in of for place in group.heard} for of in (groups, gold))
+    exact = {(tuple(sorted(group.said)), tuple(sorted(group.heard))) for group in groups}
+    return AlignmentAccuracy(
+        said,
+        heard,
+        len(gold),
+        tuple(place for place in range(said) if (place in mine) != (place in theirs)),
+        tuple(place for place in range(heard) if (place in mine_heard) != (place in theirs_heard)),
+        tuple(place for place in range(said) if mine.get(place, set()) != theirs.get(place, set())),
+        tuple(
+            group for group in gold if (tuple(sorted(group.said)), tuple(sorted(group.heard))) not in exact
+        ),
+        tuple(
+            group
+            for group in groups
+            if not theirs.keys() & set(group.said) or not theirs_heard & set(group.heard)
+        ),
+        _repeats(group.heard for group in groups),
+        _repeats(group.said for group in groups),
+    )
+
+
+def _links(groups: Iterable[AlignedGroup]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {}
+    for group in groups:
+        for place in group.said:
+            found.setdefault(place, set()).update(group.heard)
+    return found
+
+
+def _repeats(sides: Iterable[Iterable[int]]) -> tuple[int, ...]:
+    counts = Counter(place for side in sides for place in set(side))
+    return tuple(sorted(place for place, times in counts.items() if times > 1))
+
+
+def _share(n: int, errors: int) -> float:
+    return (n - errors) / n if n else float("nan")
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else value

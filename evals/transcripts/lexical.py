@@ -1,0 +1,274 @@
+"""The lexical aligner: no model, one pass over both talks in order.
+
+A dynamic programme chooses groups of consecutive utterances and segments. A group earns two points for each word that both sides have
+in the same order and pays for every word, for every further piece it joins, and for standing away from its time; what is
+left out pays a little too. So a fragment joins the utterance whose words it has, and a stray one stays alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+from .alignment import AlignedGroup, Alignment, middle_time, spoken_words
+
+WORD_COST = 0.45
+"""For each word of a group, on either side: a word in common earns 2, and so pays for itself and its twin."""
+SKIP_COST = 0.6
+"""For an utterance or segment in no group."""
+JOIN_COST = 0.35
+"""For each piece beyond the first on either side."""
+PAIR_GAIN = 0.6
+"""For a group as such: a short answer that was misheard is likelier misheard than both lost and invented."""
+TIME_COST, TIME_CAP, TIME_SLACK = 0.5, 4.0, 1.5
+"""A second that a segment lies outside its utterances' time, beyond the slack; at most the cap."""
+STEADY = 5.0
+"""Seconds within which half of the matches must agree on the offset of the two clocks for times to count."""
+SHAPES = {1: 6, 2: 4, 3: 2}
+"""How many segments may join how many utterances."""
+FILLERS = frozenset(["um", "uh", "erm", "er", "mm", "mmm", "hmm", "hm", "mhm", "ah", "eh"])
+SMALL = 900
+"""Pairs of utterance and segment up to which every pair is looked at; beyond, those near a path of rare words."""
+REACH = 12
+"""How far from that path."""
+CLOSE = 0.7
+"""The share of letters in common, in order, from which two words count as the same word misheard."""
+
+Window = Callable[[int], range]
+"""From an utterance to the segments that it may be near."""
+Gains = dict[tuple[int, int], list[tuple[int, int, float]]]
+"""By where a group starts: its two sizes, and what it earns by its words."""
+
+
+def lexical_alignment(alignment: Alignment) -> Alignment:
+    """The alignment with the best groups by words and, where both talks have times and their clocks agree, by time."""
+    said = [_content(each.text) for each in alignment.said]
+    heard = [_content(each.text) for each in alignment.heard]
+    gains = _gains(said, heard, _window(said, heard))
+    groups = _best_groups(len(said), len(heard), gains)
+    offset = _clock_offset(alignment, groups, said)
+    if offset is not None:
+        groups = _best_groups(len(said), len(heard), _gains_less_time(alignment, gains, offset))
+    return alignment.model_copy(update={"groups": groups, "aligner": "lexical"})
+
+
+def _content(text: str) -> list[str]:
+    return [word for word in spoken_words(text) if word not in FILLERS]
+
+
+def _window(said: Sequence[Sequence[str]], heard: Sequence[Sequence[str]]) -> Window:
+    """All segments in a talk of usual length; in a long one those about a path through runs of words found once on each side."""
+    if len(said) * len(heard) <= SMALL:
+        return lambda place: range(len(heard))
+    anchors = _rising(sorted(_anchors(said, heard)))
+    ends = [(-1, -1), *anchors, (len(said), len(heard))]
+    starts = [place for place, _ in ends]
+
+    def near(place: int) -> range:
+        after = min(bisect_left(starts, place), len(ends) - 1)
+        (left, low), (right, high) = ends[max(after - 1, 0)], ends[after]
+        along = (place - left) / max(right - left, 1)
+        middle = round(low + along * (high - low))
+        # Between two anchors far apart the path is a guess, and the reach grows with the gap.
+        reach = REACH + min(3 * REACH, (high - low) // 4)
+        return range(max(0, middle - reach), min(len(heard), middle + reach + 1))
+
+    return near
+
+
+def _anchors(said: Sequence[Sequence[str]], heard: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
+    places: list[dict[tuple[str, ...], int | None]] = []
+    for side in (said, heard):
+        found: dict[tuple[str, ...], int | None] = {}
+        for place, words in enumerate(side):
+            for three in zip(words, words[1:], words[2:], strict=False):
+                found[three] = None if three in found else place
+        places.append(found)
+    for run, first in places[0].items():
+        second = places[1].get(run)
+        if first is not None and second is not None:
+            yield first, second
+
+
+def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest run of pairs that rises on both sides."""
+    tails: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for number, (_, second) in enumerate(pairs):
+        at = bisect_left(tails, second)
+        tails[at : at + 1] = [second]
+        ends[at : at + 1] = [number]
+        before.append(ends[at - 1] if at else -1)
+    found: list[tuple[int, int]] = []
+    number = ends[-1] if ends else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = before[number]
+    return found[::-1]
+
+
+def _gains(said: Sequence[Sequence[str]], heard: Sequence[Sequence[str]], window: Window) -> Gains:
+    """What each possible group earns by its words."""
+    same = _SameWords(word for words in heard for word in words)
+    gains: Gains = {}
+    for place in range(len(said)):
+        for size, most in SHAPES.items():
+            if place + size > len(said):
+                continue
+            words = [word for part in said[place : place + size] for word in part]
+            places = same.places(words)
+            full = (1 << len(words)) - 1
+            for start in window(place):
+                row, length = full, 0
+                # A first segment that shares no word is better left alone than joined.
+                stray = heard[start] and places.keys().isdisjoint(heard[start])
+                longest = min(1 if stray else most, len(heard) - start)
+                for count in range(1, longest + 1):
+                    for word in heard[start + count - 1]:
+                        hit = row & places.get(word, 0)
+                        row = (row + hit | row - hit) & full
+                    length += len(heard[start + count - 1])
+                    common = len(words) - row.bit_count()
+                    if not common and size + count > 2:
+                        continue
+                    gain = 2 * common - WORD_COST * (len(words) + length) - JOIN_COST * (size + count - 2)
+                    gains.setdefault((place, start), []).append((size, count, gain + PAIR_GAIN))
+    return gains
+
+
+class _SameWords:
+    """Which words of what was heard may stand for a word that was said: the same, or close to it in letters."""
+
+    def __init__(self, heard: Iterator[str]) -> None:
+        self._by_start: dict[str, list[str]] = {}
+        self._by_end: dict[str, list[str]] = {}
+        self._close: dict[str, frozenset[str]] = {}
+        for word in dict.fromkeys(heard):
+            self._by_start.setdefault(word[:1], []).append(word)
+            self._by_end.setdefault(word[-2:], []).append(word)
+
+    def places(self, words: Sequence[str]) -> dict[str, int]:
+        """By word that was heard, the places of `words` that it may stand for, as bits."""
+        found: dict[str, int] = {}
+        for place, word in enumerate(words):
+            for other in self._close_to(word):
+                found[other] = found.get(other, 0) | 1 << place
+        return found
+
+    def _close_to(self, word: str) -> frozenset[str]:
+        if word not in self._close:
+            near = {*self._by_start.get(word[:1], ()), *self._by_end.get(word[-2:], ())}
+            self._close[word] = frozenset(other for other in near if other == word or _is_close(word, other))
+        return self._close[word]
+
+
+def _is_close(word: str, other: str) -> bool:
+    shorter, longer = sorted((len(word), len(other)))
+    if shorter < 3 or 2 * shorter < CLOSE * (shorter + longer):
+        return False
+    full = (1 << len(word)) - 1
+    row = full
+    for letter in other:
+        hit = row & sum(1 << place for place, each in enumerate(word) if each == letter)
+        row = (row + hit | row - hit) & full
+    return 2 * (len(word) - row.bit_count()) >= CLOSE * (len(word) + len(other))
+
+
+def _best_groups(said: int, heard: int, gains: Gains) -> tuple[AlignedGroup, ...]:
+    """The groups of the dearest path from the start of both talks to their end.
+
+    Only places that a group starts at or ends at are visited: between them utterances and segments are skipped, at a
+    cost that depends on how many, and so is found by a running best.
+    """
+    by_said: dict[int, list[tuple[int, list[tuple[int, int, float]]]]] = {}
+    for (place, start), options in gains.items():
+        by_said.setdefault(place, []).append((start, options))
+    best = _RunningBest(heard + 1)
+    paths: list[tuple[int, int, int, int, int]] = []
+    """What came before, then where the group starts and how long it is on either side."""
+    arriving: dict[int, list[tuple[int, float, int]]] = {}
+    best.offer(0, 0.0, -1)
+    for place in range(said + 1):
+        for end, value, path in arriving.pop(place, ()):
+            best.offer(end, value, path)
+        for start, options in by_said.get(place, ()):
+            value, path = best.at(start)
+            for size, count, gain in options:
+                # Skips are paid for by position, so that a path's worth is the same wherever it is compared.
+                total = value + gain + SKIP_COST * (size + count)
+                paths.append((path, place, size, start, count))
+                arriving.setdefault(place + size, []).append((start + count, total, len(paths) - 1))
+    _, path = best.at(heard)
+    found: list[AlignedGroup] = []
+    while path >= 0:
+        path, place, size, start, count = paths[path]
+        said_places, heard_places = range(place, place + size), range(start, start + count)
+        found.append(AlignedGroup(said=tuple(said_places), heard=tuple(heard_places)))
+    return tuple(found[::-1])
+
+
+class _RunningBest:
+    """The best value offered at or before a place (a Fenwick tree of maxima)."""
+
+    def __init__(self, size: int) -> None:
+        self._nodes: list[tuple[float, int]] = [(float("-inf"), -1)] * (size + 1)
+
+    def offer(self, place: int, value: float, path: int) -> None:
+        at = place + 1
+        while at < len(self._nodes):
+            if value > self._nodes[at][0]:
+                self._nodes[at] = (value, path)
+            at += at & -at
+
+    def at(self, place: int) -> tuple[float, int]:
+        found, at = (float("-inf"), -1), place + 1
+        while at:
+            if self._nodes[at][0] > found[0]:
+                found = self._nodes[at]
+            at -= at & -at
+        return found
+
+
+def _clock_offset(
+    alignment: Alignment, groups: Sequence[AlignedGroup], said: Sequence[Sequence[str]]
+) -> float | None:
+    """By how many seconds the clock of what was heard is ahead; None where times are missing or do not agree."""
+    apart = [
+        later - earlier
+        for group in groups
+        if sum(len(said[place]) for place in group.said) > 2
+        and (earlier := alignment.said[group.said[0]].start) is not None
+        and (later := alignment.heard[group.heard[0]].start) is not None
+    ]
+    if len(apart) < 3:
+        return None
+    middle = median(apart)
+    return middle if median(abs(each - middle) for each in apart) <= STEADY else None
+
+
+def _gains_less_time(alignment: Alignment, gains: Gains, offset: float) -> Gains:
+    """The gains less what it costs segments to lie outside the time of their utterances."""
+    return {
+        (place, start): [
+            (size, count, gain - _time_cost(alignment, (place, size), (start, count), offset))
+            for size, count, gain in options
+        ]
+        for (place, start), options in gains.items()
+    }
+
+
+def _time_cost(alignment: Alignment, said: tuple[int, int], heard: tuple[int, int], offset: float) -> float:
+    parts = alignment.said[said[0] : sum(said)]
+    starts = [each.start for each in parts if each.start is not None]
+    ends = [each.end if each.end is not None else each.start for each in parts]
+    known = [end for end in ends if end is not None]
+    if not starts or not known:
+        return 0.0
+    low, high, cost = min(starts) + offset - TIME_SLACK, max(known) + offset + TIME_SLACK, 0.0
+    for segment in alignment.heard[heard[0] : sum(heard)]:
+        middle = middle_time(segment)
+        if middle is not None:
+            cost += min(TIME_CAP, TIME_COST * max(0.0, low - middle, middle - high))
+    return cost

@@ -1,0 +1,284 @@
+"""The lexical aligner, the rules and the accuracy: the paper's toy, the six released calls, planted calls, odd ones."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from shared_data import shared_file
+
+from venire.evals.transcripts.accuracy import AlignmentAccuracy, alignment_accuracy
+from venire.evals.transcripts.alignment import (
+    AlignedGroup,
+    Alignment,
+    empty_alignment,
+    similarity,
+    spoken_words,
+)
+from venire.evals.transcripts.cases import NOTHING, alignment_cases
+from venire.evals.transcripts.files import read_alignment, read_groups, write_alignment
+from venire.evals.transcripts.lexical import lexical_alignment
+from venire.evals.transcripts.readers import read_talk
+from venire.evals.transcripts.refinement import refine
+from venire.evals.transcripts.utterance import Talk, Utterance
+from venire.rubrics import InvalidFile, VenireError
+
+CALLS = [
+    "day1-consultation02", "day1-consultation04", "day2-consultation02",
+    "day2-consultation05", "day3-consultation01", "day3-consultation06",
+]  # fmt: skip
+VOCABULARY = [
+    "pain",
+    "chest",
+    "since",
+    "monday",
+    "morning",
+    "tablets",
+    "breathing",
+    "worse",
+    "swelling",
+    "doctor",
+    "allergic",
+    "penicillin",
+    "weeks",
+    "ago",
+    "quite",
+    "really",
+    "left",
+    "right",
+    "knee",
+    "stomach",
+    "headache",
+    "dizzy",
+    "sleep",
+    "work",
+    "daughter",
+    "mother",
+    "cough",
+    "fever",
+    "water",
+    "blood",
+    "pressure",
+    "twice",
+    "daily",
+    "started",
+    "stopped",
+    "better",
+]
+
+
+def group(said: list[int], heard: list[int]) -> AlignedGroup:
+    return AlignedGroup(said=tuple(said), heard=tuple(heard))
+
+
+def talk(*texts: str) -> Talk:
+    return Talk("talk", tuple(Utterance(text=text) for text in texts))
+
+
+def released(call: str) -> tuple[Alignment, tuple[AlignedGroup, ...], Path]:
+    folder = shared_file("wer-is-unaware/alignment/data")
+    texts = folder / "asr-transcripts"
+    alignment = empty_alignment(
+        read_talk(texts / f"golden_{call}-combined.json"),
+        read_talk(texts / f"patient_{call}-combined_deepgram.json"),
+    )
+    gold = read_groups(folder / f"groundtruth-alignments/groundtruth_alignment_{call}-combined_deepgram.json")
+    return alignment, gold, folder / f"llm-alignments/llm_alignment_{call}_deepgram.json"
+
+
+def accuracy(alignment: Alignment, gold: tuple[AlignedGroup, ...]) -> AlignmentAccuracy:
+    return alignment_accuracy(alignment.groups, gold, said=len(alignment.said), heard=len(alignment.heard))
+
+
+def test_the_papers_toy() -> None:
+    gold = [group([0], [0]), group([1], [1]), group([2], [2, 3])]
+    given = [group([0], [0]), group([1], [1]), group([2], [2])]
+    found = alignment_accuracy(given, gold, said=4, heard=5)
+
+    assert (found.said_accuracy, found.heard_accuracy, found.structural) == (1.0, 0.8, 0.75)
+
+
+def test_an_invented_group_is_an_error() -> None:
+    found = alignment_accuracy([group([0], [0]), group([1], [1])], [group([0], [0])], said=2, heard=2)
+
+    assert (found.said_errors, found.wrong_utterances) == ((1,), (1,))
+    assert (len(found.invented_groups), found.structural_groups) == (1, 0.5)
+
+
+def test_the_released_alignments_have_the_published_errors() -> None:
+    found = []
+    for call in CALLS:
+        alignment, gold, model = released(call)
+        found.append(accuracy(alignment.model_copy(update={"groups": read_groups(model)}), gold))
+
+    assert (sum(each.said for each in found), sum(len(each.said_errors) for each in found)) == (238, 4)
+    assert (sum(each.heard for each in found), sum(len(each.heard_errors) for each in found)) == (299, 5)
+    assert sum(len(each.wrong_utterances) for each in found) == 13
+    assert sum(len(each.wrong_groups) for each in found) == 12
+    assert found[0].repeated_heard == (5,)
+
+
+def test_the_lexical_aligner_on_the_released_calls() -> None:
+    found, slowest = [], 0.0
+    for call in CALLS:
+        alignment, gold, _ = released(call)
+        started = time.process_time()
+        aligned = refine(lexical_alignment(alignment))
+        slowest = max(slowest, time.process_time() - started)
+        found.append(accuracy(aligned, gold))
+        assert refine(aligned) == aligned
+    said, heard = sum(each.said for each in found), sum(each.heard for each in found)
+
+    assert 1 - sum(len(each.wrong_utterances) for each in found) / said >= 0.95
+    assert 1 - sum(len(each.said_errors) for each in found) / said >= 0.97
+    assert 1 - sum(len(each.heard_errors) for each in found) / heard >= 0.97
+    assert slowest < 1
+
+
+def planted(seed: int, count: int = 60) -> tuple[Alignment, tuple[AlignedGroup, ...]]:
+    """A call with splits, merges, drops, misheard words and strays, and its true groups."""
+    rng = random.Random(seed)
+    said = [
+        rng.choice(["Yeah.", "OK.", "No.", "Yes, yeah."]) if rng.random() < 0.3 else " ".join(rng.choices(VOCABULARY, k=rng.randint(3, 14)))
+        for _ in range(count)
+    ]  # fmt: skip
+    heard: list[str] = []
+    gold: list[AlignedGroup] = []
+    place = 0
+    while place < count:
+        if rng.random() < 0.05:
+            heard.append("so right then")
+        if rng.random() < 0.08:
+            place += 1
+            continue
+        size = 2 if rng.random() < 0.1 and place + 1 < count else 1
+        words = [
+            word if rng.random() > 0.1 else rng.choice(["the", "so", "it"])
+            for word in spoken_words(" ".join(said[place : place + size]))
+        ]
+        cuts = sorted(rng.sample(range(1, len(words)), min(rng.randint(1, 3), len(words) - 1))) if rng.random() < 0.2 else []  # fmt: skip
+        parts = [" ".join(words[a:b]) for a, b in zip([0, *cuts], [*cuts, len(words)], strict=True)]
+        gold.append(group([*range(place, place + size)], [*range(len(heard), len(heard) + len(parts))]))
+        heard += parts
+        place += size
+    return empty_alignment(talk(*said), talk(*heard)), tuple(gold)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_splits_merges_and_drops_that_were_planted(seed: int) -> None:
+    alignment, gold = planted(seed)
+    assert accuracy(refine(lexical_alignment(alignment)), gold).structural >= 0.85
+
+
+def test_a_long_call_is_aligned_in_a_window() -> None:
+    alignment, gold = planted(9, 400)
+    started = time.process_time()
+    found = refine(lexical_alignment(alignment))
+
+    assert accuracy(found, gold).structural >= 0.85
+    assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        ((), ()),
+        (("Hello.",), ()),
+        ((), ("hello",)),
+        (("", "Um."), ("",)),
+        (("لا يوجد ألم", "نعم"), ("لا يوجد الم", "نعم")),
+        (("痛みはありません。", "はい。"), ("痛みはありません", "はい")),
+    ],
+)
+def test_odd_talks(said: tuple[str, ...], heard: tuple[str, ...]) -> None:
+    alignment = refine(lexical_alignment(empty_alignment(talk(*said), talk(*heard))))
+
+    assert {place for g in alignment.groups for place in g.said} | set(alignment.missed) == set(
+        range(len(said))
+    )
+    if said and all(len(text) > 1 for text in (*said, *heard)) and len(said) == len(heard):
+        assert [(g.said, g.heard) for g in alignment.groups] == [((0,), (0,)), ((1,), (1,))]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_proposal_becomes_legal_and_stays_as_it_is(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = [" ".join(rng.choices(VOCABULARY, k=rng.randint(1, 5))) for _ in range(8)]
+    base = empty_alignment(talk(*texts), talk(*rng.sample(texts, 6)))
+    groups = tuple(
+        group(rng.choices(range(-1, 10), k=rng.randint(0, 3)), rng.choices(range(8), k=rng.randint(0, 3)))
+        for _ in range(rng.randint(0, 8))
+    )
+    found = refine(base.model_copy(update={"groups": groups}))
+
+    for side in ("said", "heard"):
+        places = [place for each in found.groups for place in getattr(each, side)]
+        assert len(places) == len(set(places)) and set(places) <= set(range(8))
+    again = refine(found)
+    assert (again.groups, again.log) == (found.groups, found.log)
+    assert (found.said, found.heard) == (base.said, base.heard)
+
+
+def test_each_rule_is_logged() -> None:
+    base = empty_alignment(
+        talk("I know that", "but it is different now", "my knee hurts badly", "thank you"),
+        talk("i know that but it is different now", "my knee", "hurts badly", "thank you"),
+    )
+    proposal = (group([0], [0]), group([1], [0]), group([2], [1]))
+    found = refine(base.model_copy(update={"groups": proposal}))
+
+    assert [(g.said, g.heard) for g in found.groups] == [((0, 1), (0,)), ((2,), (1, 2)), ((3,), (3,))]
+    assert sorted(change.rule for change in found.log) == [
+        "duplicates-merged",
+        "fragments-joined",
+        "miss-recovered",
+    ]
+
+
+def test_of_others_that_share_a_segment_the_most_similar_keeps_it() -> None:
+    base = empty_alignment(talk("yes", "no pain at all", "yes"), talk("no pain at all"))
+    found = refine(base.model_copy(update={"groups": (group([0], [0]), group([2], [0]), group([1], [0]))}))
+    assert [(g.said, g.heard) for g in found.groups] == [((0, 1, 2), (0,))]
+
+    found = refine(base.model_copy(update={"groups": (group([0], [0]), group([2], [0]))}))
+    assert [g.heard for g in found.groups] == [(0,)] and "duplicate-dropped" in {c.rule for c in found.log}
+
+
+def test_similarity_is_the_papers() -> None:
+    assert similarity("No pain.", "no pain") == pytest.approx(1)
+    assert similarity("", "words") == 0
+    assert similarity("a b", "a c") == pytest.approx(0.5 * (2 / 3) + 0.3 / 3 + 0.2)
+
+
+def test_cases_have_what_was_said_and_heard_and_the_turns_before(tmp_path: Path) -> None:
+    turns = [("Doctor", "Any pain?"), ("Patient", "No, none."), ("Doctor", "Any allergies?"), ("Patient", "Penicillin."), ("Patient", "Bye.")]  # fmt: skip
+    said = Talk("call", tuple(Utterance(speaker=s, text=t) for s, t in turns), "Patient")
+    alignment = lexical_alignment(empty_alignment(said, talk("no none", "bye")))
+    first, second, third = alignment_cases(alignment)
+
+    assert first == {"id": "call-0", "reference": "No, none.", "output": "no none", "source": "Doctor: Any pain?", "group": "call", "missed": False}  # fmt: skip
+    assert (second["output"], second["missed"]) == (NOTHING, True)
+    assert second["source"].splitlines()[-1] == "Doctor: Any allergies?"
+    assert [row["id"] for row in alignment_cases(alignment, differing=True)] == ["call-1"]
+    assert third["reference"] == "Bye."
+
+    write_alignment(tmp_path / "a.json", alignment)
+    assert read_alignment(tmp_path / "a.json") == alignment
+    assert read_groups(tmp_path / "a.json") == alignment.groups
+
+
+def test_files_that_are_no_alignments(tmp_path: Path) -> None:
+    for text in (
+        "[]",
+        '{"x": 1}',
+        '{"alignments": [{"golden_indices": ["a"], "asr_indices": [0]}]}',
+        '{"groups": 3}',
+    ):
+        path = tmp_path / "a.json"
+        path.write_text(text)
+        with pytest.raises(InvalidFile):
+            read_groups(path)
+    with pytest.raises(VenireError, match="names place 7"):
+        alignment_accuracy([], [group([7], [0])], said=3, heard=3)
