@@ -99,7 +99,11 @@ def metrics(
     asked = load_rubric(rubric) if rubric else None
     pairs = read_pairs(cases)
     labels = people_labels(load_ratings(human, wide=wide), attribute=attribute, rubric=asked, rule=reference) if human else None  # fmt: skip
-    given, notes = read_scores(scores, [each.case for each in pairs]) if scores else ([], [])
+    given, notes = (
+        read_scores(scores, [each.case for each in pairs], [each.name for each in chosen])
+        if scores
+        else ([], [])
+    )
     with CountedProgress("tokens read by MiniLM", console(stderr=True), quiet=quiet or as_json) as progress:
         measured = [*measure(pairs, chosen, normal=normalisation, progress=progress), *given]
     draws = Draws(seed, resamples)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -106,14 +106,25 @@ def measure(
     return found
 
 
-def read_scores(path: Path, cases: Sequence[str]) -> tuple[list[MeasuredMetric], list[str]]:
-    """Scores that another program made (`case,metric,value`, optionally `family` and `direction`), and what was left out."""
+def read_scores(
+    path: Path, cases: Sequence[str], measured: Collection[str] = ()
+) -> tuple[list[MeasuredMetric], list[str]]:
+    """Scores that another program made (`case,metric,value`, optionally `family` and `direction`), and what was left out.
+
+    Args:
+        measured: Names that are taken.
+    """
     values: dict[str, dict[str, float]] = {}
     kinds: dict[str, tuple[str, Literal["high", "low"]]] = {}
     strangers: list[str] = []
     known = set(cases)
     for line, row in read_rows(path, required=("case", "metric", "value")):
         case, name, value = _text(row["case"]), _text(row["metric"]), _text(row["value"]).strip()
+        if name in measured:
+            raise InvalidFile(
+                f"{path}:{line}: the metric {name!r} is measured here too",
+                remedy="give it another name in the file",
+            )
         if case not in known:
             strangers.append(case)
             continue

@@ -27,8 +27,8 @@ def alignment_sentences(alignment: Alignment) -> list[str]:
     joined = sum(len(g.said) > 1 or len(g.heard) > 1 for g in alignment.groups)
     return [
         f"{alignment.name}: {len(alignment.said)} utterances and {len(alignment.heard)} segments in {len(alignment.groups)} groups by "
-        f"{alignment.aligner}, {joined} of them of several pieces; {len(alignment.missed)} utterances were missed, "
-        f"{len(alignment.unused)} segments were said by nobody; {len(alignment.log)} changes by rules."
+        f"{alignment.aligner}, {joined} of them of several pieces. Missed utterances: {len(alignment.missed)}; segments that nobody said: "
+        f"{len(alignment.unused)}; changes by rules: {len(alignment.log)}."
     ]
 
 

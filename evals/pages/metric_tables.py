@@ -73,6 +73,10 @@ class MetricReport:
             f"({sum(value == labels.severe for value in rated)} cases), none is {labels.none:g} ({sum(value == labels.none for value in rated)}). "
             f"Intervals are of {self.draws.resamples} resamples of {how}."
         ]
+        if strangers := set(labels.values) - {pair.case for pair in self.pairs}:
+            told.append(
+                f"{len(strangers)} rated cases are not among these, such as {min(strangers)!r}: left out."
+            )
         if wrong:
             told.append(f"The sign is wrong (better scores where people see harm): {', '.join(wrong)}.")
         return told

@@ -119,6 +119,7 @@ def test_two_cases_side_by_side(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
+        ("a,wer,1", "is measured here too"),
         ("a,m,high", "'high' is no number"),
         ("a,m,inf", "an infinite value"),
         ("a,m,1\na,m,1", "given twice"),
@@ -128,7 +129,7 @@ def test_scores_that_cannot_be_read(tmp_path: Path, line: str, problem: str) -> 
     path = tmp_path / "s.csv"
     path.write_text(f"case,metric,value\n{line}\n")
     with pytest.raises(InvalidFile, match=problem):
-        read_scores(path, ["a"])
+        read_scores(path, ["a"], ["wer"])
 
 
 def test_mistakes_are_two_lines(tmp_path: Path) -> None:
