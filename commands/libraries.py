@@ -1,4 +1,4 @@
-"""What venire comes with, and what works here: rubrics, personas, juries, protocols, model, doctor."""
+"""What venire comes with, and what works here: rubrics, personas, juries, protocols, schema, model, doctor."""
 
 from __future__ import annotations
 
@@ -49,6 +49,33 @@ rubrics = _with_files("rubric", "rubrics")
 personas = _with_files("persona", "personas")
 juries = _with_files("jury", "juries")
 protocols = _library("protocol", "protocols")
+
+
+@click.command(short_help="JSON schemas of the files you write, for your editor.")
+@click.argument("kind", required=False)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Write all of them there."
+)
+def schema(kind: str | None, output: Path | None) -> None:
+    """The JSON schema of one KIND of file, or with -o of all, so that an editor completes and checks them."""
+    from ..rubrics.errors import VenireError
+    from ..rubrics.files import nearest
+    from .file_schemas import file_schemas, schema_text
+
+    kinds = list(file_schemas())
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        for each in kinds:
+            (output / f"{each}.json").write_text(schema_text(each), encoding="utf-8")
+        say(
+            f"{len(kinds)} schemas in {output}; in a file's first line: # yaml-language-server: $schema={output}/jury.json"
+        )
+    elif kind in kinds:
+        click.echo(schema_text(kind), nl=False)
+    elif kind is None:
+        say("\n".join(kinds))
+    else:
+        raise VenireError(f"no schema named {kind!r}", remedy=nearest(kind, kinds))
 
 
 @click.group()

@@ -139,7 +139,7 @@ class Seat(ModelSettings):
     extracts: bool = False
     """Under `decompose-verify`: whether this seat lists the claims; the others check them."""
 
-    @field_validator("persona", mode="before")
+    @field_validator("persona", mode="before", json_schema_input_type=Persona | str | None)
     @classmethod
     def _by_name(cls, value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, str):
@@ -257,7 +257,7 @@ class Jury(BaseModel):
             raise _refusal(unknown(COUNTING, value, "counting rule"))
         return value
 
-    @field_validator("rule", mode="before")
+    @field_validator("rule", mode="before", json_schema_input_type=str | None)
     @classmethod
     def _rule_in_a_file(cls, value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, str | Path):

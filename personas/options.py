@@ -49,8 +49,16 @@ class Debaters(Options):
     low: SeatName
 
 
+def _with_k(schema: dict[str, Any]) -> None:
+    """The schema of `Shots` as a file writes it: `k` for `n`, neither where cases are named."""
+    schema["properties"]["k"] = schema["properties"]["n"]
+    schema["required"].remove("n")
+
+
 class Shots(Options):
     """Worked examples: cases people have already scored, drawn by seed or named. In a file, `n` may be written `k`."""
+
+    model_config = ConfigDict(json_schema_extra=_with_k)
 
     n: int = Field(ge=1)
     cases: Path

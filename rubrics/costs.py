@@ -24,6 +24,13 @@ def _plain_number(value: Any) -> Any:
 Worth = Annotated[FiniteFloat, BeforeValidator(_plain_number)]
 
 
+def _as_written(schema: dict[str, Any]) -> None:
+    """The schema of a matrix as a file writes it: a row for each right answer, and the worth of an abstention."""
+    row = {"type": "object", "additionalProperties": {"type": "number"}}
+    schema["properties"] = {ABSTENTION: {"type": "number"}}
+    schema |= {"additionalProperties": row, "required": [ABSTENTION]}
+
+
 class CostMatrix(BaseModel):
     """What each answer is worth, by the right one: high is good, a cost is a negative number.
 
@@ -31,7 +38,7 @@ class CostMatrix(BaseModel):
     `costs: {0: {0: 1, 1: -1}, 1: {0: -2, 1: 1}, abstention: -3}`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_as_written)
 
     rows: dict[Answer, dict[Answer, Worth]]
     """By the right answer, then by the answer given."""

@@ -1,7 +1,8 @@
-"""Fields of a model that may be given in a wider type than they are read in."""
+"""Fields and models that may be given in a wider form than they are read in: for type checkers, and for JSON schemas."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 Read = TypeVar("Read")
@@ -30,3 +31,14 @@ else:
         def __class_getitem__(cls, types):
             read, _ = types
             return read
+
+
+def or_written_as(*shorter: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+    """For `json_schema_extra` of a model that a file may also write in a shorter form: the schema takes either."""
+
+    def widen(schema: dict[str, Any]) -> None:
+        whole = dict(schema)
+        schema.clear()
+        schema |= {"anyOf": [*shorter, whole]}
+
+    return widen

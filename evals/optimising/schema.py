@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from ...personas.jury import ModelSettings
+from ...rubrics.fields import or_written_as
 from ..ratings.reference import Rule
 from ..studies.schema import StrictModel, StudyBudget
 
@@ -25,6 +26,8 @@ class ThreeWaySplit(StrictModel):
 
 class Reward(StrictModel):
     """What a verdict earns beside people's value."""
+
+    model_config = ConfigDict(json_schema_extra=or_written_as({"enum": list(get_args(MeasureName))}))
 
     measure: MeasureName | None = None
     costs: str | None = None
@@ -84,7 +87,7 @@ class OptimisationFile(StrictModel):
     """Of any text that is returned."""
     seed: int = 0
 
-    @field_validator("reflection", mode="before")
+    @field_validator("reflection", mode="before", json_schema_input_type=ModelSettings | str | None)
     @classmethod
     def _by_name(cls, value: Any) -> Any:
         return {"model": value} if isinstance(value, str) else value

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from ...personas.jury import ModelSettings
+from ...rubrics.fields import or_written_as
 from ...rubrics.rubric import Name
 
 Calibration = Literal["none", "linear", "isotonic", "ordinal"]
@@ -29,11 +30,24 @@ def _as_models(value: Any) -> Any:
     return tuple(_as_model(each) for each in _as_tuple(value))
 
 
-Seating = Annotated[tuple[ModelSettings, ...], BeforeValidator(_as_models), Field(min_length=1)]
+_Written = ModelSettings | str
+Seating = Annotated[
+    tuple[ModelSettings, ...],
+    BeforeValidator(_as_models, json_schema_input_type=_Written | tuple[_Written, ...]),
+    Field(min_length=1),
+]
 """A model for every seat, or several that are dealt to the seats in turn."""
-Model = Annotated[ModelSettings, BeforeValidator(_as_model)]
-Words = Annotated[tuple[str, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
-Numbers = Annotated[tuple[float | None, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
+Model = Annotated[ModelSettings, BeforeValidator(_as_model, json_schema_input_type=_Written)]
+Words = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...]),
+    Field(min_length=1),
+]
+Numbers = Annotated[
+    tuple[float | None, ...],
+    BeforeValidator(_as_tuple, json_schema_input_type=float | None | tuple[float | None, ...]),
+    Field(min_length=1),
+]
 
 
 class StrictModel(BaseModel):
@@ -51,6 +65,8 @@ class StudyShots(StrictModel):
 
 class ArmEntry(StrictModel):
     """One arm written out: a jury by name, by file or in full, with what it does differently here."""
+
+    model_config = ConfigDict(json_schema_extra=or_written_as({"type": "string"}))
 
     jury: str | dict[str, Any]
     name: Name | None = None
@@ -100,19 +116,36 @@ class Grid(StrictModel):
     count: Words | None = None
     """Counting rules; without any, each protocol's own."""
     tolerance: Numbers = (0.0,)
-    quorum: Annotated[tuple[int, ...], BeforeValidator(_as_tuple)] = (1,)
-    calibration: Annotated[tuple[Calibration, ...], BeforeValidator(_as_tuple)] = ("none",)
+    quorum: Annotated[
+        tuple[int, ...], BeforeValidator(_as_tuple, json_schema_input_type=int | tuple[int, ...])
+    ] = (1,)
+    calibration: Annotated[
+        tuple[Calibration, ...],
+        BeforeValidator(_as_tuple, json_schema_input_type=Calibration | tuple[Calibration, ...]),
+    ] = ("none",)
     orchestrator: Seating | None = None
     """Who presides, where someone does, or several who are tried in turn; without one, the model of the first seat."""
-    repeats: Annotated[tuple[int, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = (1,)
+    repeats: Annotated[
+        tuple[int, ...],
+        BeforeValidator(_as_tuple, json_schema_input_type=int | tuple[int, ...]),
+        Field(min_length=1),
+    ] = (1,)
     """How often a single judge, or each seat of a panel, is asked."""
-    shots: Annotated[tuple[dict[str, Any] | None, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = (
-        None,
-    )
+    shots: Annotated[
+        tuple[dict[str, Any] | None, ...],
+        BeforeValidator(
+            _as_tuple, json_schema_input_type=dict[str, Any] | None | tuple[dict[str, Any] | None, ...]
+        ),
+        Field(min_length=1),
+    ] = (None,)
     """Worked examples, as a jury file has them; null for none."""
     temperature: Numbers = (None,)
     """Of every seat; null leaves each model its own."""
-    params: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_as_tuple), Field(min_length=1)] = ({},)
+    params: Annotated[
+        tuple[dict[str, Any], ...],
+        BeforeValidator(_as_tuple, json_schema_input_type=dict[str, Any] | tuple[dict[str, Any], ...]),
+        Field(min_length=1),
+    ] = ({},)
     """Further parameters of the provider, for every seat, beside those that its model has."""
     singles: bool = True
     """Whether each seat of the grid is also an arm alone: the judges that every jury must beat. Where juries start
@@ -185,6 +218,8 @@ class StudyBudget(StrictModel):
 class Seeds(StrictModel):
     """The seeds of everything that is drawn; one number sets all."""
 
+    model_config = ConfigDict(json_schema_extra=or_written_as({"type": "integer"}))
+
     run: int = 0
     split: int = 0
     search: int = 0
@@ -198,6 +233,8 @@ class Seeds(StrictModel):
 
 class Judgements(StrictModel):
     """Jurors that have answered already, in place of models: a table of them, or a set that venire knows."""
+
+    model_config = ConfigDict(json_schema_extra=or_written_as({"type": "string"}))
 
     file: Path | None = None
     """CSV or JSONL with `case, juror, attribute, value`; needs the study's rubric and ratings."""

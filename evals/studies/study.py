@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ...agents.cost import CostUnit
 from ...rubrics.errors import InvalidFile
@@ -16,7 +16,7 @@ from ..selection.choices import MARGIN, Choosing, Goal
 from ..selection.objectives import ObjectiveName, objective
 from .design import Design
 from .errors import one_error
-from .schema import Grid, Judgements, Search, Seeds, Split, StudyBudget
+from .schema import ArmEntry, Grid, Judgements, Search, Seeds, Split, StudyBudget
 
 
 class Study(Design):
@@ -36,7 +36,7 @@ class Study(Design):
     model: str | None = None
     """Of every seat that names none."""
     base_url: str | None = None
-    arms: tuple[Any, ...] = ()
+    arms: Annotated[tuple[Any, ...], BeforeValidator(list, json_schema_input_type=tuple[ArmEntry, ...])] = ()
     grid: Grid | None = None
     search: Search | None = None
     judgements: Judgements | None = None
