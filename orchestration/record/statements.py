@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
@@ -18,10 +18,22 @@ One = TypeVar("One")
 
 
 def merge_statements(writes: Sequence[Write]) -> list[Write]:
-    """The same writes as multi-row statements, in the order in which each kind first comes."""
+    """The same writes with inserts as multi-row statements, in the order in which each kind first comes.
+
+    What inserts no row stands alone, after all that came before it and before all that comes after.
+    """
+    merged: list[Write] = []
     kinds: dict[str, list[Values]] = {}
     for statement, values in writes:
-        kinds.setdefault(statement, []).append(values)
+        if _ROW.search(statement) is not None:
+            kinds.setdefault(statement, []).append(values)
+        else:
+            merged += [*_merged_inserts(kinds), (statement, values)]
+            kinds = {}
+    return [*merged, *_merged_inserts(kinds)]
+
+
+def _merged_inserts(kinds: Mapping[str, Sequence[Values]]) -> list[Write]:
     return [
         (_of_many(statement, len(chunk)), tuple(value for values in chunk for value in values))
         for statement, many in kinds.items()
@@ -44,6 +56,5 @@ def chunks(many: Sequence[One]) -> list[Sequence[One]]:
 def _of_many(statement: str, rows: int) -> str:
     """The statement that inserts so many rows."""
     row = _ROW.search(statement)
-    if row is None:
-        return statement
+    assert row is not None
     return statement[: row.end()] + f", {row.group(1)}" * (rows - 1) + statement[row.end() :]

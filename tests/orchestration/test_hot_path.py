@@ -226,3 +226,19 @@ def test_writes_of_many_become_few_statements_with_the_same_rows() -> None:
     assert (
         few[0][0] == "INSERT INTO t (a, b) VALUES " + ", ".join(["(?, ?)"] * 16) + " ON CONFLICT DO NOTHING"
     )
+
+
+def test_what_inserts_nothing_is_merged_with_nothing_and_keeps_its_place() -> None:
+    forget, keep = (
+        "DELETE FROM unfinished WHERE arm = ? AND case_id = ?",
+        "INSERT INTO unfinished VALUES (?, ?)",
+    )
+    writes = [(forget, (1, "a")), (keep, (1, "b")), (keep, (1, "c")), (forget, (1, "b")), (forget, (1, "c"))]
+
+    assert merge_statements(writes) == [
+        (forget, (1, "a")),
+        (keep, (1, "b")),
+        (keep, (1, "c")),
+        (forget, (1, "b")),
+        (forget, (1, "c")),
+    ]
