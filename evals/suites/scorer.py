@@ -7,14 +7,16 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...orchestration.verdict import Verdict
-from ...personas.jury import Jury
 from ...rubrics.plugins import plugged_in, registered_plugins
-from ...rubrics.rubric import Rubric
+
+if TYPE_CHECKING:
+    from ...orchestration.verdict import Verdict
+    from ...personas.jury import Jury
+    from ...rubrics.rubric import Rubric
 
 GROUP = "venire.scorers"
 
