@@ -30,14 +30,12 @@ from ..model import Message, ModelFailure, Reply, Request, Usage
 from ..model_client import ModelClient
 from ..prices import FREE, Price
 from .adapters import BARE, Adapter, adapter_of, check_base
+from .bounded_schema import has_open_number, longest_answer, tighten
 from .client_factory import ClientFactory
 from .weights import INSTALL, SIZE, weights_path
 
 CONTEXT = 8192
 """Tokens of prompt and answer together, unless the seat says otherwise or the model was trained on fewer."""
-TEXT = 160
-QUOTE = 80
-QUOTES = 2
 
 _CHUNK = 64
 _SLOTS = 2
@@ -130,12 +128,12 @@ class Engine:
                 )
             schema = None if request.schema is None else tighten(request.schema)
             tokens = self._tokens(request.messages)
-            wanted = _SPEECH if schema is None else _characters(schema)
+            wanted = _SPEECH if schema is None else longest_answer(schema)
             if len(tokens) + wanted // 3 >= self._limit:
                 raise ModelFailure(
                     "unavailable", f"prompt of {len(tokens)} tokens does not fit the context of {self._limit}"
                 )
-            taught = self.adapter is not None and not _has_open_number(schema)
+            taught = self.adapter is not None and not has_open_number(schema)
             body = _sampling(request, taught=taught) | (
                 {} if schema is None else {"grammar": _grammar(schema)}
             )
@@ -252,69 +250,6 @@ def _give_back(engine: Engine) -> Future[None]:
     kept: Future[None] = Future()
     kept.set_result(None)
     return kept
-
-
-def tighten(
-    schema: Mapping[str, Any], *, text: int = TEXT, quote: int = QUOTE, quotes: int = QUOTES
-) -> dict[str, Any]:
-    """The schema with bounds under which a small model's answer must end; it admits nothing that `schema` does not.
-
-    Words get at most `text` characters, lists of words at most `quotes` entries of `quote` characters; a list of
-    choices, as many entries as there are choices.
-    """
-
-    def limit(node: Any, longest: int) -> Any:
-        if not isinstance(node, Mapping):
-            return node
-        bounded = dict(node)
-        for key in ("anyOf", "oneOf", "allOf"):
-            if key in node:
-                bounded[key] = [limit(choice, longest) for choice in node[key]]
-        if node.get("type") == "string" and not _choices(node):
-            bounded["maxLength"] = _upper_bound(node, "minLength", "maxLength", longest)
-        elif node.get("type") == "array":
-            entry = node.get("items", {})
-            most = len(_choices(entry)) or quotes
-            bounded["items"] = limit(entry, quote)
-            bounded["maxItems"] = _upper_bound(node, "minItems", "maxItems", most)
-        elif "properties" in node:
-            bounded["properties"] = {name: limit(part, text) for name, part in node["properties"].items()}
-        return bounded
-
-    return limit(schema, text)
-
-
-def _upper_bound(node: Mapping[str, Any], least: str, most: str, limit: int) -> int:
-    return max(int(node.get(least, 0)), min(limit, int(node.get(most, limit))))
-
-
-def _choices(node: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(node.get("enum", ())) or ((node["const"],) if "const" in node else ())
-
-
-def _characters(node: Mapping[str, Any]) -> int:
-    """The most characters that an answer to a tighten schema can have, give or take its punctuation."""
-    if chosen := _choices(node):
-        return max(len(json.dumps(choice)) for choice in chosen)
-    if options := [*node.get("anyOf", ()), *node.get("oneOf", ()), *node.get("allOf", ())]:
-        return max(_characters(option) for option in options)
-    match node.get("type"):
-        case "object":
-            return sum(len(name) + 8 + _characters(part) for name, part in node.get("properties", {}).items())
-        case "array":
-            return int(node["maxItems"]) * (4 + _characters(node["items"]))
-        case "string":
-            return int(node["maxLength"])
-        case _:
-            return 24
-
-
-def _has_open_number(node: Any) -> bool:
-    """Whether a number without a list of choices is asked for: nothing but a penalty on repeats ends its decimals."""
-    if isinstance(node, Mapping):
-        is_open = node.get("type") == "number" and not _choices(node)
-        return is_open or any(map(_has_open_number, node.values()))
-    return isinstance(node, list) and any(map(_has_open_number, node))
 
 
 def _whole_chunks_in_common(held: Sequence[int], tokens: Sequence[int]) -> int:
