@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 HOSTS := .venvs/hosts
 HELM := .venvs/helm
 DOCS := .venvs/docs
+TRAIN := .venvs/train
 PACKAGES := rubrics personas agents orchestration evals web commands
 
 UV := $(shell command -v uv)
@@ -14,7 +15,7 @@ make_venv = $(PYTHON) -m venv $(1) || uv venv --seed --quiet --python $(PYTHON) 
 get_uv = $(if $(UV),true,$(1)/bin/python -m uv --version >/dev/null 2>&1 || $(1)/bin/python -m pip install --quiet --disable-pip-version-check uv)
 install = { $(call get_uv,$(1)); } && $(if $(UV),uv,$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types unit coverage docs dist benchmarks hosts helm promptfoo clean
+.PHONY: demo test lint types unit coverage docs dist benchmarks hosts helm train-test promptfoo clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/venire demo
@@ -94,6 +95,16 @@ helm: $(HELM)/.ready
 $(HELM)/.ready: pyproject.toml | $(BIN)/python
 	$(call make_venv,$(HELM))
 	$(call install,$(HELM)) -e '.[helm]'
+	touch $@
+
+# The trainer's tests. torch from PyPI brings CUDA, some 5 GB, so that neither `make test` nor .ci/run calls this: a CI with room for it
+# has a job of its own.
+train-test: $(TRAIN)/.ready
+	$(TRAIN)/bin/python -m pytest -q tests/evals/training
+$(TRAIN)/.ready: pyproject.toml | $(BIN)/python
+	$(call make_venv,$(TRAIN))
+	$(call install,$(TRAIN)) -e '.[train]' pytest pytest-timeout
+	$(TRAIN)/bin/venire model install
 	touch $@
 
 promptfoo:

@@ -1,8 +1,9 @@
-"""What a juror can be taught from: train."""
+"""What a juror can be taught from, and the teaching: train."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,24 +18,42 @@ from .options import JSON, console, print_json
     type=click.Path(path_type=Path),
     required=True,
     metavar="FOLDER",
-    help="Where the examples go.",
+    help="Where the examples and the model go; a training that was interrupted goes on there.",
 )
 @click.option("--examples-only", is_flag=True, help="Write JSONL that any trainer reads, and train nothing.")
 @JSON
 def train(file: Path, output: Path, examples_only: bool, as_json: bool) -> None:
-    """Training examples for a judge from reviewers' ratings: ballots to imitate (SFT) and pairs to prefer (DPO)."""
+    """Train a judge on reviewers' ratings: ballots to imitate (SFT), then pairs to prefer (DPO)."""
     from ..evals.training.examples import examples_from, write_examples
     from ..evals.training.train_file import load_train_file
-    from ..rubrics.errors import VenireError
+    from ..evals.training.training_run import train_judge
 
-    if not examples_only:
-        raise VenireError(
-            "venire writes the examples; it does not train yet",
-            remedy="add --examples-only and give the files to a trainer, such as TRL's SFTTrainer and DPOTrainer",
+    loaded = load_train_file(file)
+    if examples_only:
+        found = examples_from(loaded)
+        write_examples(found, output)
+        told: dict[str, Any] = found.summary()
+        _show_examples(told, output, as_json)
+        return
+    result = train_judge(loaded, output, report=_progress)
+    if as_json:
+        print_json(result)
+        return
+    _show_examples(result["examples"], output / "examples", as_json=False)
+    shown = console()
+    for stage, seen in result["stages"].items():
+        margin = (
+            f", margin {seen['first']['margin']:.3f} to {seen['last']['margin']:.3f}"
+            if "margin" in seen["last"]
+            else ""
         )
-    found = examples_from(load_train_file(file))
-    write_examples(found, output)
-    told = found.summary()
+        shown.print(
+            f"{stage}: {seen['steps']} steps, loss {seen['first']['loss']:.4f} to {seen['last']['loss']:.4f}{margin}; {seen['ended']}"
+        )
+    shown.print(f"{', '.join(result['files'])} and MODEL_CARD.md are in {output}")
+
+
+def _show_examples(told: dict[str, Any], output: Path, as_json: bool) -> None:
     if as_json:
         print_json(told)
         return
@@ -44,3 +63,13 @@ def train(file: Path, output: Path, examples_only: bool, as_json: bool) -> None:
     )
     for reason, count in told["dropped"].items():
         shown.print(f"  left out: {count} {reason}")
+
+
+def _progress(step: dict[str, Any]) -> None:
+    margin = f", margin {step['margin']:.3f}" if "margin" in step else ""
+    end = "\n" if step["step"] == step["of"] else ""
+    click.echo(
+        f"\r{step['stage']} {step['step']}/{step['of']}, loss {step['loss']:.4f}{margin} {end}",
+        err=True,
+        nl=False,
+    )

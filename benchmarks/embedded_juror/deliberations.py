@@ -83,6 +83,23 @@ class Situation:
             return Vote(attribute=attribute, value=value, rationale=reason)
         return vote
 
+    def false_alarm(self, attribute: str, rng: random.Random) -> Vote:
+        """The vote of a juror who finds fault with a statement that the source bears out."""
+        right = self.right
+        doubted = rng.choice([p.text for p in passages(right.planted.output)] or [right.planted.output])
+        quote = excerpt(doubted, stems(doubted))
+        aspect = aspect_of(right.rubric.by_name[attribute])
+        doubt = {
+            "accurate": f"Wrong: '{quote}' is not what the source says.",
+            "thorough": "Missing: more should be said.",
+        }
+        return Vote(
+            attribute=attribute,
+            value=score_for(right.rubric, attribute, rng.choice((1, 2, 3))),
+            rationale=doubt.get(aspect or "", f"'{quote}' could be better."),
+            evidence=(find_quote(quote, right.exhibits),),
+        )
+
     @property
     def faulty(self) -> set[str]:
         return {
@@ -101,7 +118,7 @@ def ballot(at: Situation, asked: Sequence[str], persona: str | None, rng: random
         PERSONAS[persona] if persona else None,
         lambda juror: juror.cast(at.brief, asked, confidence=confidence),
     )
-    answer = {v.attribute: _filled(v, confidence="high" if confidence else None) for v in votes}
+    answer = {v.attribute: filled(v, confidence="high" if confidence else None) for v in votes}
     return Example("ballot", prompt, answer)
 
 
@@ -119,7 +136,7 @@ def revision(at: Situation, attribute: str, rng: random.Random) -> Example:
     if not faulty and rng.random() < 0.5:
         # Somebody raises an alarm over a statement that the source bears out.
         alarmed = rng.choice((name, *others))
-        alarm = _false_alarm(at, attribute, rng)
+        alarm = at.false_alarm(attribute, rng)
         if alarmed == name:
             own = alarm
         else:
@@ -146,7 +163,7 @@ def revision(at: Situation, attribute: str, rng: random.Random) -> Example:
         "revision",
         prompt,
         {
-            attribute: _filled(
+            attribute: filled(
                 target if moved else target.model_copy(update={"value": own.value}), moved_by=moved_by
             )
         },
@@ -165,7 +182,7 @@ def challenge(at: Situation, attribute: str, rng: random.Random) -> Example:
         lambda juror: juror.challenge(at.brief, [attribute], round=2, own={attribute: agreed}, saw=()),
     )
     return Example(
-        "challenge", prompt, {attribute: _filled(target, moved_by=target.rationale[:158] if moved else "")}
+        "challenge", prompt, {attribute: filled(target, moved_by=target.rationale[:158] if moved else "")}
     )
 
 
@@ -212,27 +229,10 @@ def decision(at: Situation, attributes: Sequence[str], rng: random.Random) -> Ex
 def _split_votes(at: Situation, attribute: str, rng: random.Random) -> dict[str, Vote]:
     votes = {name: at.vote(attribute, rng, SEATS[name], sees=rng.random() < 0.6) for name in NAMES}
     if attribute not in at.faulty:
-        votes[rng.choice(NAMES)] = _false_alarm(at, attribute, rng)
+        votes[rng.choice(NAMES)] = at.false_alarm(attribute, rng)
     elif len({vote.value for vote in votes.values()}) == 1:
         votes["high"] = at.vote(attribute, rng, None, sees=False)
     return votes
-
-
-def _false_alarm(at: Situation, attribute: str, rng: random.Random) -> Vote:
-    """The vote of a juror who finds fault with a statement that the source bears out."""
-    doubted = rng.choice([p.text for p in passages(at.right.planted.output)] or [at.right.planted.output])
-    quote = excerpt(doubted, stems(doubted))
-    aspect = aspect_of(at.right.rubric.by_name[attribute])
-    doubt = {
-        "accurate": f"Wrong: '{quote}' is not what the source says.",
-        "thorough": "Missing: more should be said.",
-    }
-    return Vote(
-        attribute=attribute,
-        value=score_for(at.right.rubric, attribute, rng.choice((1, 2, 3))),
-        rationale=doubt.get(aspect or "", f"'{quote}' could be better."),
-        evidence=(find_quote(quote, at.right.exhibits),),
-    )
 
 
 def _difference(votes: Mapping[str, Vote]) -> str:
@@ -246,7 +246,8 @@ def _question(at: Situation, attribute: str, right: Vote, faulty: bool) -> str:
     return f"What do the exhibits say about '{quote}'?"
 
 
-def _filled(vote: Vote, *, moved_by: str | None = None, confidence: str | None = None) -> dict[str, Any]:
+def filled(vote: Vote, *, moved_by: str | None = None, confidence: str | None = None) -> dict[str, Any]:
+    """The vote as it stands in an answer."""
     answer: dict[str, Any] = {
         "rationale": vote.rationale[:160],
         "evidence": [quote.text for quote in vote.evidence],

@@ -2,8 +2,12 @@
 
     python benchmarks/embedded_juror/held_out.py MTS-Dialog-TestSet-2-MEDIQA-Sum-2023.csv human_scored_summaries.csv OUT.gz
 
+`--dev` makes the set by which runs are chosen instead, from the training file's dialogues that no run has seen:
+
+    python benchmarks/embedded_juror/held_out.py MTS-Dialog-TrainingSet.csv OUT.gz --dev
+
 Planted faults in other dialogues than those trained on, 200 automatic summaries that people checked fact by fact, and the 24 invented
-cases of the demonstration. `--cases FOLDER` also writes them as case files for `venire run`.
+cases of the demonstration; nothing is chosen by them. `--cases FOLDER` also writes them as case files for `venire run`.
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from make_examples import mts_cases
+from make_examples import HELD_OUT, mts_cases
+from variation import varied
 
 from venire import Case
 from venire.agents.brief import brief
@@ -34,10 +39,14 @@ FEWEST_WORDS = 8
 ASKED = ("accurate", "thorough")
 
 
-def planted_cases(path: Path, seed: int = 11) -> Iterator[Case]:
+VERSIONS = 3
+"""Other versions of each dialogue in the set for choosing."""
+
+
+def planted_cases(cases: list[Case], seed: int = 11) -> Iterator[Case]:
     """Each note once as it is and once with each kind of fault that finds a place in it."""
     rng = random.Random(seed)
-    cases = [case for case in mts_cases(path) if len(case.output.split()) >= FEWEST_WORDS]
+    cases = [case for case in cases if len(case.output.split()) >= FEWEST_WORDS]
     foreign = [p.text for case in cases for p in passages(case.output)]
     for case in cases:
         yield case.model_copy(update={"group": case.id, "metadata": {"fault": "clean"}})
@@ -65,6 +74,18 @@ def scored_summaries(path: Path) -> Iterator[Case]:
                 )  # fmt: skip
 
 
+def dev_cases(path: Path, seed: int = 12) -> list[Case]:
+    """The dialogues that neither stage of training has seen, each as it is and in other versions of it."""
+    rng = random.Random(seed)
+    kept = [case for number, case in enumerate(mts_cases(path)) if number % (2 * HELD_OUT) == HELD_OUT]
+    versions = [
+        varied(case, rng).model_copy(update={"id": f"{case.id}-{version}"})
+        for case in kept
+        for version in range(VERSIONS)
+    ]
+    return [*kept, *versions]
+
+
 def question(case: Case, persona: str | None) -> dict[str, Any]:
     """A ballot on accuracy and thoroughness, as the seat is sent it."""
     put = brief(case, load_rubric("clinical-note"))
@@ -87,12 +108,22 @@ def question(case: Case, persona: str | None) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("notes", type=Path)
-    parser.add_argument("summaries", type=Path)
+    parser.add_argument("summaries", type=Path, nargs="?")
     parser.add_argument("out", type=Path)
     parser.add_argument("--demo", type=Path, default=Path(__file__).parents[2] / "evals" / "demo")
     parser.add_argument("--cases", type=Path)
+    parser.add_argument("--dev", action="store_true")
     options = parser.parse_args()
-    planted, people = list(planted_cases(options.notes)), list(scored_summaries(options.summaries))
+    if options.dev:
+        chosen_by = [
+            question(case, "plain-judge") for case in planted_cases(dev_cases(options.notes), seed=23)
+        ]
+        options.out.write_bytes(gzip.compress(pickle.dumps(chosen_by)))
+        print(json.dumps({"questions": len(chosen_by)}))
+        return
+    if options.summaries is None:
+        parser.error("the scored summaries are needed")
+    planted, people = list(planted_cases(mts_cases(options.notes))), list(scored_summaries(options.summaries))
     labels: dict[str, dict[str, float]] = {}
     with (options.demo / "labels.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):

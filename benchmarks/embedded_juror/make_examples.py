@@ -3,7 +3,8 @@
     python benchmarks/embedded_juror/make_examples.py MTS-Dialog-TrainingSet.csv OUT.gz --count 60000 --seed 7
 
 The clean texts are the clinician-written notes of MTS-Dialog (Ben Abacha et al., EACL 2023, CC BY 4.0), each with its
-dialogue as the source, and the invented cases of `stories.py`. The file holds each line of text once; `read_examples`
+dialogue as the source, mostly with other particulars and wordings than they had (`variation.py`); what their patients say,
+told in the third person (`retelling.py`); and the invented cases of `stories.py`. The file holds each line of text once; `read_examples`
 puts the examples together again.
 """
 
@@ -33,19 +34,25 @@ from deliberations import (
     ledger,
     revision,
 )
+from retelling import retold
 from stories import story
+from variation import varied
 
 from venire import Case, Rubric
 from venire.evals.training.captured_prompts import PromptTooLong
 from venire.evals.training.faults.omission import points_for
-from venire.evals.training.passages import passages
+from venire.evals.training.passages import Truth, passages
 from venire.evals.training.planting import Fault, PlantedText, plant, truth_of
 from venire.evals.training.right_ballots import aspect_of
 from venire.rubrics.rubric import load_rubric
 
 HELD_OUT = 10
 """One dialogue in ten of the training file is kept for looking at how training goes."""
-CHANCES = {"accurate": 0.58, "thorough": 0.5, "organized": 0.12, "succinct": 0.14, "stigmatizing": 0.12}
+CLEAN = 0.24
+"""Texts in which nothing is planted at all."""
+VARIED, TWO_CASES, RETOLD = 0.8, 0.08, 0.2
+"""Shares of the texts from MTS-Dialog with other particulars, of two cases put together, and of those told from the patients' words."""
+CHANCES = {"accurate": 0.54, "thorough": 0.46, "organized": 0.12, "succinct": 0.14, "stigmatizing": 0.12}
 ACCURACY = ("number", "number", "negation", "negation", "term", "term", "fabrication", "fabrication")
 KIND_OF = {"thorough": "omission", "organized": "order", "succinct": "repetition", "stigmatizing": "stigma"}
 
@@ -104,6 +111,7 @@ class Maker:
         for case in cases:
             self.foreign.setdefault(case.group or "", []).extend(p.text for p in passages(case.output))
         self.anything = [text for texts in self.foreign.values() for text in texts]
+        self.rubrics = [self._rubric() for _ in range(120)]
         self.told = [p.text for _ in range(400) for p in passages(story(self.rng).summary)]
 
     def examples(self, count: int) -> Iterator[Example]:
@@ -117,18 +125,21 @@ class Maker:
 
     def _of_one_text(self) -> Example:
         rng = self.rng
-        invented = rng.random() < 0.33
+        invented = rng.random() < 0.28
         if invented:
             made = story(rng)
             audience = rng.choice((None, "primary care", "ward team"))
             case = Case(id="story", output=made.summary, source=made.notes, audience=audience)
             truth, foreign = truth_of(case), self.told
         else:
-            case = rng.choices(self.cases, self.weights)[0]
-            truth = self.truths[case.id]
+            case = self._dialogue()
+            truth = self.truths.get(case.id) or truth_of(case)
             foreign = self.foreign[case.group or ""] if rng.random() < 0.6 else self.anything
-        planted = self._plant(case, truth, foreign, invented)
-        rubric = self._rubric()
+        if not invented and rng.random() < RETOLD and (text := retold(case, truth, rng)):
+            planted = self._with_accuracy_faults(text, truth, foreign)
+        else:
+            planted = self._plant(case, truth, foreign, invented)
+        rubric = rng.choice(self.rubrics)
         at = Situation.of(case, planted, truth, rubric)
         taught = [name for name in rubric.names if aspect_of(rubric.by_name[name])]
         draw = rng.random()
@@ -146,6 +157,28 @@ class Maker:
         if draw < 0.125:
             return decision(at, few, rng)
         return ballot(at, self._asked(rubric, taught), self._persona(), rng)
+
+    def _dialogue(self) -> Case:
+        """A note with its dialogue, for the most part as a case that nobody has seen before."""
+        rng = self.rng
+        case = rng.choices(self.cases, self.weights)[0]
+        if rng.random() > VARIED:
+            return case
+        case = varied(case, rng).model_copy(update={"id": ""})
+        other = varied(rng.choice(self.cases), rng)
+        short = len(case.source[0]) + len(other.source[0]) < 1800
+        if short and rng.random() < TWO_CASES:
+            sources = (*case.source, *other.source)
+            return case.model_copy(update={"output": f"{case.output} {other.output}", "source": sources})
+        return case
+
+    def _with_accuracy_faults(self, text: PlantedText, truth: Truth, foreign: list[str]) -> PlantedText:
+        """A retold text with, half of the time, one fault of accuracy."""
+        kind = self.rng.choice(ACCURACY)
+        more = (
+            plant(text.output, truth, [kind], self.rng, foreign=foreign) if self.rng.random() < 0.5 else None
+        )
+        return PlantedText(output=more.output, faults=(*text.faults, *more.faults)) if more else text
 
     def _asked(self, rubric: Rubric, taught: list[str]) -> list[str]:
         if rubric is PDSQI:
@@ -192,12 +225,12 @@ class Maker:
             {"name": named, "version": 1, "description": words, "scales": scales, "attributes": attributes}
         )
 
-    def _plant(self, case: Case, truth: Any, foreign: list[str], invented: bool) -> PlantedText:
+    def _plant(self, case: Case, truth: Truth, foreign: list[str], invented: bool) -> PlantedText:
         rng = self.rng
         if not invented and rng.random() < 0.02:
             return self._another_text(case)
         kinds: list[str] = []
-        if rng.random() > 0.15:
+        if rng.random() > CLEAN:
             for aspect, chance in CHANCES.items():
                 if rng.random() < chance:
                     kinds += [rng.choice(ACCURACY) if aspect == "accurate" else KIND_OF[aspect]]
@@ -277,9 +310,16 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--count", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument(
+        "--half", type=int, choices=(0, 1), help="only every other dialogue, for jurors differently taught"
+    )
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
-    cases = [case for number, case in enumerate(mts_cases(options.notes)) if number % HELD_OUT]
+    cases = [
+        case
+        for number, case in enumerate(mts_cases(options.notes))
+        if number % HELD_OUT and options.half in (None, number % 2)
+    ]
     share = 2000
     jobs = [
         (cases, options.seed * 1000 + number, min(share, options.count - number * share))

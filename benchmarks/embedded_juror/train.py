@@ -32,6 +32,14 @@ from torch import nn
 from transformers import LlamaConfig, LlamaForCausalLM
 
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+PARTS = {
+    "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
+    "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj", "attn_norm": "input_layernorm",
+    "ffn_norm": "post_attention_layernorm",
+}  # fmt: skip
+"""Names of llama.cpp's tensors in transformers."""
+HEADS, KEY_HEADS = 9, 3
+"""Of SmolLM2-135M."""
 LONGEST = 3072
 _STRESSED = re.compile(r'"score": [^,}]+|"rationale": "[^ ]+')
 """The words that decide: the score, and the first word of the reason."""
@@ -69,8 +77,6 @@ def load_base(path: Path, device: str, dtype: torch.dtype) -> LlamaForCausalLM:
         rope_theta=field["llama.rope.freq_base"], max_position_embeddings=8192, tie_word_embeddings=True,
         bos_token_id=1, eos_token_id=2, pad_token_id=2,
     )  # fmt: skip
-    names = {"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
-             "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}  # fmt: skip
     state = {
         "model.embed_tokens.weight": tensors["token_embd.weight"],
         "model.norm.weight": tensors["output_norm.weight"],
@@ -80,7 +86,7 @@ def load_base(path: Path, device: str, dtype: torch.dtype) -> LlamaForCausalLM:
             layer, part = found.groups()
             if part in ("attn_q", "attn_k"):
                 tensor = unpermute(tensor, heads if part == "attn_q" else kv)
-            state[f"model.layers.{layer}.{names[part]}.weight"] = tensor
+            state[f"model.layers.{layer}.{PARTS[part]}.weight"] = tensor
     model = LlamaForCausalLM(config)
     missing, unexpected = model.load_state_dict(state, strict=False)
     assert not unexpected and set(missing) <= {"lm_head.weight"}, (missing, unexpected)
@@ -120,6 +126,20 @@ def load_adapter(model: nn.Module, state: dict[str, torch.Tensor]) -> None:
             with torch.no_grad():
                 module.a.copy_(state[f"base_model.model.{name}.lora_A.weight"])
                 module.b.copy_(state[f"base_model.model.{name}.lora_B.weight"])
+
+
+def adapter_in(paths: list[Path]) -> dict[str, torch.Tensor]:
+    """The weights of an adapter under PEFT's names, from the files of an earlier run or from a GGUF file."""
+    if paths[0].suffix != ".gguf":
+        return {name: tensor for path in paths for name, tensor in load_file(path).items()}
+    state = {}
+    for tensor in GGUFReader(paths[0]).tensors:
+        layer, part, low = re.fullmatch(r"blk\.(\d+)\.(\w+)\.weight\.lora_([ab])", tensor.name).groups()
+        values = torch.from_numpy(np.array(dequantize(tensor.data, tensor.tensor_type), dtype=np.float32))
+        if low == "b" and part in ("attn_q", "attn_k"):
+            values = unpermute(values, HEADS if part == "attn_q" else KEY_HEADS)
+        state[f"base_model.model.model.layers.{layer}.{PARTS[part]}.lora_{low.upper()}.weight"] = values
+    return state
 
 
 def merged(model: nn.Module) -> nn.Module:
@@ -198,10 +218,8 @@ def answers(
     device: str,
     *,
     tokens: int = 200,
-    seconds: float = 120,
 ) -> list[dict[str, Any]]:
     """What the model answers, taking the likeliest token each time."""
-    started = time.monotonic()
     encoded = [
         tokenizer.encode(dialogue(q["system"], q["user"]), add_special_tokens=False).ids for q in questions
     ]
@@ -209,8 +227,6 @@ def answers(
     found: list[dict[str, Any]] = []
     for at in range(0, len(order), 400):
         chosen = order[at : at + 400]
-        if time.monotonic() - started > seconds:
-            break
         width = max(len(encoded[i]) for i in chosen)
         ids = torch.full((len(chosen), width), 2, dtype=torch.long)
         mask = torch.zeros_like(ids)
@@ -234,56 +250,29 @@ def answers(
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("examples", type=Path)
-    parser.add_argument("held_out", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--base", type=Path, required=True)
-    parser.add_argument("--tokenizer", type=Path, required=True)
-    parser.add_argument("--start", type=Path, nargs="*", help="the files of an adapter to go on from")
-    parser.add_argument("--seconds", type=float, default=420)
-    parser.add_argument("--answer-seconds", type=float, default=90)
-    parser.add_argument("--rank", type=int, default=64)
-    parser.add_argument("--alpha", type=float, default=128)
-    parser.add_argument("--rate", type=float, default=6e-4)
-    parser.add_argument("--tokens", type=int, default=40_000)
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--limit", type=int)
-    options = parser.parse_args()
-    began = time.monotonic()
-    torch.manual_seed(options.seed)
-    rng = random.Random(options.seed)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = load_base(options.base, device, torch.bfloat16 if device == "cuda" else torch.float32)
-    learnt = add_adapter(model, options.rank, options.alpha)
-    if options.start:
-        load_adapter(
-            model, {name: tensor for part in options.start for name, tensor in load_file(part).items()}
-        )
-    tokenizer = Tokenizer.from_file(str(options.tokenizer))
-    pairs = read_examples(options.examples)[: options.limit]
-    examples = tokenised(tokenizer, pairs)
-    queue = batches(examples, options.tokens, rng)
-    print(
-        f"{time.monotonic() - began:.0f} s: {len(examples)} examples, {sum(len(e[0]) for e in examples) / 1e6:.1f} M tokens, {len(queue)} steps, {sum(p.numel() for p in learnt) / 1e6:.1f} M weights to learn",
-        flush=True,
-    )
-    if options.compile:
-        for layer in model.model.layers:
-            layer.compile(dynamic=True)
-    optimiser = torch.optim.AdamW(learnt, lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0)
+def train(
+    model: LlamaForCausalLM,
+    examples: list[Any],
+    device: str,
+    *,
+    seconds: float,
+    rate: float,
+    tokens: int,
+    rng: random.Random,
+) -> list[dict[str, float]]:
+    """Teach the model until the clock runs out, the rate falling along a cosine; what was seen on the way comes back."""
+    learnt = [p for p in model.parameters() if p.requires_grad]
+    optimiser = torch.optim.AdamW(learnt, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
+    queue = batches(examples, tokens, rng)
     log: list[dict[str, float]] = []
     step, started, recent = 0, time.monotonic(), []
     model.train()
-    while (spent := time.monotonic() - started) < options.seconds:
+    while (spent := time.monotonic() - started) < seconds:
         if step and step % len(queue) == 0:
-            queue = batches(examples, options.tokens, rng)
-        done = spent / options.seconds
-        rate = options.rate * min(1.0, (step + 1) / 60) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
+            queue = batches(examples, tokens, rng)
+        fall = 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * spent / seconds))
         for group in optimiser.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * min(1.0, (step + 1) / 60) * fall
         loss = loss_on(model, queue[step % len(queue)], device)
         loss.backward()
         nn.utils.clip_grad_norm_(learnt, 1.0)
@@ -294,32 +283,74 @@ def main() -> None:
         if step % 100 == 0 or step in (5, 20):
             mean = torch.stack(recent).mean().item()
             recent = []
-            log.append({"step": step, "seconds": spent, "loss": mean, "rate": rate})
+            log.append({"step": step, "seconds": spent, "loss": mean})
             print(f"{spent:.0f} s: step {step}, loss {mean:.4f}, passes {step / len(queue):.2f}", flush=True)
-    options.out.mkdir(parents=True, exist_ok=True)
+    return log
+
+
+def save_run(model: nn.Module, out: Path, about: dict[str, Any]) -> None:
+    """The adapter in three files, and what is to be known of the run."""
+    out.mkdir(parents=True, exist_ok=True)
     state = adapter_state(model)
     names = sorted(state)
     for part, chosen in enumerate((names[0::3], names[1::3], names[2::3])):
-        save_file({name: state[name] for name in chosen}, options.out / f"adapter-{part}.safetensors")
-    (options.out / "log.json").write_text(
-        json.dumps(
-            {
-                "steps": step,
-                "rank": options.rank,
-                "alpha": options.alpha,
-                "examples": len(examples),
-                "log": log,
-            }
-        )
-    )
-    model.eval()
-    model = merged(model)
-    questions = pickle.loads(gzip.decompress(options.held_out.read_bytes()))
-    random.Random(3).shuffle(questions)
-    found = answers(model, tokenizer, questions, device, seconds=options.answer_seconds)
-    with gzip.open(options.out / "answers.jsonl.gz", "wt", encoding="utf-8") as file:
+        save_file({name: state[name] for name in chosen}, out / f"adapter-{part}.safetensors")
+    (out / "log.json").write_text(json.dumps(about))
+
+
+def write_answers(model: nn.Module, tokenizer: Tokenizer, asked: Path, out: Path, device: str) -> None:
+    questions = pickle.loads(gzip.decompress(asked.read_bytes()))
+    found = answers(model, tokenizer, questions, device)
+    with gzip.open(out, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(each) + "\n" for each in found)
-    print(f"{time.monotonic() - began:.0f} s: answered {len(found)} of {len(questions)}", flush=True)
+    print(f"answered {len(found)} of {len(questions)}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("examples", type=Path)
+    parser.add_argument("held_out", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--base", type=Path, required=True)
+    parser.add_argument("--tokenizer", type=Path, required=True)
+    parser.add_argument(
+        "--start", type=Path, nargs="*", help="the files of an adapter to go on from, or a GGUF"
+    )
+    parser.add_argument("--seconds", type=float, default=420)
+    parser.add_argument("--rank", type=int, default=64)
+    parser.add_argument("--alpha", type=float, default=128)
+    parser.add_argument("--rate", type=float, default=6e-4)
+    parser.add_argument("--tokens", type=int, default=40_000)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--part", help="FIRST:LAST, the examples to be taken")
+    options = parser.parse_args()
+    began = time.monotonic()
+    torch.manual_seed(options.seed)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = load_base(options.base, device, torch.bfloat16 if device == "cuda" else torch.float32)
+    learnt = add_adapter(model, options.rank, options.alpha)
+    if options.start:
+        load_adapter(model, adapter_in(options.start))
+    tokenizer = Tokenizer.from_file(str(options.tokenizer))
+    first, last = (int(end) for end in options.part.split(":")) if options.part else (0, None)
+    examples = tokenised(tokenizer, read_examples(options.examples)[first:last])
+    print(
+        f"{time.monotonic() - began:.0f} s: {len(examples)} examples, {sum(len(e[0]) for e in examples) / 1e6:.1f} M tokens, {sum(p.numel() for p in learnt) / 1e6:.1f} M weights to learn",
+        flush=True,
+    )
+    if options.compile:
+        for layer in model.model.layers:
+            layer.compile(dynamic=True)
+    rng = random.Random(options.seed)
+    log = train(
+        model, examples, device, seconds=options.seconds, rate=options.rate, tokens=options.tokens, rng=rng
+    )
+    about = {"rank": options.rank, "alpha": options.alpha, "examples": len(examples), "log": log}
+    save_run(model, options.out, about)
+    model.eval()
+    write_answers(merged(model), tokenizer, options.held_out, options.out / "answers.jsonl.gz", device)
+    print(f"{time.monotonic() - began:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

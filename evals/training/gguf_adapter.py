@@ -110,6 +110,28 @@ def read_peft_folder(folder: Path) -> tuple[dict[str, np.ndarray[Any, np.dtype[A
     return load_file(folder / "adapter_model.safetensors"), alpha
 
 
+def write_peft_folder(weights: Weights, folder: Path, *, rank: int, alpha: float, base: str) -> None:
+    """Write the low-rank weights as a Hugging Face adapter folder."""
+    try:
+        from safetensors.numpy import save_file
+    except ImportError:
+        raise _missing() from None
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(dict(weights), folder / "adapter_model.safetensors")
+    config = {
+        "peft_type": "LORA",
+        "task_type": "CAUSAL_LM",
+        "base_model_name_or_path": base,
+        "r": rank,
+        "lora_alpha": alpha,
+        "lora_dropout": 0.0,
+        "target_modules": sorted({name.split(".lora_")[0].rsplit(".", 1)[1] for name in weights}),
+        "bias": "none",
+        "inference_mode": True,
+    }
+    (folder / "adapter_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
+
+
 def _gguf() -> Any:
     try:
         import gguf

@@ -29,14 +29,15 @@ def find_number(material: Material, rng: random.Random) -> Edit | None:
     for place in places:
         if not numbers_in(place.group()) <= truth.numbers:
             continue
-        after = _other_number(place.group(), taken, rng)
+        after = other_number(place.group(), taken, rng)
         if after is not None:
             grave = _GRAVE.match(text, place.end()) is not None
             return Edit(place.start(), place.end(), after, 3 if grave else 2)
     return None
 
 
-def _other_number(before: str, taken: frozenset[str], rng: random.Random) -> str | None:
+def other_number(before: str, taken: frozenset[str], rng: random.Random) -> str | None:
+    """A number unlike `before` and those taken, in its form; None where there is none."""
     if before.lower() in _SPELLING:
         words = [word for word in _SPELLING if not numbers_in(word) & taken]
         chosen = rng.choice(words) if words else None

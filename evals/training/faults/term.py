@@ -72,7 +72,7 @@ hours|days|weeks|months|years
 """  # fmt: skip
 _GROUPS = [line.split("|") for line in _KINDS.strip().splitlines()]
 _GROUP_OF = {term.lower(): group for group in _GROUPS for term in group}
-_TERM = re.compile(
+TERM = re.compile(
     r"\b(?:"
     + "|".join(sorted(map(re.escape, _GROUP_OF), key=len, reverse=True))
     + r")\b(?! (?:pressure|rate|sugar|count))",
@@ -82,21 +82,22 @@ _SMALL = {"morning", "evening", "afternoon", "night", "dogs", "cats", "birds", "
 
 
 def find_term(material: Material, rng: random.Random) -> Edit | None:
-    places = list(_TERM.finditer(material.text))
+    places = list(TERM.finditer(material.text))
     rng.shuffle(places)
     known = material.truth.vocabulary
     for place in places:
         before = place.group()
         if not set(stems(before)) <= known:
             continue
-        others = [
-            term
-            for term in _GROUP_OF[before.lower()]
-            if term.lower() != before.lower() and not set(stems(term)) & known
-        ]
+        others = [term for term in terms_like(before) if not set(stems(term)) & known]
         if others:
             after = rng.choice(others)
             if before[0].isupper():
                 after = after[0].upper() + after[1:]
             return Edit(place.start(), place.end(), after, 2 if before.lower() in _SMALL else 3)
     return None
+
+
+def terms_like(term: str) -> list[str]:
+    """The other terms of its kind."""
+    return [other for other in _GROUP_OF[term.lower()] if other.lower() != term.lower()]

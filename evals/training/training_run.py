@@ -1,0 +1,229 @@
+"""A training from its file to an adapter: examples, a dev split, SFT, DPO, the files of the model and its card; resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...orchestration.record.atomic_write import write_atomically
+from ...rubrics.case import load_cases
+from ...rubrics.errors import MissingExtra, VenireError
+from .examples import Examples, examples_from, write_examples
+from .gguf_adapter import write_adapter, write_peft_folder
+from .settings import DPOSettings, Recipe, SFTSettings
+from .train_file import TrainFile
+from .trained_card import card_of
+
+if TYPE_CHECKING:
+    from .torch_trainer import Judge
+
+DONE = "training.json"
+PARTIAL = "unfinished"
+"""Where everything is until it is whole; nothing in it is a model."""
+
+Report = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Split:
+    """The rows of a stage, and those of other cases by which it is stopped."""
+
+    train: list[dict[str, Any]]
+    dev: list[dict[str, Any]]
+
+
+def train_judge(file: TrainFile, folder: Path, report: Report = lambda step: None) -> dict[str, Any]:
+    """Train the judge that `file` describes and put it into `folder`; goes on where an earlier try was interrupted.
+
+    Returns:
+        What `training.json` holds: counts, settings, hashes, the losses and margins of both stages, seconds.
+    """
+    if file.base is None:
+        raise VenireError(
+            "the file names no model to train",
+            remedy="add `base:` with a Hugging Face folder or a GGUF file, or use --examples-only",
+        )
+    if not file.base.exists():
+        raise VenireError(f"no model at {file.base}", remedy="give a Hugging Face folder or a GGUF file")
+    examples = examples_from(file)
+    plan = _plan(file, examples)
+    if (folder / DONE).exists():
+        done: dict[str, Any] = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        if done["plan"] == plan:
+            return done
+        raise VenireError(f"{folder} holds another training", remedy="name another folder")
+    partial = folder / PARTIAL
+    _check_same(partial, plan, folder)
+    write_examples(examples, folder / "examples")
+    trainer = _trainer()
+    started = time.monotonic()
+    recipe = file.settings
+    held_back = _dev_cases(file)
+    sft, dpo = (_split(rows, held_back) for rows in (examples.upsampled, examples.preferences))
+    wants_dpo = file.dpo is not False and bool(dpo.train)
+    if file.search is not None:
+        recipe = _searched(file, recipe, sft, dpo if wants_dpo else None, partial)
+    judge = trainer.Judge(file.base, recipe.method, file.seed)
+    stages: dict[str, Any] = {}
+    for stage, split, settings in (("sft", sft, recipe.sft), ("dpo", dpo, recipe.dpo)):
+        if stage == "dpo" and not wants_dpo:
+            continue
+        judge.add_stage(stage, settings)
+        train, dev = (_encoded(judge, stage, rows) for rows in (split.train, split.dev))
+        stages[stage] = trainer.train_stage(
+            judge,
+            stage,
+            train,
+            dev,
+            settings,
+            seed=file.seed,
+            checkpoint=partial / f"{stage}.pt",
+            report=report,
+        )
+        stages[stage]["rows"] = {"train": len(train), "dev": len(dev)}
+    result = {
+        "plan": plan, "name": file.name, "method": recipe.method, "seed": file.seed,
+        "base": {"name": file.base.name, "sha256": base_sha256(file.base)},
+        "examples": examples.summary(), "dev_cases": len(held_back),
+        "settings": {"sft": recipe.sft.model_dump(), "dpo": recipe.dpo.model_dump() if wants_dpo else None},
+        "stages": stages, "seconds": round(time.monotonic() - started, 1), "device": judge.device,
+    }  # fmt: skip
+    result["files"] = _write_model(judge, file, partial)
+    for name in result["files"]:
+        _move(partial / name, folder / name)
+    write_atomically(folder / "MODEL_CARD.md", card_of(result))
+    # Last: what has no such file is not finished.
+    write_atomically(folder / DONE, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    shutil.rmtree(partial)
+    return result
+
+
+def base_sha256(base: Path) -> str:
+    """The hash of the base's weights: of the file, or of all weight files of a folder in the order of their names."""
+    paths = [base] if base.is_file() else sorted(base.glob("*.safetensors")) or sorted(base.glob("*.bin"))
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _write_model(judge: Judge, file: TrainFile, partial: Path) -> list[str]:
+    """The model's files in `partial`, by name."""
+    if judge.method == "full":
+        judge.save_whole(partial / "model")
+        return ["model"]
+    packed = file.gguf or file.base
+    weights, alpha = judge.low_rank_weights()
+    write_peft_folder(weights, partial / "adapter", rank=int(alpha), alpha=alpha, base=str(file.base))
+    names = ["adapter"]
+    if packed is not None and packed.suffix == ".gguf":
+        heads, key_heads = judge.heads
+        write_adapter(
+            weights, partial / "adapter.gguf", alpha=alpha, heads=heads, key_heads=key_heads, base_sha256=base_sha256(packed), name=file.name
+        )  # fmt: skip
+        names.append("adapter.gguf")
+    return names
+
+
+def _move(made: Path, place: Path) -> None:
+    """Put a whole file or folder in its place, over one that an interrupted try left there."""
+    if place.is_dir():
+        shutil.rmtree(place)
+    made.replace(place)
+
+
+def _dev_cases(file: TrainFile) -> set[str]:
+    """The cases of the dev split: whole groups, drawn by the seed, never all of them."""
+    groups: dict[str, list[str]] = {}
+    for case in load_cases(file.cases):
+        groups.setdefault(case.group or case.id, []).append(case.id)
+    names = sorted(groups)
+    random.Random(file.seed).shuffle(names)
+    count = min(round(file.dev * len(names)), len(names) - 1)
+    return {case for name in names[:count] for case in groups[name]}
+
+
+def _split(rows: Sequence[dict[str, Any]], held_back: set[str]) -> Split:
+    return Split([r for r in rows if r["case"] not in held_back], [r for r in rows if r["case"] in held_back])
+
+
+def _encoded(judge: Judge, stage: str, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    if stage == "sft":
+        return [judge.encoded(row["messages"][:-1], row["messages"][-1]) for row in rows]
+    return [
+        tuple(judge.encoded(row["prompt"], row[side][0]) for side in ("chosen", "rejected")) for row in rows
+    ]
+
+
+def _searched(file: TrainFile, recipe: Recipe, sft: Split, dpo: Split | None, partial: Path) -> Recipe:
+    """The recipe with the settings that did best on the dev split; kept, so that a resumed training does not search again."""
+    kept = partial / "searched.json"
+    if kept.exists():
+        return Recipe.model_validate_json(kept.read_text(encoding="utf-8"))
+    if not sft.dev:
+        raise VenireError("a search needs a dev split", remedy="give `dev:` a share above 0, and more cases")
+    from .setting_search import search_dpo, search_sft
+
+    trainer, search = _trainer(), file.search
+    assert search is not None
+
+    def tried(chosen: SFTSettings, preferences: DPOSettings | None) -> dict[str, float]:
+        judge = trainer.Judge(file.base, recipe.method, file.seed)
+        stages: list[tuple[str, Split, Any]] = [("sft", sft, chosen)]
+        if preferences is not None and dpo is not None:
+            stages.append(("dpo", dpo, preferences))
+        looks: list[dict[str, float]] = []
+        for stage, split, settings in stages:
+            judge.add_stage(stage, settings)
+            train, dev = (_encoded(judge, stage, rows) for rows in (split.train, split.dev))
+            looks = trainer.train_stage(judge, stage, train, dev, settings, seed=file.seed)["dev"]
+        return min(looks, key=lambda look: look["loss"])
+
+    best = search_sft(recipe.sft, search, lambda settings: tried(settings, None)["loss"], file.seed)
+    found = recipe.model_copy(update={"sft": best})
+    if dpo is not None and dpo.dev:
+        wanted = search_dpo(recipe.dpo, search, lambda settings: tried(best, settings)["margin"], file.seed)
+        found = found.model_copy(update={"dpo": wanted})
+    write_atomically(kept, found.model_dump_json())
+    return found
+
+
+def _plan(file: TrainFile, examples: Examples) -> str:
+    """A hash of all that decides what comes out."""
+    said = file.model_dump(mode="json", exclude={"cases", "ratings", "base", "gguf"})
+    rows = [examples.upsampled, examples.preferences, sorted(_dev_cases(file))]
+    assert file.base is not None
+    return hashlib.sha256(
+        json.dumps([said, rows, base_sha256(file.base)], sort_keys=True).encode()
+    ).hexdigest()
+
+
+def _check_same(partial: Path, plan: str, folder: Path) -> None:
+    """Refuse to go on with a training of other settings or data."""
+    partial.mkdir(parents=True, exist_ok=True)
+    kept = partial / "plan"
+    if kept.exists() and kept.read_text(encoding="utf-8") != plan:
+        raise VenireError(
+            f"{folder} holds an unfinished training with other settings or data",
+            remedy=f"name another folder, or remove {partial}",
+        )
+    write_atomically(kept, plan)
+
+
+def _trainer() -> Any:
+    try:
+        from . import torch_trainer
+    except ImportError as error:
+        raise MissingExtra(
+            f"training needs the package {error.name}", remedy="pip install 'venire[train]'"
+        ) from None
+    return torch_trainer
