@@ -114,11 +114,15 @@ class Judge:
             read[row, : len(tokens)] = 1
             counted[row, start : len(tokens)] = True
         ids, read, counted = (each.to(self.device) for each in (ids, read, counted))
-        logits = (
-            (model or self.model)(input_ids=ids, attention_mask=read, use_cache=False).logits[:, :-1].float()
+        # Only the answers' tokens are predicted: all of a long prompt's would fill the memory for nothing.
+        first = min(start for _, start in batch)
+        read_by = model or self.model
+        output = read_by(
+            input_ids=ids, attention_mask=read, use_cache=False, logits_to_keep=width - first + 1
         )
-        each = -F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none") * counted[:, 1:]
-        return each.sum(1), counted[:, 1:].sum(1)
+        logits, counted = output.logits[:, :-1].float(), counted[:, first:]
+        each = -F.cross_entropy(logits.transpose(1, 2), ids[:, first:], reduction="none") * counted
+        return each.sum(1), counted.sum(1)
 
     @contextmanager
     def as_reference(self) -> Iterator[Any]:

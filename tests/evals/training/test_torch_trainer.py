@@ -48,7 +48,7 @@ RUBRIC = {
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six cases, three reviewers, a rubric, a training file and a model of 60,000 weights."""
+    """Six cases, three reviewers, a rubric, a training file and a tiny model."""
     folder = tmp_path_factory.mktemp("training")
     cases = [{"id": f"c{n}", "source": f"Dose {n} mg.", "output": f"The dose was {n} mg."} for n in range(6)]
     (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
@@ -61,6 +61,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 # The last case has the best of everything, so that its pair comes out equal.
                 rows.writerow([f"c{n}", rater, "accurate", 4 if n == 5 else 1 + n % 3])
                 rows.writerow([f"c{n}", rater, "risk", 1 if n == 5 else 4 - n % 3])
+    said = [f"c{n},a,{attribute},2" for n in range(6) for attribute in ("accurate", "risk")]
+    (folder / "alike.csv").write_text("\n".join(["case,rater,attribute,value", *said]) + "\n")
     _tiny_model(folder)
     return folder
 
@@ -73,12 +75,13 @@ def _tiny_model(folder: Path) -> None:
         for m in row["messages"]
     ]
     words = Tokenizer(models.BPE())
-    words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    # Whole phrases become tokens, so that prompts are short and steps cheap.
+    words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     words.decoder = decoders.ByteLevel()
     words.train_from_iterator(
-        texts,
+        sorted(set(texts)),
         trainers.BpeTrainer(
-            vocab_size=1200, special_tokens=["<|end|>", "<system>", "<user>", "<assistant>"],
+            vocab_size=2500, special_tokens=["<|end|>", "<system>", "<user>", "<assistant>"],
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False,
         ),
     )  # fmt: skip
@@ -89,7 +92,7 @@ def _tiny_model(folder: Path) -> None:
     torch.manual_seed(0)
     model = transformers.LlamaForCausalLM(
         transformers.LlamaConfig(
-            vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+            vocab_size=len(tokenizer), hidden_size=128, intermediate_size=256, num_hidden_layers=2, num_attention_heads=4,
             num_key_value_heads=2, max_position_embeddings=2048, tie_word_embeddings=False,
         )
     )  # fmt: skip
@@ -117,9 +120,10 @@ STAGES = {
 
 
 def test_twenty_steps_lower_the_loss_on_what_was_learnt_by_nine_tenths(study: Path, tmp_path: Path) -> None:
-    settings = {"sft": {"rate": 0.03, "batch": 16, "steps": 20}, "dpo": False, "dev": 0, "method": "full"}
+    settings = {"sft": {"rate": 0.02, "batch": 6, "steps": 20}, "dpo": False, "dev": 0, "method": "full"}
 
-    result = train_judge(_write_file(study, {"base": "tiny", **settings}), tmp_path / "out")
+    file = _write_file(study, {"base": "tiny", "ratings": "alike.csv", **settings})
+    result = train_judge(file, tmp_path / "out")
 
     stage = result["stages"]["sft"]
     assert stage["last"]["loss"] < 0.1 * stage["first"]["loss"]
