@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import optuna
 from optuna.samplers import TPESampler
@@ -49,6 +50,6 @@ def search_dpo(
     )
 
 
-def _study(direction: str, seed: int) -> optuna.study.Study:
+def _study(direction: Literal["minimize", "maximize"], seed: int) -> optuna.study.Study:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna.create_study(direction=direction, sampler=TPESampler(seed=seed))

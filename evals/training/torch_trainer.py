@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -198,11 +199,9 @@ def train_stage(
     Returns:
         The loss (and margin) on the training rows before the first step and on the dev split at each look, and why it ended.
     """
-    loss_of = (
-        (lambda batch: dpo_loss(judge, batch, settings.beta))
-        if isinstance(settings, DPOSettings)
-        else (lambda batch: sft_loss(judge, batch))
-    )
+    loss_of: Callable[[Sequence[Any]], tuple[Any, dict[str, float]]] = partial(sft_loss, judge)
+    if isinstance(settings, DPOSettings):
+        loss_of = partial(dpo_loss, judge, beta=settings.beta)
     an_epoch = math.ceil(len(rows) / settings.batch)
     total = settings.steps or an_epoch * settings.epochs
     look = max(1, total // 10) if settings.steps else an_epoch
