@@ -35,7 +35,7 @@ Report = Callable[[dict[str, Any]], None]
 """Hears of each step: its stage, number, of how many, loss and, for preferences, margin."""
 
 
-class Judge:
+class TrainedModel:
     """A base model with its tokenizer, ready to be taught."""
 
     def __init__(self, base: Path, method: str, seed: int) -> None:
@@ -174,13 +174,15 @@ class Judge:
         self.tokenizer.save_pretrained(folder)
 
 
-def sft_loss(judge: Judge, batch: Sequence[tuple[list[int], int]]) -> tuple[torch.Tensor, dict[str, float]]:
+def sft_loss(
+    judge: TrainedModel, batch: Sequence[tuple[list[int], int]]
+) -> tuple[torch.Tensor, dict[str, float]]:
     likelihood, lengths = judge.log_likelihoods(batch)
     return -likelihood.sum() / lengths.sum(), {}
 
 
 def dpo_loss(
-    judge: Judge, batch: Sequence[tuple[Any, Any]], beta: float
+    judge: TrainedModel, batch: Sequence[tuple[Any, Any]], beta: float
 ) -> tuple[torch.Tensor, dict[str, float]]:
     chosen, rejected = ([pair[side] for pair in batch] for side in (0, 1))
     with judge.as_reference() as reference, torch.no_grad():
@@ -191,7 +193,7 @@ def dpo_loss(
 
 
 def train_stage(
-    judge: Judge, stage: str, rows: Sequence[Any], dev: Sequence[Any], settings: StageSettings, *,
+    judge: TrainedModel, stage: str, rows: Sequence[Any], dev: Sequence[Any], settings: StageSettings, *,
     seed: int, checkpoint: Path | None = None, report: Report = lambda step: None,
 ) -> dict[str, Any]:  # fmt: skip
     """Train one stage to its end; it goes on from `checkpoint` where there is one, as if it had never stopped.
@@ -237,7 +239,7 @@ def train_stage(
         if at["step"] == total:
             at["ended"] = "every step was taken"
         if dev and at["step"] % look == 0:
-            seen = measure(judge, dev, loss_of, settings.batch)
+            seen = dev_loss(judge, dev, loss_of, settings.batch)
             at["looks"].append({"step": at["step"], **seen})
             best = min(at["looks"], key=lambda each: each["loss"])
             if best is at["looks"][-1]:
@@ -257,8 +259,8 @@ def train_stage(
     }
 
 
-def measure(
-    judge: Judge,
+def dev_loss(
+    judge: TrainedModel,
     rows: Sequence[Any],
     loss_of: Callable[[Any], tuple[torch.Tensor, dict[str, float]]],
     batch: int,
@@ -275,7 +277,7 @@ def measure(
     return total
 
 
-def _save(path: Path, judge: Judge, optimiser: Any, at: Mapping[str, Any]) -> None:
+def _save(path: Path, judge: TrainedModel, optimiser: Any, at: Mapping[str, Any]) -> None:
     """Write a checkpoint beside `path` first: one that is cut short is never read."""
     half = path.with_suffix(".half")
     weights = {name: each.detach().cpu() for name, each in judge.learnt}
@@ -286,7 +288,7 @@ def _save(path: Path, judge: Judge, optimiser: Any, at: Mapping[str, Any]) -> No
     half.replace(path)
 
 
-def _restore(judge: Judge, weights: Mapping[str, torch.Tensor]) -> None:
+def _restore(judge: TrainedModel, weights: Mapping[str, torch.Tensor]) -> None:
     with torch.no_grad():
         for name, each in judge.learnt:
             each.copy_(weights[name])

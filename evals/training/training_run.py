@@ -22,7 +22,7 @@ from .train_file import TrainFile
 from .trained_card import card_of
 
 if TYPE_CHECKING:
-    from .torch_trainer import Judge
+    from .torch_trainer import TrainedModel
 
 DONE = "training.json"
 PARTIAL = "unfinished"
@@ -32,7 +32,7 @@ Report = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
-class Split:
+class StageRows:
     """The rows of a stage, and those of other cases by which it is stopped."""
 
     train: list[dict[str, Any]]
@@ -70,7 +70,7 @@ def train_judge(file: TrainFile, folder: Path, report: Report = lambda step: Non
     wants_dpo = file.dpo is not False and bool(dpo.train)
     if file.search is not None:
         recipe = _searched(file, recipe, sft, dpo if wants_dpo else None, partial)
-    judge = trainer.Judge(file.base, recipe.method, file.seed)
+    judge = trainer.TrainedModel(file.base, recipe.method, file.seed)
     stages: dict[str, Any] = {}
     for stage, split, settings in (("sft", sft, recipe.sft), ("dpo", dpo, recipe.dpo)):
         if stage == "dpo" and not wants_dpo:
@@ -116,7 +116,7 @@ def base_sha256(base: Path) -> str:
     return digest.hexdigest()
 
 
-def _write_model(judge: Judge, file: TrainFile, partial: Path) -> list[str]:
+def _write_model(judge: TrainedModel, file: TrainFile, partial: Path) -> list[str]:
     """The model's files in `partial`, by name."""
     if judge.method == "full":
         judge.save_whole(partial / "model")
@@ -152,11 +152,13 @@ def _dev_cases(file: TrainFile) -> set[str]:
     return {case for name in names[:count] for case in groups[name]}
 
 
-def _split(rows: Sequence[dict[str, Any]], held_back: set[str]) -> Split:
-    return Split([r for r in rows if r["case"] not in held_back], [r for r in rows if r["case"] in held_back])
+def _split(rows: Sequence[dict[str, Any]], held_back: set[str]) -> StageRows:
+    return StageRows(
+        [r for r in rows if r["case"] not in held_back], [r for r in rows if r["case"] in held_back]
+    )
 
 
-def _encoded(judge: Judge, stage: str, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+def _encoded(judge: TrainedModel, stage: str, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     if stage == "sft":
         return [judge.encoded(row["messages"][:-1], row["messages"][-1]) for row in rows]
     return [
@@ -164,7 +166,9 @@ def _encoded(judge: Judge, stage: str, rows: Sequence[Mapping[str, Any]]) -> lis
     ]
 
 
-def _searched(file: TrainFile, recipe: Recipe, sft: Split, dpo: Split | None, partial: Path) -> Recipe:
+def _searched(
+    file: TrainFile, recipe: Recipe, sft: StageRows, dpo: StageRows | None, partial: Path
+) -> Recipe:
     """The recipe with the settings that did best on the dev split; kept, so that a resumed training does not search again."""
     kept = partial / "searched.json"
     if kept.exists():
@@ -177,8 +181,8 @@ def _searched(file: TrainFile, recipe: Recipe, sft: Split, dpo: Split | None, pa
     assert search is not None
 
     def tried(chosen: SFTSettings, preferences: DPOSettings | None) -> dict[str, float]:
-        judge = trainer.Judge(file.base, recipe.method, file.seed)
-        stages: list[tuple[str, Split, Any]] = [("sft", sft, chosen)]
+        judge = trainer.TrainedModel(file.base, recipe.method, file.seed)
+        stages: list[tuple[str, StageRows, Any]] = [("sft", sft, chosen)]
         if preferences is not None and dpo is not None:
             stages.append(("dpo", dpo, preferences))
         looks: list[dict[str, float]] = []

@@ -182,7 +182,7 @@ def test_another_training_is_not_mixed_into_an_unfinished_one(study: Path, tmp_p
 
 def test_the_adapter_of_both_stages_is_what_the_model_computes(study: Path, tmp_path: Path) -> None:
     file = _write_file(study, {"base": "tiny", "dev": 0, **STAGES})
-    judge = torch_trainer.Judge(study / "tiny", "lora", 7)
+    judge = torch_trainer.TrainedModel(study / "tiny", "lora", 7)
     rows = [judge.encoded(row["messages"][:-1], row["messages"][-1]) for row in examples_from(file).sft]
     for stage, settings in (("sft", file.settings.sft), ("dpo", file.settings.dpo)):
         judge.add_stage(stage, settings)
@@ -221,7 +221,7 @@ def test_llama_cpp_gives_the_probabilities_that_peft_gives_and_only_with_q_and_k
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert WEIGHTS is not None
-    judge = torch_trainer.Judge(WEIGHTS, "lora", 7)
+    judge = torch_trainer.TrainedModel(WEIGHTS, "lora", 7)
     judge.add_stage("sft", SFTSettings(rank=8, alpha=8))
     for name, weights in judge.learnt:
         if "lora_B" in name:
@@ -247,7 +247,7 @@ def test_llama_cpp_gives_the_probabilities_that_peft_gives_and_only_with_q_and_k
     assert furthest(tmp_path / "wrong.gguf") > 0.3
 
 
-def _first_token(judge: torch_trainer.Judge, prompt: str) -> Any:
+def _first_token(judge: torch_trainer.TrainedModel, prompt: str) -> Any:
     """The log-probability of every token after the prompt."""
     ids = torch.tensor([judge.tokenizer(prompt)["input_ids"]])
     with torch.no_grad():
