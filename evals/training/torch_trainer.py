@@ -86,7 +86,7 @@ class TrainedModel:
     def learnt(self) -> list[tuple[str, Any]]:
         return [(name, weights) for name, weights in self.model.named_parameters() if weights.requires_grad]
 
-    def encoded(
+    def tokens_of(
         self, prompt: Sequence[Mapping[str, str]], answer: Mapping[str, str]
     ) -> tuple[list[int], int]:
         """The tokens of prompt and answer, and where the answer begins."""

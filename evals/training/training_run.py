@@ -69,14 +69,14 @@ def train_judge(file: TrainFile, folder: Path, report: Report = lambda step: Non
     sft, dpo = (_split(rows, held_back) for rows in (examples.upsampled, examples.preferences))
     wants_dpo = file.dpo is not False and bool(dpo.train)
     if file.search is not None:
-        recipe = _searched(file, recipe, sft, dpo if wants_dpo else None, partial)
+        recipe = _best_recipe(file, recipe, sft, dpo if wants_dpo else None, partial)
     judge = trainer.TrainedModel(file.base, recipe.method, file.seed)
     stages: dict[str, Any] = {}
     for stage, split, settings in (("sft", sft, recipe.sft), ("dpo", dpo, recipe.dpo)):
         if stage == "dpo" and not wants_dpo:
             continue
         judge.add_stage(stage, settings)
-        train, dev = (_encoded(judge, stage, rows) for rows in (split.train, split.dev))
+        train, dev = (_token_rows(judge, stage, rows) for rows in (split.train, split.dev))
         stages[stage] = trainer.train_stage(
             judge,
             stage,
@@ -158,15 +158,15 @@ def _split(rows: Sequence[dict[str, Any]], held_back: set[str]) -> StageRows:
     )
 
 
-def _encoded(judge: TrainedModel, stage: str, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+def _token_rows(judge: TrainedModel, stage: str, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     if stage == "sft":
-        return [judge.encoded(row["messages"][:-1], row["messages"][-1]) for row in rows]
+        return [judge.tokens_of(row["messages"][:-1], row["messages"][-1]) for row in rows]
     return [
-        tuple(judge.encoded(row["prompt"], row[side][0]) for side in ("chosen", "rejected")) for row in rows
+        tuple(judge.tokens_of(row["prompt"], row[side][0]) for side in ("chosen", "rejected")) for row in rows
     ]
 
 
-def _searched(
+def _best_recipe(
     file: TrainFile, recipe: Recipe, sft: StageRows, dpo: StageRows | None, partial: Path
 ) -> Recipe:
     """The recipe with the settings that did best on the dev split; kept, so that a resumed training does not search again."""
@@ -180,7 +180,7 @@ def _searched(
     trainer, search = _trainer(), file.search
     assert search is not None
 
-    def tried(chosen: SFTSettings, preferences: DPOSettings | None) -> dict[str, float]:
+    def dev_result(chosen: SFTSettings, preferences: DPOSettings | None) -> dict[str, float]:
         judge = trainer.TrainedModel(file.base, recipe.method, file.seed)
         stages: list[tuple[str, StageRows, Any]] = [("sft", sft, chosen)]
         if preferences is not None and dpo is not None:
@@ -188,14 +188,16 @@ def _searched(
         looks: list[dict[str, float]] = []
         for stage, split, settings in stages:
             judge.add_stage(stage, settings)
-            train, dev = (_encoded(judge, stage, rows) for rows in (split.train, split.dev))
+            train, dev = (_token_rows(judge, stage, rows) for rows in (split.train, split.dev))
             looks = trainer.train_stage(judge, stage, train, dev, settings, seed=file.seed)["dev"]
         return min(looks, key=lambda look: look["loss"])
 
-    best = search_sft(recipe.sft, search, lambda settings: tried(settings, None)["loss"], file.seed)
+    best = search_sft(recipe.sft, search, lambda settings: dev_result(settings, None)["loss"], file.seed)
     found = recipe.model_copy(update={"sft": best})
     if dpo is not None and dpo.dev:
-        wanted = search_dpo(recipe.dpo, search, lambda settings: tried(best, settings)["margin"], file.seed)
+        wanted = search_dpo(
+            recipe.dpo, search, lambda settings: dev_result(best, settings)["margin"], file.seed
+        )
         found = found.model_copy(update={"dpo": wanted})
     write_atomically(kept, found.model_dump_json())
     return found

@@ -183,7 +183,7 @@ def test_another_training_is_not_mixed_into_an_unfinished_one(study: Path, tmp_p
 def test_the_adapter_of_both_stages_is_what_the_model_computes(study: Path, tmp_path: Path) -> None:
     file = _write_file(study, {"base": "tiny", "dev": 0, **STAGES})
     judge = torch_trainer.TrainedModel(study / "tiny", "lora", 7)
-    rows = [judge.encoded(row["messages"][:-1], row["messages"][-1]) for row in examples_from(file).sft]
+    rows = [judge.tokens_of(row["messages"][:-1], row["messages"][-1]) for row in examples_from(file).sft]
     for stage, settings in (("sft", file.settings.sft), ("dpo", file.settings.dpo)):
         judge.add_stage(stage, settings)
         for _, weights in judge.learnt:
