@@ -29,6 +29,8 @@ CHARACTERS_PER_TOKEN = 4
 PLAIN = "A plain answer."
 INSTRUCTION = "Give your ballot."
 """What an orchestrator asks of every juror: from how often it has, the server knows whose turn it is."""
+MODELS = (*"abcdefghi", "boss", "high", "low", "middle", "extractor", *(f"v{n}" for n in range(10)))
+"""What the benchmarks call their models: listed, so that nobody has to find out by a first case whether they are there."""
 _NAMES = re.compile(r"\(select from: ([^)]+)\)")
 
 _ASKED = re.compile(r"^Check: (.+)\.$", re.MULTILINE)
@@ -247,8 +249,12 @@ async def _serve(arguments: argparse.Namespace) -> None:
         server._faults = Faults(**given)
         return web.json_response({})
 
+    async def models(request: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": name} for name in MODELS]})
+
     app = web.Application(client_max_size=256 * 2**20)
     app.router.add_post("/v1/chat/completions", server.complete)
+    app.router.add_get("/v1/models", models)
     app.router.add_get("/stats", stats)
     app.router.add_get("/asked", asked)
     app.router.add_post("/change", change)
