@@ -127,15 +127,16 @@ def independent_majority(accuracy: FloatArray) -> float:
 
 
 def _majority(wide: pd.DataFrame, truth: FloatArray) -> float:
-    """The share of cases on which the commonest answer is right, divided among answers that are as common."""
-    if wide.empty:
-        return np.nan
+    """The share of cases on which the commonest answer is right, divided among answers that are as common.
+
+    A case on which nobody voted has no majority, and is left out.
+    """
     won = []
     for row, label in zip(wide.to_numpy(), truth[:, 0], strict=True):
         values, counts = np.unique(row[~pd.isna(row)], return_counts=True)
-        top = values[counts == counts.max()] if len(values) else values
-        won.append((top == label).mean() if len(top) else 0.0)
-    return float(np.mean(won))
+        if len(values):
+            won.append((values[counts == counts.max()] == label).mean())
+    return float(np.mean(won)) if won else np.nan
 
 
 def _correlations(right: FloatArray) -> tuple[FloatArray, str]:
