@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .options import JSON, QUIET, console, print_json, say
+from .options import JSON, QUIET, console, exit_unless_whole, print_json, say
 
 
 @click.command(short_help="Better words for personas and rubrics, judged on untouched cases.")
@@ -50,14 +50,8 @@ def optimise(
     try:
         found = optimise(plan, output, (lambda line: None) if quiet else (lambda line: say(line, err=True)))
     except BudgetSpent as spent:
-        if spent.limit == "interrupt":
-            say("stopped by Ctrl-C; the same command goes on from here", err=True)
-            raise SystemExit(130) from None
-        say(
-            f"stopped: {spent.limit} was reached before the test cases were scored; raise it, and run the same command again",
-            err=True,
-        )
-        raise SystemExit(3) from None
+        exit_unless_whole(spent.limit, remedy="the test cases are not scored yet: raise it")
+        raise
     files = write_result(output, found.first, found.returned)
     report = write_optimisation(found, output, files)
     if as_json:

@@ -79,6 +79,21 @@ def say_unreached(models: Sequence[UnreachedModel]) -> None:
     say("so some cases lack ballots: the same command with --retry asks again", err=True)
 
 
+def exit_unless_whole(
+    limit: str | None, unreached: Sequence[UnreachedModel] = (), *, remedy: str = "raise it"
+) -> None:
+    """Exit with 130 after an interrupt, with 3 at a limit of the budget, with 4 where cases lack a model."""
+    if limit == "interrupt":
+        say("stopped by Ctrl-C; the same command goes on from here", err=True)
+        raise SystemExit(130)
+    if limit is not None:
+        say(f"stopped: {limit} was reached; {remedy}, and run the same command again to continue", err=True)
+        raise SystemExit(3)
+    if unreached:
+        say_unreached(unreached)
+        raise SystemExit(4)
+
+
 def print_json(document: Any) -> None:
     import json
 

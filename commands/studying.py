@@ -17,10 +17,10 @@ from .options import (
     RPM,
     TPM,
     console,
+    exit_unless_whole,
     location,
     print_json,
     say,
-    say_unreached,
 )
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def run(study: Path, output: Path | str | None, as_json: bool, **pace: Any) -> N
     ended = _run(_plan_with_models(study, session), session)
     if as_json:
         print_json(ended.json())
-    _exit(ended)
+    exit_unless_whole(ended.limit, ended.unreached)
 
 
 @study.command()
@@ -134,7 +134,7 @@ def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool,
     if ended.limit is None:
         found = plan_findings(planned, ended.folder, resamples=resamples)
         _show(write_study_report(found), as_json)
-    _exit(ended)
+    exit_unless_whole(ended.limit, ended.unreached)
 
 
 def _session(study: Path, output: Path | str | None, pace: dict[str, Any]) -> StudySession:
@@ -164,19 +164,3 @@ def _show(written: StudyReport, as_json: bool) -> None:
         return
     written.show(console())
     say(f"written: {written.page}", err=True)
-
-
-def _exit(ended: StudyRun) -> None:
-    """Exit with 130 after an interrupt, with 3 at a limit of the budget, with 4 where cases lack a model."""
-    if ended.limit == "interrupt":
-        say("stopped by Ctrl-C; the same command goes on from here", err=True)
-        raise SystemExit(130)
-    if ended.limit is not None:
-        say(
-            f"stopped: {ended.limit} was reached; raise it, and run the same command again to continue",
-            err=True,
-        )
-        raise SystemExit(3)
-    if ended.unreached:
-        say_unreached(ended.unreached)
-        raise SystemExit(4)

@@ -18,17 +18,17 @@ from .options import (
     RPM,
     TPM,
     console,
+    exit_unless_whole,
     location,
     print_json,
     say,
-    say_unreached,
 )
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from ..evals.suites.suite import LoadedSuite
-    from ..evals.suites.suite_run import SuiteRun, SuiteSession
+    from ..evals.suites.suite_run import SuiteSession
     from ..evals.suites.win_rates import TieRule
 
 SUITE = click.argument("suite", metavar="SUITE.yaml", type=click.Path(path_type=Path))
@@ -192,7 +192,7 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
         for name, why in ended.not_run.items():
             say(f"{name} was skipped: {why}", err=True)
         say(f"{ended.heard} answered or judged, {ended.skipped} recorded before: {ended.folder}", err=True)
-    _exit(ended, suite)
+    exit_unless_whole(ended.limit, ended.unreached, remedy=f"raise it in {suite}")
 
 
 @suite.command()
@@ -348,7 +348,7 @@ def gold(
         print_json(gold_json(found))
     else:
         _show(gold_tables(found), gold_sentences(found))
-    _exit(ended, suite)
+    exit_unless_whole(ended.limit, ended.unreached, remedy=f"raise it in {suite}")
 
 
 @suite.command("import-helm")
@@ -454,19 +454,3 @@ def _show(tables: list[Table], sentences: list[str]) -> None:
         out.print()
     for sentence in sentences:
         say(f"- {sentence}")
-
-
-def _exit(ended: SuiteRun, suite: Path) -> None:
-    """Exit with 130 after an interrupt, with 3 at a limit of the budget, with 4 where a model was not reached."""
-    if ended.limit == "interrupt":
-        say("stopped by Ctrl-C; the same command goes on from here", err=True)
-        raise SystemExit(130)
-    if ended.limit is not None:
-        say(
-            f"stopped: {ended.limit} was reached; raise it in {suite}, and run the same command again",
-            err=True,
-        )
-        raise SystemExit(3)
-    if ended.unreached:
-        say_unreached(ended.unreached)
-        raise SystemExit(4)

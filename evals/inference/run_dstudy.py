@@ -116,7 +116,8 @@ def run_dstudy(run: Store | Path | str, *, arm: str | None = None, attribute: st
         )
     if not names:
         raise VenireError(
-            f"{chosen or store.name}: no vote on an ordered scale", remedy="it needs attributes whose scale has an order, and jurors who voted on them"
+            f"{chosen or store.name}: no vote on an ordered scale",
+            remedy="it needs attributes whose scale has an order, and jurors who voted on them",
         )
     studies = [
         study(mine[(mine["attribute"] == name) & (mine["stage"] == stage)], name, stage, cost[chosen])

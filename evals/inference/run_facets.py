@@ -65,7 +65,8 @@ def run_facets(
     mine = votes[(votes["arm"] == chosen) & (votes["stage"] == stage)]
     if mine.empty:
         raise VenireError(
-            f"{chosen or store.name}: no vote on an ordered scale", remedy="it needs attributes whose scale has an order, and jurors who voted on them"
+            f"{chosen or store.name}: no vote on an ordered scale",
+            remedy="it needs attributes whose scale has an order, and jurors who voted on them",
         )
     questions = rubric_questions(arms[chosen].rubric)
     table = mine.rename(columns={"juror": "rater"})[["case", "rater", "attribute", "value"]]

@@ -17,7 +17,7 @@ from ...agents.budget import Budget
 from ...agents.cost import Cost
 from ...agents.providers import Providers
 from ...orchestration.bench import Court
-from ...orchestration.record import Store
+from ...orchestration.record import Store, recorded_cost
 from ...orchestration.record.atomic_write import write_atomically
 from ...orchestration.verdict import Verdict
 from ...rubrics.errors import VenireError
@@ -105,14 +105,9 @@ def optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], None]) 
 
 async def _optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], None]) -> Optimised:
     budget = plan.file.budget
-    paid = _paid_so_far(folder)
+    paid = recorded_cost(folder)
     providers = Providers(prices=plan.prices)
-    limits = Budget(
-        max_tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - paid.tokens),
-        max_usd=None if budget.max_usd is None else max(0.0, budget.max_usd - paid.known_usd),
-        max_seconds=budget.max_seconds,
-        max_calls=None if budget.max_calls is None else max(0, budget.max_calls - paid.calls),
-    )
+    limits = Budget(**budget.left(paid))
     # Models are asked before anything is written.
     court = Court(budget=limits, providers=providers)
     await check_judge_models(plan.judge, plan.file.reflection, court, begun=bool(paid.calls))
@@ -204,16 +199,6 @@ def _room_for_more(plan: OptimisationPlan, room: Courtroom) -> bool:
 
 def _open_questions(plan: OptimisationPlan, verdicts: Sequence[Verdict]) -> int:
     return sum(map(plan.rewards.open_questions, verdicts))
-
-
-def _paid_so_far(folder: Path) -> Cost:
-    if not (folder / "record.sqlite").exists():
-        return Cost()
-    store = Store.read(folder)
-    try:
-        return store.cost()
-    finally:
-        store.release()
 
 
 def write_state(folder: Path, plan: OptimisationPlan, *, test_read: bool = False) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypedDict
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from ...agents.cost import Cost
 from ...personas.jury import ModelSettings
 from ...rubrics.fields import or_written_as
 from ...rubrics.rubric import Name
@@ -206,6 +207,15 @@ class Split(StrictModel):
         return self
 
 
+class BudgetLeft(TypedDict):
+    """The limits of one session, as a run takes them."""
+
+    max_usd: float | None
+    max_tokens: int | None
+    max_seconds: float | None
+    max_calls: int | None
+
+
 class StudyBudget(StrictModel):
     """The limits of what the whole study may cost, however often it is continued; `max_seconds` is of one session."""
 
@@ -213,6 +223,15 @@ class StudyBudget(StrictModel):
     max_tokens: int | None = Field(default=None, ge=1)
     max_seconds: float | None = Field(default=None, gt=0)
     max_calls: int | None = Field(default=None, ge=1)
+
+    def left(self, paid: Cost, seconds: float = 0.0) -> BudgetLeft:
+        """What a session may still cost, after what was paid for before it and the seconds that have passed."""
+        return {
+            "max_usd": None if self.max_usd is None else max(0.0, self.max_usd - paid.known_usd),
+            "max_tokens": None if self.max_tokens is None else max(0, self.max_tokens - paid.tokens),
+            "max_seconds": None if self.max_seconds is None else max(0.0, self.max_seconds - seconds),
+            "max_calls": None if self.max_calls is None else max(0, self.max_calls - paid.calls),
+        }
 
 
 class Seeds(StrictModel):

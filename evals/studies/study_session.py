@@ -12,7 +12,7 @@ from rich.console import Console
 from ...agents.cost import Cost
 from ...agents.preflight import Preflight
 from ...agents.prices import Price
-from ...orchestration.record import Store
+from ...orchestration.record import recorded_cost
 from ...orchestration.run_session import RunSession, check_models, run_session
 from ...orchestration.runner import RunResult
 from ...orchestration.worked_examples import ScoredCases
@@ -51,7 +51,7 @@ def hear_juries(
     """Have `juries` deliberate on `cases`, of the study or of a further task, with what is left of the study's budget."""
     budget = plan.study.budget
     folders = [session.folder, *(task_folder(session.folder, each.name) for each in plan.tasks)]
-    paid = sum(map(_paid_so_far, folders), Cost())
+    paid = sum(map(recorded_cost, folders), Cost())
     passed = time.monotonic() - session.started
     return run_session(
         RunSession(
@@ -59,10 +59,7 @@ def hear_juries(
             rubric=plan.rubric if task is None else task.rubric,
             juries=juries,
             folder=session.folder if task is None else task_folder(session.folder, task.name),
-            max_usd=None if budget.max_usd is None else max(0.0, budget.max_usd - paid.known_usd),
-            max_tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - paid.tokens),
-            max_seconds=None if budget.max_seconds is None else max(0.0, budget.max_seconds - passed),
-            max_calls=None if budget.max_calls is None else max(0, budget.max_calls - paid.calls),
+            **budget.left(paid, passed),
             in_flight=session.in_flight,
             rpm=session.rpm,
             tpm=session.tpm,
@@ -104,14 +101,3 @@ def ask_models(
         preflight=session.preflight,
     )
     check_models(run)
-
-
-def _paid_so_far(folder: Path) -> Cost:
-    """The cost of the calls that the record already holds."""
-    if not (folder / "record.sqlite").exists():
-        return Cost()
-    store = Store.read(folder)
-    try:
-        return store.cost()
-    finally:
-        store.release()

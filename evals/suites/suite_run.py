@@ -17,7 +17,7 @@ from ...agents.preflight import Preflight
 from ...orchestration.deliberate import models_asked
 from ...orchestration.executors import Cluster
 from ...orchestration.reading.unreached import UnreachedModel, unreached_at
-from ...orchestration.record import Location, Store
+from ...orchestration.record import Location, Store, recorded_cost
 from ...orchestration.record.atomic_write import write_atomically
 from ...orchestration.record.opening import run_exists
 from ...orchestration.run_session import RunSession, run_session
@@ -159,10 +159,7 @@ def _hear(
             rubric=rubric,
             juries=juries,
             folder=session.folder / record,
-            max_usd=None if budget.max_usd is None else max(0.0, budget.max_usd - paid.known_usd),
-            max_tokens=None if budget.max_tokens is None else max(0, budget.max_tokens - paid.tokens),
-            max_seconds=None if budget.max_seconds is None else max(0.0, budget.max_seconds - passed),
-            max_calls=None if budget.max_calls is None else max(0, budget.max_calls - paid.calls),
+            **budget.left(paid, passed),
             in_flight=session.in_flight,
             rpm=session.rpm,
             tpm=session.tpm,
@@ -180,12 +177,4 @@ def _hear(
 
 def paid_at(folder: Path) -> Cost:
     """The cost of the calls that both records hold."""
-    total = Cost()
-    for name in (ANSWERS, VERDICTS):
-        if run_exists(folder / name):
-            store = Store.read(folder / name)
-            try:
-                total += store.cost()
-            finally:
-                store.release()
-    return total
+    return sum((recorded_cost(folder / name) for name in (ANSWERS, VERDICTS)), Cost())

@@ -2,7 +2,7 @@
 
 from .location import Location, without_password
 from .rows import Arm, ArmProgress, FinishedDeliberation, Hearing, UnfinishedDeliberation
-from .store import Store
+from .store import Store, recorded_cost
 
 __all__ = [
     "Arm",
@@ -12,5 +12,6 @@ __all__ = [
     "Location",
     "Store",
     "UnfinishedDeliberation",
+    "recorded_cost",
     "without_password",
 ]

@@ -9,6 +9,7 @@ import time
 import uuid
 from typing import Any
 
+from ...agents.cost import Cost
 from ...agents.model import Reply, Request
 from ...rubrics.case import Case
 from ..transcript import Transcript
@@ -19,7 +20,7 @@ from .database import Database, Row, Values, Write
 from .key_filter import ANYTHING, KeyFilter
 from .location import Location
 from .no_run import no_run
-from .opening import IS_REDACTED, begin_redacted, open_database
+from .opening import IS_REDACTED, begin_redacted, open_database, run_exists
 from .reader import Reader
 from .rows import Hearing
 from .schema import READABLE, check_version, upgrade
@@ -242,3 +243,14 @@ class Store(Reader):
         """The writes of many in one transaction: the work of the writing thread."""
         self._database.commit([write for job in jobs for write in job])
         return [None] * len(jobs)
+
+
+def recorded_cost(run: Location) -> Cost:
+    """What the calls that a run holds have cost; nothing where there is no run yet."""
+    if not run_exists(run):
+        return Cost()
+    store = Store.read(run)
+    try:
+        return store.cost()
+    finally:
+        store.release()
