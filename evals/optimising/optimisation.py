@@ -107,7 +107,7 @@ async def _optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], 
     budget = plan.file.budget
     paid = recorded_cost(folder)
     providers = Providers(prices=plan.prices)
-    limits = Budget(**budget.left(paid))
+    limits = Budget(**budget.remaining(paid))
     # Models are asked before anything is written.
     court = Court(budget=limits, providers=providers)
     await check_judge_models(plan.judge, plan.file.reflection, court, begun=bool(paid.calls))

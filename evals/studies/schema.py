@@ -224,7 +224,7 @@ class StudyBudget(StrictModel):
     max_seconds: float | None = Field(default=None, gt=0)
     max_calls: int | None = Field(default=None, ge=1)
 
-    def left(self, paid: Cost, seconds: float = 0.0) -> BudgetLeft:
+    def remaining(self, paid: Cost, seconds: float = 0.0) -> BudgetLeft:
         """What a session may still cost, after what was paid for before it and the seconds that have passed."""
         return {
             "max_usd": None if self.max_usd is None else max(0.0, self.max_usd - paid.known_usd),

@@ -59,7 +59,7 @@ def hear_juries(
             rubric=plan.rubric if task is None else task.rubric,
             juries=juries,
             folder=session.folder if task is None else task_folder(session.folder, task.name),
-            **budget.left(paid, passed),
+            **budget.remaining(paid, passed),
             in_flight=session.in_flight,
             rpm=session.rpm,
             tpm=session.tpm,

@@ -159,7 +159,7 @@ def _hear(
             rubric=rubric,
             juries=juries,
             folder=session.folder / record,
-            **budget.left(paid, passed),
+            **budget.remaining(paid, passed),
             in_flight=session.in_flight,
             rpm=session.rpm,
             tpm=session.tpm,
