@@ -48,6 +48,8 @@ STEP, STEPS_TOGETHER, STEPS_APART = 0.6, 0.5, 0.5
 """Thresholds are taken to be about evenly spaced: the distance between two, in standard deviations of what raters see, and
 the spread of its logarithm, for all distances together and for each by itself. So a score that was never given is as rare
 as its distance from those that were makes it, however long the scale."""
+FURTHEST = 50.0
+"""The largest exponent in how poor cases are drawn apart."""
 LONGEST_STEP = 3.0
 """The logarithm beyond which a distance between thresholds is as good as endless."""
 NONE = -12.0
@@ -320,7 +322,8 @@ class _Model:
     def _quality(self, parameters: FloatArray) -> FloatArray:
         """By row of parameters, the quality that each node stands for: bent, so that poor cases lie further apart."""
         bend = _not_zero(parameters[:, 1:2])
-        return -np.expm1(-bend * self._nodes) / bend
+        # A step of the search may be far too long; what it would give must still be a number.
+        return -np.expm1(np.minimum(-bend * self._nodes, FURTHEST)) / bend
 
     def _by_bend(self, parameters: FloatArray) -> FloatArray:
         """The derivative of that by the bend."""

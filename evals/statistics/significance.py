@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 LEVEL = 0.05
 """Below this corrected p a difference is stated as one."""
 
 
 def p_words(p: float) -> str:
     """A p-value as it is printed."""
+    if math.isnan(p):
+        return "p undefined"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def interval_words(low: float, high: float, style: str = ".2f") -> str:
+    """A 95% interval as it is printed, each end in a format `style`; where there is none, that there is none."""
+    return "no interval" if math.isnan(low) else f"95% interval {low:{style}} to {high:{style}}"
 
 
 def signed_number(value: float, places: int = 2) -> str:

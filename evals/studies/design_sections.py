@@ -21,7 +21,7 @@ from ..ratings.marks import lay_marks
 from ..ratings.reference import Rule
 from ..ratings.sheet import OVERALL, lay_out
 from ..statistics.draws import Draws
-from ..statistics.significance import LEVEL, p_words
+from ..statistics.significance import LEVEL, interval_words, p_words
 from .corpus_table import corpus_section
 from .cost_section import cost_section
 from .design import Design, TableName
@@ -135,7 +135,7 @@ def agreement_section(compared: Comparison, name: str, title: str) -> Section:
     said = [
         f"{row['arm']}: ICC(3,k) {row['icc3k']:.3f} (F interval {row['f_low']:.3f} to {row['f_high']:.3f}; bootstrap {row['bootstrap_low']:.3f} to "
         f"{row['bootstrap_high']:.3f}), median difference {row['median_difference']:g} ({row['q1']:g}, {row['q3']:g}), Wilcoxon's "
-        f"{p_words(float(row['wilcoxon_p'])) if row['wilcoxon_p'] == row['wilcoxon_p'] else 'p undefined'}."
+        f"{p_words(float(row['wilcoxon_p']))}."
         for row in whole.to_dict("records")
         if row["icc3k"] == row["icc3k"]
     ]
@@ -183,7 +183,7 @@ def _effects(compared: Comparison) -> Section:
         return Section("effects", title, tuple(why))
     moved = table[(table["p"] < LEVEL) & (table["term"] != "intercept")]
     said = [
-        f"{row['arm']}: {row['term']} moves the difference by {row['value']:+.2f} points (95% interval {row['low']:+.2f} to {row['high']:+.2f}, "
+        f"{row['arm']}: {row['term']} moves the difference by {row['value']:+.2f} points ({interval_words(row['low'], row['high'], '+.2f')}, "
         f"{p_words(float(row['p']))})."
         for row in moved.to_dict("records")
     ]

@@ -189,7 +189,12 @@ def test_a_ballot_has_the_asked_form_and_ends(provider: LocalClient, rubric: Rub
 @real
 def test_numbers_stay_within_their_bounds(provider: LocalClient) -> None:
     number = {"type": "number", "minimum": 0, "maximum": 1}
-    schema = {"type": "object", "properties": {"share": number}, "required": ["share"]}
+    schema = {
+        "type": "object",
+        "properties": {"share": number},
+        "required": ["share"],
+        "additionalProperties": False,
+    }
 
     reply = asyncio.run(provider.complete(asked("How many? 307456.", schema=schema)))
 
