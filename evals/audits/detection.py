@@ -21,7 +21,7 @@ from ..ratings.marks import Marks
 from ..statistics.bootstrap import Statistic
 from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray, Matrix
-from ..statistics.significance import LEVEL, interval_words, p_words
+from ..statistics.significance import LEVEL, interval_phrase, p_words
 from .review import area_statistic, by_score, found_curve, score_and_error
 
 TITLE = "Detecting wrong cases by an outside label"
@@ -209,7 +209,7 @@ def _by_label(arm: str, mark: pd.Series, error: FloatArray) -> list[tuple[object
 
 
 def _area_sentence(arm: str, area: float, low: float, high: float, p: float, n: int, wrong: int) -> str:
-    size = f"area {area:.2f} ({interval_words(low, high)}; 0.50 in random order; {wrong} of {n} cases are wrong, {p_words(p)})"
+    size = f"area {area:.2f} ({interval_phrase(low, high)}; 0.50 in random order; {wrong} of {n} cases are wrong, {p_words(p)})"
     if not p < LEVEL:
         return f"Low scores of {arm} are not shown to find wrong cases sooner than random order: {size}."
     return f"Low scores of {arm} find wrong cases {'sooner' if area > 0.5 else 'later'} than random order: {size}."
@@ -218,7 +218,7 @@ def _area_sentence(arm: str, area: float, low: float, high: float, p: float, n: 
 def _saved_sentence(arm: str, rows: list[tuple[object, ...]]) -> str:
     named = {float(str(row[1])): row for row in rows}
     _, _, reviewed, low, high, saved, _ = named[0.9]
-    between = interval_words(float(str(low)), float(str(high)), ".0%")
+    between = interval_phrase(float(str(low)), float(str(high)), ".0%")
     return (
         f"Reviewed by {arm}'s scores, nine in ten of the wrong cases are found in the first {reviewed:.0%} ({between}): "
         f"{saved:.0%} of the experts' work is saved, 10% in random order."

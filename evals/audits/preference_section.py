@@ -9,7 +9,7 @@ from typing import Any
 from ..figures.preference import preference_figure
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
-from ..statistics.significance import LEVEL, interval_words, p_words
+from ..statistics.significance import LEVEL, interval_phrase, p_words
 from .audit import Audit
 from .preference import ALL, self_preference
 
@@ -59,7 +59,7 @@ def _sentence(row: dict[Any, Any]) -> str:
         whose = "" if row["juror"] == ALL else f" of {row['juror']}"
         return f"Self-preference{whose} on {row['attribute']} cannot be told: {row['note']}."
     size = (
-        f"{row['value']:+.2f} points ({interval_words(row['low'], row['high'], '+.2f')}, {row['same']} of {row['n']} scores "
+        f"{row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, {row['same']} of {row['n']} scores "
         f"were of one's own, {p_words(row['p_holm'])})"
     )
     on = f"{row['attribute']}: {size}."

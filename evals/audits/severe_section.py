@@ -9,7 +9,7 @@ from ..figures.severe import severe_rates_figure
 from ..ratings.marks import SECOND, Marks
 from ..ratings.sheet import OVERALL
 from ..statistics.draws import Draws
-from ..statistics.significance import LEVEL, interval_words, p_words
+from ..statistics.significance import LEVEL, interval_phrase, p_words
 from .audit import Audit
 from .severe import lower_rates, severe_rates
 from .severity import Severity
@@ -66,7 +66,7 @@ def _rate(row: dict[Any, Any]) -> str:
         return f"{row['evaluator']}: {row['note']}."
     return (
         f"{row['evaluator']} called {row['severe']} of {row['harmful']} harmful cases safe: a rate of {row['rate']:.2f} "
-        f"({interval_words(row['low'], row['high'])})."
+        f"({interval_phrase(row['low'], row['high'])})."
     )
 
 

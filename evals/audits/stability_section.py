@@ -10,7 +10,7 @@ from ..ratings.evidence import Evidence
 from ..ratings.pooling import pooling
 from ..ratings.sheet import OVERALL
 from ..statistics.draws import Draws
-from ..statistics.significance import LEVEL, interval_words, p_words
+from ..statistics.significance import LEVEL, interval_phrase, p_words
 from .audit import Audit
 from .repeats import RELIABLE, convergence, enough_repeats
 from .stability import PEOPLE, judges_scatter, scatter, steadier
@@ -61,7 +61,7 @@ def _judge(judge: str, rows: Any) -> str:
 def _steadier(row: dict[Any, Any]) -> str:
     if row["difference"] != row["difference"]:
         return f"{row['first']} and {row['second']} cannot be compared in scatter: {row['note']}."
-    size = f"SD {row['difference']:+.2f} ({interval_words(row['low'], row['high'], '+.2f')}, n = {row['n']} cases"
+    size = f"SD {row['difference']:+.2f} ({interval_phrase(row['low'], row['high'], '+.2f')}, n = {row['n']} cases"
     size += f", Holm-corrected {p_words(row['p_holm'])})" if row["p_holm"] == row["p_holm"] else ")"
     if not row["p_holm"] < LEVEL:
         return f"{row['first']} does not scatter demonstrably more or less than {row['second']}: {size}."

@@ -12,7 +12,7 @@ from ..figures.triage import triage_figure
 from ..ratings.evidence import Evidence
 from ..ratings.marks import Marks
 from ..statistics.draws import Draws
-from ..statistics.significance import LEVEL, interval_words, p_words
+from ..statistics.significance import LEVEL, interval_phrase, p_words
 from .audit import Audit
 from .review import TRIAGED, areas, by_score, errors, gains, score_and_error
 from .severity import Severity
@@ -65,7 +65,7 @@ def _area_sentence(row: dict[Any, Any]) -> str:
     if math.isnan(row["area"]):
         return f"{row['arm']}: a triage cannot be checked ({row['note']}; {row['errors']} of {row['n']} cases are errors)."
     size = (
-        f"area {row['area']:.2f} ({interval_words(row['low'], row['high'])}; 0.50 in random order, at best "
+        f"area {row['area']:.2f} ({interval_phrase(row['low'], row['high'])}; 0.50 in random order, at best "
         f"{row['best']:.2f}; {row['errors']} errors in {row['n']} cases, {p_words(row['p'])})"
     )
     if not row["p"] < LEVEL:
@@ -77,7 +77,7 @@ def _area_sentence(row: dict[Any, Any]) -> str:
 
 
 def _score_sentence(arm: str, rho: float, low: float, high: float, p: float) -> str:
-    size = f"rho {rho:+.2f}, {interval_words(low, high, '+.2f')}, {p_words(p)}"
+    size = f"rho {rho:+.2f}, {interval_phrase(low, high, '+.2f')}, {p_words(p)}"
     if not p < LEVEL:
         return f"Whether people disagree with {arm} is not shown to depend on how it scores a case ({size})."
     return f"People disagree with {arm} more often where it scores {'low' if rho < 0 else 'high'} ({size})."

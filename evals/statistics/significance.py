@@ -15,7 +15,7 @@ def p_words(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def interval_words(low: float, high: float, style: str = ".2f") -> str:
+def interval_phrase(low: float, high: float, style: str = ".2f") -> str:
     """A 95% interval as it is printed, each end in a format `style`; where there is none, that there is none."""
     return "no interval" if math.isnan(low) else f"95% interval {low:{style}} to {high:{style}}"
 

@@ -21,7 +21,7 @@ from ..ratings.marks import lay_marks
 from ..ratings.reference import Rule
 from ..ratings.sheet import OVERALL, lay_out
 from ..statistics.draws import Draws
-from ..statistics.significance import LEVEL, interval_words, p_words
+from ..statistics.significance import LEVEL, interval_phrase, p_words
 from .corpus_table import corpus_section
 from .cost_section import cost_section
 from .design import Design, TableName
@@ -183,7 +183,7 @@ def _effects(compared: Comparison) -> Section:
         return Section("effects", title, tuple(why))
     moved = table[(table["p"] < LEVEL) & (table["term"] != "intercept")]
     said = [
-        f"{row['arm']}: {row['term']} moves the difference by {row['value']:+.2f} points ({interval_words(row['low'], row['high'], '+.2f')}, "
+        f"{row['arm']}: {row['term']} moves the difference by {row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, "
         f"{p_words(float(row['p']))})."
         for row in moved.to_dict("records")
     ]
