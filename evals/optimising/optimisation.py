@@ -45,10 +45,12 @@ class Optimised:
     """The trials that no other is better than on every validation case."""
     first: Judge
     best: Judge
-    """The best on the validation cases, or the first where none was shown to be better there."""
+    """The best of the others on the validation cases; the first where no other came so far."""
     chosen: WordingTrial
+    shown: bool
+    """Whether the validation cases show that it is better."""
     why: str
-    """Why these words were chosen."""
+    """Why, or why not."""
     rewards: tuple[float, float]
     """The measure on the test cases: of the first words, and of the best."""
     gain: Contrast | None
@@ -62,8 +64,8 @@ class Optimised:
 
     @property
     def improved(self) -> bool:
-        """Whether the best words are shown to be better on the test cases."""
-        return self.gain is not None and self.gain.difference.low > 0
+        """Whether the best words are shown to be better, on the validation cases and on the test cases."""
+        return self.shown and self.gain is not None and self.gain.difference.low > 0
 
     @property
     def returned(self) -> Judge:
@@ -81,6 +83,8 @@ class Optimised:
         if np.isnan(found.low):
             return f"It cannot be told whether the new words are better: {values}; {found.note}. {_KEPT}"
         interval = f"difference {found.value:+.3f}, 95% interval {found.low:+.3f} to {found.high:+.3f}"
+        if not self.shown:
+            return f"No better than what you had: {self.why}; {values} ({interval}). {_KEPT}"
         if found.low > 0:
             return f"The new words are better: {values} ({interval})."
         if found.high < 0:
@@ -134,7 +138,7 @@ async def _search_and_test(
         lambda: _room_for_more(plan, room), tell,
     )  # fmt: skip
     found = await _search(plan, scene)
-    best, why = best_of(scene, found)
+    best, shown, why = best_of(scene, found)
     search_calls = room.calls.used.calls
     _write_lineage(folder, found.trials)
     tell(
@@ -153,6 +157,7 @@ async def _search_and_test(
         first=plan.judge,
         best=best.judge,
         chosen=best.trial,
+        shown=shown,
         why=why,
         rewards=(plan.rewards.value(before), plan.rewards.value(after)),
         gain=None if best.judge == plan.judge else plan.rewards.contrast(after, before, cluster, draws),

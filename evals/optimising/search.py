@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -99,26 +99,30 @@ class SearchResult:
     validated: list[Validated] = field(default_factory=list)
 
 
-def best_of(scene: Scene, found: SearchResult) -> tuple[Validated, str]:
-    """The judge to return, and why: another than the first only where its gain is more than chance among all that were tried."""
+class Best(NamedTuple):
+    """The wording to hold against the first on the test cases, and whether the validation cases speak for it."""
+
+    validated: Validated
+    shown: bool
+    why: str
+
+
+def best_of(scene: Scene, found: SearchResult) -> Best:
+    """The best of the other wordings on the validation cases, the first where no other came so far.
+
+    It is shown to be better only where its gain there is more than chance among all that were held against the first.
+    """
     first, *others = found.validated
     if not others:
-        return first, "no other words came as far as the validation cases"
-    best, shown = first, np.inf
-    for other in sorted(others, key=lambda each: -float(np.nanmean(scene.reward_array(each.verdicts)))):
-        p = min(1.0, scene.gain_p(first.verdicts, other.verdicts) * len(others))
-        shown = min(shown, p)
-        if more := scene.leaves_more_open(first.verdicts, other.verdicts):
-            other.trial.why = f"it leaves {more} more questions unanswered on the validation cases"
-        elif p < LEVEL:
-            best, shown = other, p
-            break
-    if best is first:
-        return (
-            first,
-            f"no gain on the validation cases beyond chance (least p {shown:.2g}, corrected for {len(others)})",
-        )
-    return best, f"the best mean reward on the validation cases (p {shown:.2g}, corrected for {len(others)})"
+        return Best(first, False, "no other words came as far as the validation cases")
+    best = max(others, key=lambda each: float(np.nanmean(scene.reward_array(each.verdicts))))
+    if more := scene.leaves_more_open(first.verdicts, best.verdicts):
+        return Best(best, False, f"it leaves {more} more questions unanswered on the validation cases")
+    p = min(1.0, scene.gain_p(first.verdicts, best.verdicts) * len(others))
+    told = f"p {p:.2g}, corrected for {len(others)}"
+    if p < LEVEL:
+        return Best(best, True, f"the best mean reward on the validation cases ({told})")
+    return Best(best, False, f"no gain on the validation cases beyond chance ({told})")
 
 
 def validation_front(scene: Scene, found: SearchResult) -> list[int]:
