@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from ..rubrics.errors import ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
 from .deliberate import check_protocol, models_asked, ready, refuse_unreadable
-from .executors import Cluster, Executor, ExecutorJob, executor_factory
+from .executors import Cluster, ExecutorJob, executor_factory
 from .gc_tuning import infrequent_gc
 from .progress import RunProgress
 from .record import Location, Store
@@ -224,7 +224,9 @@ async def _run(
     executor.attach(store, redacted=store.redacted)
     # The run's time does not include what was imported and checked for it.
     court.budget.started = time.monotonic()
-    _stop_gently(court, executor, console)
+    stop_gently(
+        court.budget, executor.release_waiters, lambda line: console.print(line, soft_wrap=True, markup=False)
+    )
     before = store.cost()
     progress = RunProgress(
         total * len(session.juries), console, quiet=quiet, spent=lambda: before + court.budget.spent
@@ -267,22 +269,21 @@ def _executor_job(session: RunSession, court: Court, console: Console) -> Execut
     )
 
 
-def _stop_gently(court: Court, executor: Executor, console: Console) -> None:
-    """Handle SIGINT: once, finish what is in flight and store it; twice, stop at once."""
+def stop_gently(budget: Budget, release_waiters: Callable[[], None], say: Callable[[str], None]) -> None:
+    """Handle SIGINT: once, finish what is in flight and store it; twice, stop at once. Time that is up admits who waits."""
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
-    if court.budget.max_seconds is not None:
-        loop.call_later(court.budget.max_seconds, executor.release_waiters)
+    if budget.max_seconds is not None:
+        loop.call_later(budget.max_seconds, release_waiters)
 
     def interrupt() -> None:
-        if court.budget.interrupted and task is not None:
+        if budget.interrupted and task is not None:
             task.cancel()
             return
-        court.budget.interrupted = True
-        executor.release_waiters()
-        console.print(
-            "finishing what is in flight; press Ctrl-C again to stop at once; the same command goes on from here",
-            soft_wrap=True,
+        budget.interrupted = True
+        release_waiters()
+        say(
+            "finishing what is in flight; press Ctrl-C again to stop at once; the same command goes on from here"
         )
 
     loop.add_signal_handler(signal.SIGINT, interrupt)

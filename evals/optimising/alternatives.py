@@ -102,14 +102,13 @@ async def try_alternatives(scene: Scene, alternatives: Sequence[OtherJudge]) -> 
         [("the first words", scene.judge, ""), *((a.label, a.judge, a.text) for a in alternatives)]
     ):
         verdicts = await scene.room.verdicts(judge, scene.validation)
-        rewards = [reward for reward in scene.reward_array(verdicts) if reward == reward]
         trial = WordingTrial(
             number,
             label,
             None if number == 0 else 0,
             "first" if number == 0 else "accepted",
             text=text,
-            validation=sum(rewards) / len(rewards) if rewards else None,
+            validation=scene.mean_reward(verdicts),
             calls=scene.room.calls.used.calls,
         )
         found.trials.append(trial)

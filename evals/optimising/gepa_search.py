@@ -92,7 +92,7 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
         scores = np.where(np.isnan(rewards), self._scene.rewards.worst, rewards)
         if [case.id for case in batch] == self._validation:
             trial = self._trial_of(candidate)
-            trial.validation = float(np.nanmean(rewards)) if (~np.isnan(rewards)).any() else None
+            trial.validation = self._scene.mean_reward(verdicts)
             self.found.validated.append(Validated(trial, judge, verdicts))
             self._scene.tell(self._progress(trial))
         return EvaluationBatch(verdicts, [float(score) for score in scores], verdicts)
@@ -145,8 +145,8 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
             "\n\n".join(proposal.candidate[name] for name in changed),
             {
                 "cases": float(len(before)),
-                "before": float(np.nanmean(self._scene.reward_array(before))),
-                "after": float(np.nanmean(self._scene.reward_array(after))),
+                "before": self._scene.mean_reward(before),
+                "after": self._scene.mean_reward(after),
                 "p": p,
             },
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from ...agents.budget import Budget, Meter
+from ...agents.budget import Budget, Meter, unknown_price
 from ...agents.cost import Cost
 from ...agents.gateway import Calls, ModelGateway
 from ...agents.model import Reply, Request
@@ -147,7 +147,12 @@ async def check_judge_models(
 
     Raises:
         ModelUnreachable: One cannot be. Where calls are recorded (`begun`), this waits until one more is needed.
+        VenireError: The budget is in dollars, and nobody knows the price of a model.
     """
+    if reflection is not None and court.budget.max_usd is not None:
+        provider, model = court.providers.get(reflection), reflection.model or "local"
+        if not provider.client.reports_cost and provider.price(model) is None:
+            raise unknown_price(model)
     try:
         await Preflight().check([*models_asked(judge.jury), *([reflection] if reflection else [])])
     except ModelUnreachable as error:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,10 @@ from ...agents.providers import Providers
 from ...orchestration.bench import Court
 from ...orchestration.record import Store, recorded_cost
 from ...orchestration.record.atomic_write import write_atomically
+from ...orchestration.run_session import stop_gently
 from ...orchestration.verdict import Verdict
-from ...rubrics.errors import VenireError
+from ...rubrics.errors import InvalidFile, VenireError
+from ...rubrics.files import read_json
 from ..statistics.draws import Draws
 from ..statistics.paired_test import Contrast
 from .alternatives import try_alternatives
@@ -120,7 +120,7 @@ async def _optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], 
         await store.close()
         raise redacted_error()
     room = Courtroom(store, limits, providers, seed=plan.file.seed, scored=plan.scored)
-    _stop_gently(limits, providers, tell)
+    stop_gently(limits, providers.admit_all, tell)
     try:
         write_state(folder, plan)
         return await _search_and_test(plan, room, folder, tell)
@@ -224,7 +224,9 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     path = folder / STATE
     if not path.exists():
         return None
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found = read_json(path)
+    if not isinstance(found, dict) or not {"identity", "test_read"} <= found.keys():
+        raise InvalidFile(f"{path}: not an optimisation's state", remedy="name another folder")
     return found
 
 
@@ -243,25 +245,6 @@ def _refuse_other(folder: Path, plan: OptimisationPlan) -> None:
 def _write_lineage(folder: Path, trials: Sequence[WordingTrial]) -> None:
     lines = "".join(json.dumps(trial.json(), allow_nan=False) + "\n" for trial in trials)
     write_atomically(folder / LINEAGE, lines)
-
-
-def _stop_gently(budget: Budget, providers: Providers, tell: Callable[[str], None]) -> None:
-    """Handle SIGINT: once, finish what is in flight and keep it; twice, stop at once."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def interrupt() -> None:
-        if budget.interrupted and task is not None:
-            task.cancel()
-            return
-        budget.interrupted = True
-        providers.admit_all()
-        tell(
-            "finishing what is in flight; press Ctrl-C again to stop at once; the same command goes on from here"
-        )
-
-    # In a thread, or where signals cannot be handled, Ctrl-C ends it at once; what was paid for is kept all the same.
-    with suppress(NotImplementedError, RuntimeError, ValueError):
-        loop.add_signal_handler(signal.SIGINT, interrupt)
 
 
 def redacted_error() -> VenireError:

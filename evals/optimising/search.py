@@ -36,7 +36,7 @@ class WordingTrial:
     why: str = ""
     text: str = ""
     """The new text; empty where it was refused, for it may hold words of a case."""
-    minibatch: Mapping[str, float] = field(default_factory=dict)
+    minibatch: Mapping[str, float | None] = field(default_factory=dict)
     """How many cases, the mean reward before and after, and the p of no gain."""
     validation: float | None = None
     """The mean reward on the validation cases, where it was scored on them."""
@@ -73,6 +73,12 @@ class Scene:
 
     def reward_array(self, verdicts: Sequence[Verdict]) -> FloatArray:
         return np.array([self.rewards.of_case(verdict) for verdict in verdicts], dtype=float)
+
+    def mean_reward(self, verdicts: Sequence[Verdict]) -> float | None:
+        """The mean over the cases that have a reward; None where none has."""
+        rewards = self.reward_array(verdicts)
+        known = rewards[~np.isnan(rewards)]
+        return float(known.mean()) if len(known) else None
 
     def leaves_more_open(self, first: Sequence[Verdict], second: Sequence[Verdict]) -> int:
         """How many more questions go unanswered under the second wording, where nothing is set for those."""
@@ -115,7 +121,7 @@ def best_of(scene: Scene, found: SearchResult) -> Best:
     first, *others = found.validated
     if not others:
         return Best(first, False, "no other words came as far as the validation cases")
-    best = max(others, key=lambda each: float(np.nanmean(scene.reward_array(each.verdicts))))
+    best = max(others, key=lambda each: _or_least(scene.mean_reward(each.verdicts)))
     if more := scene.leaves_more_open(first.verdicts, best.verdicts):
         return Best(best, False, f"it leaves {more} more questions unanswered on the validation cases")
     p = min(1.0, scene.gain_p(first.verdicts, best.verdicts) * len(others))
@@ -123,6 +129,10 @@ def best_of(scene: Scene, found: SearchResult) -> Best:
     if p < LEVEL:
         return Best(best, True, f"the best mean reward on the validation cases ({told})")
     return Best(best, False, f"no gain on the validation cases beyond chance ({told})")
+
+
+def _or_least(reward: float | None) -> float:
+    return -np.inf if reward is None else reward
 
 
 def validation_front(scene: Scene, found: SearchResult) -> list[int]:

@@ -39,10 +39,10 @@ def wordings_table(found: Optimised) -> pd.DataFrame:
                 "number": trial.number,
                 "label": trial.label,
                 "state": "returned" if trial is found.chosen and found.improved else trial.state,
-                "before": trial.minibatch.get("before", math.nan),
-                "after": trial.minibatch.get("after", math.nan),
-                "p": trial.minibatch.get("p", math.nan),
-                "validation": math.nan if trial.validation is None else trial.validation,
+                "before": _or_nan(trial.minibatch.get("before")),
+                "after": _or_nan(trial.minibatch.get("after")),
+                "p": _or_nan(trial.minibatch.get("p")),
+                "validation": _or_nan(trial.validation),
                 "front": "yes" if trial.number in found.front else "",
                 "calls": trial.calls,
                 "why": trial.why,
@@ -167,6 +167,10 @@ def _word_diff(before: str, after: str) -> Html:
         if c < d:
             parts.append(element("ins", None, "".join(new[c:d])))
     return element("pre", {"class": "words"}, parts)
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _number(value: float) -> float | None:

@@ -129,7 +129,9 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
     if not system:
         raise InvalidFile(f"{spec}: no model in it", remedy="adapter_spec.model names it in HELM's files")
     instances = _instances(folder)
-    totals = [(_stat_name(each), _mean(each)) for each in _list(folder / "stats.json") if _is_plain(each)]
+    totals = [
+        (_stat_name(each), statistic_mean(each)) for each in _list(folder / "stats.json") if _is_plain(each)
+    ]
     means = {(metric, split): value for (metric, split), value in totals if value is not None}
     known = {metric for _, stats in instances for metric, _ in stats} or {metric for metric, _ in means}
     if not known:
@@ -178,7 +180,7 @@ def _instances(folder: Path) -> list[tuple[str, _Stats]]:
     for entry in _list(folder / "per_instance_stats.json"):
         if entry.get("perturbation") is not None:
             continue
-        stats = {_stat_name(each): value for each in entry.get("stats") or () if _is_plain(each) and (value := _mean(each)) is not None}  # fmt: skip
+        stats = {_stat_name(each): value for each in entry.get("stats") or () if _is_plain(each) and (value := statistic_mean(each)) is not None}  # fmt: skip
         found.append((str(entry.get("instance_id") or ""), stats))
     return found
 
@@ -270,10 +272,13 @@ def _is_plain(stat: Any) -> bool:
     return isinstance(name, Mapping) and name.get("perturbation") is None and name.get("sub_split") is None
 
 
-def _mean(stat: Mapping[str, Any]) -> float | None:
-    if not stat.get("count"):
+def statistic_mean(stat: Mapping[str, Any]) -> float | None:
+    """The mean of a statistic, or its sum by its count; None where the file gives neither."""
+    count, total, mean = (stat.get(name) for name in ("count", "sum", "mean"))
+    if not isinstance(count, int | float) or not count:
         return None
-    mean = stat.get("mean", stat.get("sum", 0) / stat["count"])
+    if mean is None and isinstance(total, int | float):
+        mean = total / count
     return float(mean) if isinstance(mean, int | float) else None
 
 

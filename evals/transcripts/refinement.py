@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import Literal
 
 from .alignment import AlignedGroup, Alignment, RefinementChange
 
@@ -14,6 +15,7 @@ JOINED = 0.05
 """By how much a fragment must raise the similarity of a group to be joined to it."""
 
 Groups = list[AlignedGroup]
+Side = Literal["said", "heard"]
 
 
 def refine(alignment: Alignment) -> Alignment:
@@ -25,8 +27,12 @@ def refine(alignment: Alignment) -> Alignment:
         return alignment
     log: list[RefinementChange] = []
     groups = list(_legal(alignment, log))
-    groups = _without_shared_segments(alignment, groups, log)
-    groups = _without_shared_utterances(alignment, groups, log)
+    groups = _without_shared(
+        alignment, groups, "heard", "duplicates-merged", "consecutive utterances share segment", log
+    )
+    groups = _without_shared(
+        alignment, groups, "said", "fragments-joined", "consecutive segments of utterance", log
+    )
     groups.sort(key=lambda group: (group.said, group.heard))
     # What one rule leaves may be another's to mend; each step uses up a place, so that there is an end.
     while _recover(alignment, groups, log) or _join(alignment, groups, log):
@@ -47,33 +53,20 @@ def _legal(alignment: Alignment, log: list[RefinementChange]) -> Iterator[Aligne
             yield AlignedGroup(said=said, heard=heard)
 
 
-def _without_shared_segments(alignment: Alignment, groups: Groups, log: list[RefinementChange]) -> Groups:
-    """Consecutive utterances that share a segment are one group; of others that share it, the most similar keeps it."""
-    while (shared := _first_shared(groups, "heard")) is not None:
+def _without_shared(
+    alignment: Alignment, groups: Groups, side: Side, rule: str, why: str, log: list[RefinementChange]
+) -> Groups:
+    """Groups that share a place on `side` are one where the other side's places follow each other; else the most similar keeps it."""
+    other: Side = "said" if side == "heard" else "heard"
+    while (shared := _first_shared(groups, side)) is not None:
         place, holders = shared
-        said = sorted({number for group in holders for number in group.said})
-        if all(later - earlier == 1 for earlier, later in pairwise(said)):
-            heard = sorted({number for group in holders for number in group.heard})
-            whole = AlignedGroup(said=tuple(said), heard=tuple(heard))
-            log.append(_change("duplicates-merged", whole, f"consecutive utterances share segment {place}"))
+        places = {at: sorted({n for group in holders for n in getattr(group, at)}) for at in (side, other)}
+        if all(later - earlier == 1 for earlier, later in pairwise(places[other])):
+            whole = AlignedGroup(said=tuple(places["said"]), heard=tuple(places["heard"]))
+            log.append(_change(rule, whole, f"{why} {place}"))
             groups = [*(group for group in groups if group not in holders), whole]
             continue
-        groups = _kept_by_best(alignment, groups, holders, "heard", place, log)
-    return groups
-
-
-def _without_shared_utterances(alignment: Alignment, groups: Groups, log: list[RefinementChange]) -> Groups:
-    """An utterance in several groups: one group where their segments are consecutive, else the most similar keeps it."""
-    while (shared := _first_shared(groups, "said")) is not None:
-        place, holders = shared
-        heard = sorted({number for group in holders for number in group.heard})
-        if all(later - earlier == 1 for earlier, later in pairwise(heard)):
-            said = sorted({number for group in holders for number in group.said})
-            whole = AlignedGroup(said=tuple(said), heard=tuple(heard))
-            log.append(_change("fragments-joined", whole, f"consecutive segments of utterance {place}"))
-            groups = [*(group for group in groups if group not in holders), whole]
-            continue
-        groups = _kept_by_best(alignment, groups, holders, "said", place, log)
+        groups = _kept_by_best(alignment, groups, holders, side, place, log)
     return groups
 
 

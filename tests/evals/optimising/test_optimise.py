@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from command_line import venire
-from openai_server import Call, ProviderServer
+from openai_server import Call, ProviderServer, Refusal
 from teachable_server import PHRASE, heard_cases, teachable, write_file, write_world
 
 from venire.evals.optimising.optimisation import Optimised, optimise
@@ -232,3 +232,43 @@ def test_once_the_test_cases_are_read_nothing_else_is_looked_for_in_that_folder(
         write_file(tmp_path / "opt.yaml", server.url, budget={"max_calls": 900})
         with pytest.raises(VenireError, match="test cases have been read"):
             run(tmp_path / "opt.yaml", tmp_path / "out")
+
+
+def test_a_judge_that_never_answers_has_no_reward_and_nothing_is_made_up_for_it(tmp_path: Path) -> None:
+    write_world(tmp_path)
+
+    def answer(call: Call) -> Any:
+        return teachable()(call) if call.model == "writer" else Refusal()
+
+    with ProviderServer(answer) as server:
+        write_file(tmp_path / "opt.yaml", server.url, budget={"max_calls": 260})
+        done = venire("optimise", "opt.yaml", "-o", "out", "--json", cwd=tmp_path)
+
+    found = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert not found["improved"] and found["test"]["first"] is None
+    assert found["trials"][0]["validation"] is None
+    assert found["test"]["unanswered"][0] == 50
+
+
+def test_a_budget_in_dollars_needs_the_price_of_the_model_that_writes(tmp_path: Path) -> None:
+    write_world(tmp_path)
+    (tmp_path / "prices.yaml").write_text("server/judge: {prompt: 1, completion: 1}\n", encoding="utf-8")
+    with ProviderServer(teachable()) as server:
+        path = write_file(
+            tmp_path / "opt.yaml", server.url, prices="prices.yaml", budget={"max_calls": 600, "max_usd": 5}
+        )
+        done = venire("optimise", path, "-o", "out", cwd=tmp_path)
+
+    assert done.returncode == 2 and "server/writer" in done.stderr
+    assert not [call for call in server.calls if heard_cases(call)] and not (tmp_path / "out").exists()
+
+
+def test_a_state_that_is_none_is_said_to_be(tmp_path: Path) -> None:
+    write_world(tmp_path)
+    path = write_file(tmp_path / "opt.yaml", "http://127.0.0.1:9/v1")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "optimisation.json").write_text('{"identity"', encoding="utf-8")
+    done = venire("optimise", path, "-o", "out", cwd=tmp_path)
+
+    assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 2

@@ -19,7 +19,7 @@ from venire.evals.pages.suite_report import suite_json
 from venire.evals.statistics.draws import Draws
 from venire.evals.suites.clinicians import COMBINED, JURY, PEOPLE, agreement_with_people
 from venire.evals.suites.coverage import taxonomy_coverage
-from venire.evals.suites.helm_runs import load_helm
+from venire.evals.suites.helm_runs import load_helm, statistic_mean
 from venire.evals.suites.listings import load_listings
 from venire.evals.suites.prompt import PromptTemplate
 from venire.evals.suites.scenario import LIBRARY, load_scenario, load_scenario_cases
@@ -243,3 +243,19 @@ def test_a_jury_that_ranks_as_people_do_has_an_icc_of_one_whatever_their_scales(
     assert by[COMBINED, "ROUGE-L"].value < 0.9
     with pytest.raises(VenireError, match="no rating is of an answer"):
         agreement_with_people(answers, ratings.assign(case="other"))
+
+
+@pytest.mark.parametrize(
+    ("stat", "mean"),
+    [
+        ({"count": 2, "sum": 3}, 1.5),
+        ({"count": 4, "mean": 0.5}, 0.5),
+        ({"count": 2}, None),
+        ({"count": 2, "sum": "three"}, None),
+        ({"count": 0, "sum": 0}, None),
+    ],
+)
+def test_a_helm_statistic_without_a_number_is_none_and_not_zero(
+    stat: dict[str, object], mean: float | None
+) -> None:
+    assert statistic_mean(stat) == mean
