@@ -7,10 +7,8 @@ from typing import Any
 
 from ...agents.model import digest
 from ...rubrics.case import Case
-from ...rubrics.errors import VenireError
-from ...rubrics.files import nearest
 from . import host
-from .judgement import Judgement, has_best
+from .judgement import Judgement, names_with_best
 from .sitting import Sitting, case_from_sample, convene
 
 with host("deepeval", extra="deepeval"):
@@ -31,14 +29,8 @@ def jury_metrics(
     `options` are those of a sitting: `model`, `base_url`, `record`, `prices`, `max_usd` ...
     """
     sitting = convene(rubric, jury, **options)
-    asked = sitting.rubric
-    known = [
-        name for name in (*asked.names, *asked.reversed_names, *asked.composites) if has_best(asked, name)
-    ]
-    for name in attributes or ():
-        if name not in known:
-            raise VenireError(f"{asked.name} has no score {name!r}", remedy=nearest(name, known))
-    chosen = attributes or [name for name in known if name not in asked.reversed_names]
+    known = names_with_best(sitting.rubric, attributes or ())
+    chosen = attributes or [name for name in known if name not in sitting.rubric.reversed_names]
     return [JuryMetric(sitting, name, threshold) for name in chosen]
 
 

@@ -8,7 +8,8 @@ import re
 from typing import Any
 
 from . import host
-from .judgement import Judgement, counts_of
+from .judgement import numbers_of
+from .samples import BLANK
 from .sitting import case_from_sample, convene, field_of
 
 with host("inspect_ai", extra="inspect"):
@@ -31,9 +32,7 @@ def jury(rubric: Any, jury: Any, *, source: str | None = None, **options: Any) -
     async def score(state: TaskState, target: Target) -> Score:
         answer = state.output.completion
         if not answer.strip():
-            return Score.unscored(
-                answer=answer, explanation="The output is blank: there is nothing to judge."
-            )
+            return Score.unscored(answer=answer, explanation=BLANK)
         case = case_from_sample(
             f"{state.model}/{state.sample_id}",
             answer,
@@ -45,7 +44,9 @@ def jury(rubric: Any, jury: Any, *, source: str | None = None, **options: Any) -
         INSPECTS_LOOP.set(asyncio.get_running_loop())
         judgement = await sitting.hear(case, again=state.epoch - 1)
         return Score(
-            value=_value(judgement),
+            value={
+                name: math.nan if number is None else number for name, number in numbers_of(judgement).items()
+            },
             answer=answer,
             explanation=f"{judgement.headline}\n\n{_as_it_stands(judgement.text)}",
             metadata={"deliberation": judgement.document},
@@ -58,16 +59,3 @@ def _as_it_stands(text: str) -> str:
     """A block of Markdown that shows `text`, fenced so that no word of a juror's can end it."""
     fence = "`" * max([3, *(len(found) + 1 for found in re.findall("`+", text))])
     return f"{fence}\n{text}\n{fence}"
-
-
-def _value(judgement: Judgement) -> dict[str, float]:
-    """A number for each score, NaN where there is none; a question with words for answers is a 0 or 1 for each word."""
-    found: dict[str, float] = {}
-    for name, mark in judgement.marks.items():
-        scale = judgement.rubric.scale_of(name) if name in judgement.rubric.by_name else None
-        if scale is None or scale.numeric:
-            found[name] = math.nan if mark.value is None else float(mark.value)
-        else:
-            for word in scale.values:
-                found[f"{name}={word}"] = math.nan if mark.value is None else float(mark.value == word)
-    return found | counts_of(judgement)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
+from statistics import fmean
 from typing import Any
 
 from rich.console import Console
@@ -14,6 +15,8 @@ from ...orchestration.reading.export import case_json
 from ...orchestration.reading.requirements import Requirement
 from ...orchestration.reading.show import show
 from ...orchestration.verdict import Outcome, Status, Verdict
+from ...rubrics.errors import VenireError
+from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
 from ...rubrics.safe_text import safe
 from ...rubrics.scale import Value
@@ -117,6 +120,53 @@ def counts_of(judgement: Judgement) -> dict[str, float]:
     return {name: number for name, number in counts.items() if name not in judgement.marks}
 
 
+@dataclass(frozen=True, slots=True)
+class NamedScore:
+    """A mark or a count for hosts that keep numbers and words apart: a number, or else a word."""
+
+    name: str
+    number: float | None
+    label: str | None
+    """The answer where it is a word, `hung` or `not_applicable` where there is none."""
+    reason: str | None
+    lower_is_better: bool
+
+
+def origin(judgement: Judgement) -> dict[str, str]:
+    """Which jury judged which case, for a host's metadata: with a record, `venire show RUN CASE` has the deliberation."""
+    return {"jury": judgement.verdict.arm, "case": judgement.verdict.case}
+
+
+def named_scores(judgement: Judgement, prefix: str = "") -> list[NamedScore]:
+    """Every mark and then every count, under names that begin with `prefix`."""
+    asked = judgement.rubric.by_name
+    scores = [
+        NamedScore(
+            name=f"{prefix}{name}",
+            number=None if isinstance(mark.value, str) else mark.value,
+            label=mark.status if mark.value is None else mark.value if isinstance(mark.value, str) else None,
+            reason=mark.reason,
+            lower_is_better=name in asked and asked[name].better == "low",
+        )
+        for name, mark in judgement.marks.items()
+    ]
+    counts = counts_of(judgement).items()
+    return scores + [NamedScore(f"{prefix}{name}", number, None, None, True) for name, number in counts]
+
+
+def numbers_of(judgement: Judgement) -> dict[str, float | None]:
+    """A number for each mark and count, None where there is none; a question with words for answers is a 0 or 1 for each word."""
+    found: dict[str, float | None] = {}
+    for name, mark in judgement.marks.items():
+        scale = judgement.rubric.scale_of(name) if name in judgement.rubric.by_name else None
+        if scale is None or scale.numeric:
+            found[name] = None if mark.value is None else float(mark.value)
+        else:
+            for word in scale.values:
+                found[f"{name}={word}"] = None if mark.value is None else float(mark.value == word)
+    return found | counts_of(judgement)
+
+
 def share(rubric: Rubric, name: str, value: Value | None) -> float | None:
     """Where `value` lies between the worst (0) and the best (1) that `name` can be; None where that has no meaning."""
     ends = _worst_and_best(rubric, name)
@@ -126,9 +176,26 @@ def share(rubric: Rubric, name: str, value: Value | None) -> float | None:
     return (float(value) - worst) / (best - worst)
 
 
-def has_best(rubric: Rubric, name: str) -> bool:
-    """Whether what `name` can be runs from a worst to a best."""
-    return _worst_and_best(rubric, name) is not None
+def names_with_best(rubric: Rubric, named: Iterable[str] = ()) -> list[str]:
+    """The scores that run from a worst to a best; an error if one of `named` is not among them."""
+    names = (*rubric.names, *rubric.reversed_names, *rubric.composites)
+    known = [name for name in names if _worst_and_best(rubric, name) is not None]
+    for name in named:
+        if name not in known:
+            raise VenireError(f"{rubric.name} has no score {name!r}", remedy=nearest(name, known))
+    return known
+
+
+def one_share(judgement: Judgement, name: str | None = None) -> float | None:
+    """The verdict as one number between the worst (0) and the best (1): the share of `name`, or else the mean of the attributes'.
+
+    None if what it is made of is hung, or does not apply at all.
+    """
+    if name is not None:
+        return judgement.marks[name].share
+    asked = [judgement.marks[attribute] for attribute in judgement.rubric.names]
+    shares = [mark.share for mark in asked if mark.share is not None]
+    return None if any(mark.status == "hung" for mark in asked) or not shares else fmean(shares)
 
 
 def _worst_and_best(rubric: Rubric, name: str) -> tuple[float, float] | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from ...agents.model import digest
 from . import host
 from .judgement import Judgement, Mark, counts_of
-from .sitting import case_from_sample, convene, field_of
+from .samples import case_from_row
+from .sitting import convene
 
 with host("mlflow", extra="mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback
@@ -35,16 +34,8 @@ def jury_scorer(
 
     @scorer(name=name)  # type: ignore[untyped-decorator]
     def jury_feedback(inputs: Any, outputs: Any, expectations: Any) -> list[Feedback]:
-        given = inputs if isinstance(inputs, Mapping) else {"input": inputs}
-        asked = {key: value for key, value in given.items() if key != source}
-        case = case_from_sample(
-            digest(json.dumps([inputs, outputs], sort_keys=True, default=str))[:12],
-            _text(outputs),
-            source=field_of(given, source),
-            question=_text(next(iter(asked.values())) if len(asked) == 1 else asked),
-            reference=_text((expectations or {}).get(reference)),
-        )
-        judgement = sitting.hear_sync(case)
+        expected = (expectations or {}).get(reference)
+        judgement = sitting.hear_sync(case_from_row(inputs, outputs, expected, source=source))
         marks = [_feedback(mark, judgement) for mark in judgement.marks.values()]
         counts = [Feedback(name=key, value=number) for key, number in counts_of(judgement).items()]
         return [*marks, *counts]
@@ -64,9 +55,3 @@ def _feedback(mark: Mark, judgement: Judgement) -> Feedback:
         source=AssessmentSource(source_type="LLM_JUDGE", source_id=f"venire/{verdict.arm}"),
         metadata={"deliberation": json.dumps(judgement.document), "stopped": str(verdict.stop)},
     )
-
-
-def _text(value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    return json.dumps(value, ensure_ascii=False, default=str)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import runpy
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -20,15 +23,28 @@ CANARY = "canary-5e1f"
 
 UNREADABLE = "wrist"
 """Where this stands in what is judged, two of three jurors give no usable answer: the verdict hangs."""
+OFF_SCALE = "ankle"
+"""Where this stands, the same two answer `accurate` with no value of its scale: they abstain on it alone, and it alone hangs."""
 SCORES = {"accurate": 4, "tone": "plain", "plan": "not_applicable"}
+
+
+VISITS: dict[str, dict[str, Any]] = {
+    "visit-1": {"accurate": 4, "thorough": 5, "overall": 4.4, "hung": 0, "abstentions": 0},
+    "visit-2": {"accurate": "hung", "thorough": "hung", "overall": "hung", "hung": 2, "abstentions": 2},
+    "visit-3": {"accurate": "hung", "thorough": 5, "overall": "hung", "hung": 1, "abstentions": 2},
+}
+"""What these jurors find of the rows in `examples/plugins/visits.jsonl`."""
+WHY_HUNG = "1 of the 2 votes that a quorum needs"
 
 
 def juror_answer(call: Call) -> str | dict[str, Any]:
     """4 for accurate, `plain` for tone, nothing for a plan, 5 for the rest."""
-    if UNREADABLE in call.prompt and "a generous reader" not in call.prompt:
+    willing = "a generous reader" in call.prompt
+    if UNREADABLE in call.prompt and not willing:
         return "I would rather not say."
     assert call.schema is not None
-    return filled(call.schema, lambda name: SCORES.get(name, 5))
+    scores = SCORES | ({"accurate": 99} if OFF_SCALE in call.prompt and not willing else {})
+    return filled(call.schema, lambda name: scores.get(name, 5))
 
 
 def local_jurors() -> ProviderServer:
@@ -43,6 +59,43 @@ def prompts_read(server: ProviderServer) -> str:
 def show_reference(rubric: Path) -> None:
     """Have the rubric in this file show jurors the case's reference."""
     rubric.write_text(rubric.read_text() + "reference: shown\n")
+
+
+def own_words(server: ProviderServer, words: str) -> list[str]:
+    """The prompts in which `words` stand."""
+    return [call.prompt for call in server.calls if words in call.prompt]
+
+
+def found_by(host: str, folder: Path, server: ProviderServer, **environment: str) -> Any:
+    """What the program `in_HOST.py`, run in the environment of hosts, read back from its host's results.
+
+    It finds the examples in the folder `plugins`, their jurors on this server.
+    """
+    examples = Path(shutil.copytree(EXAMPLES, folder / "plugins"))
+    jury = examples / "jury.yaml"
+    seat = f', model: server/juror, base_url: "{server.url}"}}'
+    jury.write_text(jury.read_text().replace("-scoring}", f"-scoring{seat}"))
+    program = ROOT / "tests" / "evals" / "plugins" / f"in_{host}.py"
+    ended = run_in_hosts("python", program, server.url, cwd=folder, **environment)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+def run_example(host: str) -> dict[str, Any]:
+    """The variables that a host's example ends with, run where it lies."""
+    home = Path.cwd()
+    os.chdir(home / "plugins" / host)
+    try:
+        return runpy.run_path("summaries.py")
+    finally:
+        os.chdir(home)
+
+
+def assert_reference_is_hidden_unless_shown(server: ProviderServer) -> None:
+    """Outputs `A hidden reference.` and `A shown reference.` were judged with the canary as their reference."""
+    hidden, shown = own_words(server, "A hidden reference."), own_words(server, "A shown reference.")
+    assert hidden and not any(CANARY in prompt for prompt in hidden)
+    assert shown and all(CANARY in prompt for prompt in shown)
 
 
 def needs(host: str) -> pytest.MarkDecorator:
@@ -62,6 +115,8 @@ def run_program(*command: object, cwd: Path, **environment: str) -> subprocess.C
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     added = {
         "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+        "LANGSMITH_ENDPOINT": "http://127.0.0.1:9",
+        "LANGSMITH_TRACING": "false",
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "PYTHONPATH": str(SUPPORT),
