@@ -63,12 +63,18 @@ HOMES = {
     "torch": ["evals/training/torch_trainer.py"],
     "transformers": ["evals/training/torch_trainer.py"],
     "peft": ["evals/training/torch_trainer.py"],
-    "gepa": ["evals/optimising/gepa_search.py"],
+    "gepa": ["evals/optimising/gepa_search.py", "evals/plugins/gepa.py"],
     "inspect_ai": ["evals/plugins/inspect_"],
     "deepeval": ["evals/plugins/deepeval"],
     "mlflow": ["evals/plugins/mlflow"],
     "pytest": ["evals/plugins/pytest"],
     "helm": ["evals/plugins/helm"],
+    "pydantic_evals": ["evals/plugins/pydantic_evals"],
+    "dspy": ["evals/plugins/dspy"],
+    "langsmith": [],
+    "lm_eval": [],
+    "langfuse": ["evals/plugins/langfuse"],
+    "phoenix": ["evals/plugins/phoenix"],
 }
 
 

@@ -18,10 +18,18 @@ HOSTS = {
     "mlflow": "mlflow",
     "pytest": "pytest",
     "helm": "helm",
+    "pydantic_evals": "pydantic-evals",
+    "dspy": "dspy",
+    "gepa": "dspy",
+    "langfuse": "langfuse",
+    "phoenix": "phoenix",
 }
-SHARED = {"__init__.py", "sitting.py", "judgement.py"}
+SHARED = {"__init__.py", "sitting.py", "judgement.py", "samples.py"}
 ADAPTERS = sorted(path for path in FOLDER.glob("*.py") if path.name not in SHARED)
 LONGEST = 110
+ALIKE = ("import ", "from ", "#", '"""', "def __init__(", "self,", "rubric: Any,", "jury: Any,")
+LONGEST_EXAMPLE = 10
+"""Lines of code that a newcomer has to write, blank lines and the docstring apart."""
 BLOCK = 4
 
 
@@ -91,8 +99,16 @@ def test_a_page_shows_code_that_compiles_and_an_example_that_is_there(page: Path
     assert folders and all((ROOT / folder).is_dir() for folder in folders)
 
 
+@pytest.mark.parametrize("host", ["pydantic_evals", "dspy", "langsmith", "lm_eval", "langfuse", "phoenix"])
+def test_an_example_is_ten_lines(host: str) -> None:
+    files = sorted((ROOT / "examples" / "plugins" / host).iterdir())
+    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+
+    assert 0 < len([line for line in lines if line and not line.startswith(('"""', "#"))]) <= LONGEST_EXAMPLE
+
+
 def _blocks(path: Path) -> set[tuple[str, ...]]:
-    """Every run of lines that do something; imports, which are alike by need, are not among them."""
+    """Every run of lines that do something; imports and first arguments, which are alike by need, are not among them."""
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    said = [line for line in lines if len(line) > 3 and not line.startswith(("import ", "from ", "#", '"""'))]
+    said = [line for line in lines if len(line) > 3 and not line.startswith(ALIKE)]
     return {tuple(said[n : n + BLOCK]) for n in range(len(said) - BLOCK + 1)}

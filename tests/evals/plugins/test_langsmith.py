@@ -1,0 +1,41 @@
+"""The evaluator in LangSmith's experiments and in openevals, as their own results give it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from plugin_hosts import (
+    VISITS,
+    WHY_HUNG,
+    assert_reference_is_hidden_unless_shown,
+    found_by,
+    local_jurors,
+    needs,
+    own_words,
+)
+
+pytestmark = needs("langsmith")
+
+
+def test_experiments_have_scores_values_and_comments(tmp_path: Path) -> None:
+    with local_jurors() as server:
+        found = found_by("langsmith", tmp_path, server)
+
+    example = [{name: value for name, (value, _) in row.items()} for row in found["example"]]
+    assert sorted(example, key=str) == sorted(VISITS.values(), key=str)
+    (hung,) = (row for row in found["example"] if row["hung"][0] == 2)
+    assert WHY_HUNG in hung["accurate"][1]
+
+    structured, blank, number = found["odd"]
+    assert (structured["accurate"][0], blank, number["accurate"][0]) == (4, {}, 4)
+    assert [row["accurate"][0] for row in found["awaited"]] == [4, 4]
+    assert found["talk"]["accurate"] == [None, "hung"]
+    assert found["talk"]["thorough"] == [5, None]
+
+    for experiment in found["record"]:
+        values = {
+            name: value for row in experiment for name, (value, _) in row.items() if row["jury.hung"][0]
+        }
+        assert (values["jury.accurate"], values["single.accurate"]) == ("hung", "hung")
+    assert len(own_words(server, "Kept, with fever.")) == 3 + 1
+    assert_reference_is_hidden_unless_shown(server)
