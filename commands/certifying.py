@@ -17,6 +17,7 @@ from .options import JSON, REFERENCE, RUN, console, print_json, say
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases drawn at random.")
 @click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn, from `venire triage --for estimate -o`; without it, at random.")  # fmt: skip
 @click.option(
     "--risk",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -55,7 +56,7 @@ from .options import JSON, REFERENCE, RUN, console, print_json, say
 def certify(run: Path | str, human: Path | None, rule: Path | None, **options: Any) -> None:
     """Which verdicts of RUN may be accepted unseen, so that the error among them is at most --risk.
 
-    Labels must be of cases drawn at random. What is hung goes to people.
+    Labels must be of cases drawn at random, or by the probabilities that --draw kept. What is hung goes to people.
     """
     from ..evals.pages.certificate_tables import certificate_json, certificate_lines, certificate_table
     from ..orchestration.record.atomic_write import write_atomically
@@ -79,6 +80,7 @@ def certify(run: Path | str, human: Path | None, rule: Path | None, **options: A
 
 def _certificate(run: Path | str, human: Path | None, rule: Path | None, options: dict[str, Any]) -> RunCertificate:  # fmt: skip
     from ..evals import load_ratings
+    from ..evals.inference.label_draws import load_draw
     from ..evals.inference.run_certificate import apply_rule, run_certificate
     from ..personas.acceptance import load_acceptance
     from ..rubrics.errors import VenireError
@@ -87,6 +89,10 @@ def _certificate(run: Path | str, human: Path | None, rule: Path | None, options
         raise VenireError(
             "a certificate is made from people's ratings or from a saved rule, one of them",
             remedy="give --human RATINGS, or --apply RULE.json",
+        )
+    if rule is not None and options["draw"] is not None:
+        raise VenireError(
+            "a saved rule has its labels already: --draw says nothing of it", remedy="leave out --draw"
         )
     if rule is not None:
         return apply_rule(run, load_acceptance(rule), arm=options["arm"], seed=options["seed"])
@@ -100,5 +106,6 @@ def _certificate(run: Path | str, human: Path | None, rule: Path | None, options
         arm=options["arm"],
         attribute=options["attribute"],
         reference=options["reference"],
+        draw=load_draw(options["draw"]) if options["draw"] else None,
         seed=options["seed"],
     )

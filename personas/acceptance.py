@@ -46,6 +46,8 @@ class SignalSample(_Part):
     clusters: tuple[int, ...]
     signals: dict[str, tuple[float | None, ...]]
     """By signal, one number a verdict; null where it is not known."""
+    systems: tuple[str, ...] = ()
+    """Who produced the text of each verdict's case, blank where that is not known; none in rules saved before it was kept."""
 
 
 class AcceptanceRule(_Part):

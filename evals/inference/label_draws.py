@@ -133,6 +133,26 @@ def labelling_of(
     return Labelling(labelled & drawn, weight, stratum, cluster), tuple(notes)
 
 
+def even_draw(draw: pd.DataFrame, population: int, rng: np.random.Generator) -> tuple[frozenset[str], str]:
+    """The drawn cases to use where every case must have had the same chance, and what to say of it.
+
+    Cases that were drawn with a higher probability are kept with the inverse of it (thinning), so that the ones kept are a
+    draw at equal chances. `population` is the number of cases that were drawn from.
+    """
+    chance = draw["probability"].to_numpy(float)
+    even = float(chance.min())
+    if (draw["design"] == "active").any():
+        # No case has less than this part of the mean probability; the least likely one may not have been drawn.
+        even = min(even, FLOOR * len(draw) / population)
+    if chance.max() <= even * (1 + 1e-9):
+        return frozenset(draw["case"]), "The labels are of cases drawn at random, as the draw's file says."
+    kept = rng.random(len(draw)) * chance < even
+    return frozenset(draw["case"][kept]), (
+        f"The labels were drawn with unequal probabilities, as the draw's file says: {int(kept.sum())} of {len(draw)} drawn cases are used, those "
+        "drawn more often less often, so that every case had the same chance."
+    )
+
+
 def _allocation(way: np.ndarray, number: int) -> dict[str, int]:
     """How many to draw from each stratum: two at least where it has them, none beyond what it has."""
     sizes = {name: int((way == name).sum()) for name in WAYS if (way == name).any()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +18,17 @@ from ...rubrics.errors import VenireError
 from ...rubrics.scale import Scale
 from ..ratings.reference import Rule
 from ..statistics.draws import Draws
-from ..statistics.matrix import FloatArray, IntArray
+from ..statistics.matrix import IntArray
 from .certificate import BoolArray, Certificate, certificate, fewest_labels
+from .label_draws import even_draw
 from .labelled_verdicts import LabelledVerdicts, labelled_verdicts
-from .shift import Shift, shift_test
+from .shift import Shift, Values, shift_test
 from .verdict_table import SIGNALS
 
 PLACES = 6
-WATCHED = ("confidence", *SIGNALS)
-"""What new cases are held against old ones by."""
+WATCHED = ("score", "confidence", *SIGNALS)
+"""What other cases are held against labelled ones by, beside the systems that produced them."""
+APPLIED = "The rule's labels are of cases of another run: the verdicts here are accepted as far as these cases are drawn like those."
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class RunCertificate:
     verdicts: pd.DataFrame
     """`case`, `attribute`, `status`, `value`, `confidence`, `labelled`, `why` (nothing: it may stand unseen)."""
     shifts: Mapping[str, Shift]
+    drawn: str
+    """How the labels were drawn, or that they are taken as drawn at random."""
     notes: tuple[str, ...]
 
     @property
@@ -61,11 +65,15 @@ def run_certificate(
     arm: str | None = None,
     attribute: str | None = None,
     reference: Rule | None = None,
+    draw: pd.DataFrame | None = None,
     seed: int = 0,
 ) -> RunCertificate:
     """Which verdicts of a run may stand unseen so that the error among them is at most `risk` with probability 1 - `delta`.
 
     Of several attributes each has its part of `delta`, so that the statement holds for all that is accepted together.
+
+    Args:
+        draw: How the labels were drawn, as `load_draw` gives it; without it they are taken as drawn at random.
 
     Raises:
         VenireError: There are too few labels to show anything, or nothing to hold them against.
@@ -77,6 +85,7 @@ def run_certificate(
         if store is not run:
             store.release()
     chosen = found.arm(arm)
+    found, drawn = _used_labels(found, draw, Draws(seed).rng())
     names = found.attributes(chosen, attribute)
     part = delta / max(1, len(names))
     draws = Draws(seed)
@@ -103,7 +112,7 @@ def run_certificate(
         attributes={name: _attribute_rule(each) for name, each in certificates.items()},
         labelled={name: _sample(found.of(chosen.name, name)) for name in names},
     )
-    return _run_certificate(rule, found, chosen, certificates, draws)
+    return _run_certificate(rule, found, chosen, certificates, draws, drawn)
 
 
 def apply_rule(run: Store | Path | str, rule: AcceptanceRule, *, arm: str | None = None, seed: int = 0) -> RunCertificate:  # fmt: skip
@@ -122,7 +131,7 @@ def apply_rule(run: Store | Path | str, rule: AcceptanceRule, *, arm: str | None
     chosen = found.arm(arm or (rule.arm if rule.arm in known else None))
     now = judged_by(chosen.jury, chosen.rubric, chosen.manifest)
     refuse_other_jury(rule, now, presided=protocol(chosen.jury.protocol).orchestrator)
-    return _run_certificate(rule, found, chosen, {}, Draws(seed))
+    return _run_certificate(rule, found, chosen, {}, Draws(seed), APPLIED)
 
 
 def verdict_errors(table: pd.DataFrame, scale: Scale, within: float) -> BoolArray:
@@ -171,6 +180,40 @@ def _attribute_rule(found: Certificate) -> AttributeRule:
     )
 
 
+def _used_labels(
+    found: LabelledVerdicts, draw: pd.DataFrame | None, rng: np.random.Generator
+) -> tuple[LabelledVerdicts, str]:
+    """The verdicts with the labels of an even draw alone, and how they were drawn; without a draw, with all of them."""
+    if draw is None:
+        return found, _assumption(found.table)
+    used, said = even_draw(draw, found.table["case"].nunique(), rng)
+    table = found.table
+    known, drawn = table["reference"].notna(), table["case"].isin(list(draw["case"]))
+    if not (known & drawn).any():
+        raise VenireError(
+            "no drawn case has a label", remedy="label the cases in the draw, or leave --draw out"
+        )
+    notes = list(found.notes)
+    for lost, why in (
+        (known & ~drawn, "labelled cases are not in the draw: left out"),
+        (drawn & ~known, "drawn cases lack a label: taken as missing by chance"),
+    ):
+        if cases := table.loc[lost, "case"].nunique():
+            notes.append(f"{cases} {why}")
+    even = table.assign(reference=table["reference"].where(table["case"].isin(list(used))))
+    return replace(found, table=even, notes=tuple(notes)), said
+
+
+def _assumption(table: pd.DataFrame) -> str:
+    """That labels are taken as drawn at random, and where in the run they lie together."""
+    labelled = table.groupby("case", sort=False)["reference"].agg(lambda given: given.notna().any())
+    many, places = int(labelled.sum()), np.flatnonzero(labelled.to_numpy(bool))
+    told = "Assumed: labels are of cases drawn at random; no draw was given (--draw, from `venire triage --for estimate --design random`)."
+    if 1 < many < len(labelled) and places[-1] - places[0] + 1 == many:
+        told += f" The {many} labelled cases follow one another in the run: that is a random draw only if the cases stand in random order."
+    return told
+
+
 def _sample(table: pd.DataFrame) -> SignalSample:
     known = _labelled_rows(table)
     return SignalSample(
@@ -179,6 +222,7 @@ def _sample(table: pd.DataFrame) -> SignalSample:
             name: tuple(None if np.isnan(x) else round(float(x), PLACES) for x in known[name])
             for name in WATCHED
         },
+        systems=tuple(known["system"].fillna("").astype(str)),
     )
 
 
@@ -188,6 +232,7 @@ def _run_certificate(
     arm: Arm,
     certificates: Mapping[str, Certificate],
     draws: Draws,
+    drawn: str,
 ) -> RunCertificate:
     mine = found.table[
         (found.table["arm"] == arm.name) & found.table["attribute"].isin(list(rule.attributes))
@@ -204,21 +249,21 @@ def _run_certificate(
     shifts = {
         name: _shift(rule.labelled[name], mine[mine["attribute"] == name], draws) for name in rule.labelled
     }
-    return RunCertificate(arm.name, rule, certificates, rows.reset_index(drop=True), shifts, found.notes)
+    return RunCertificate(
+        arm.name, rule, certificates, rows.reset_index(drop=True), shifts, drawn, found.notes
+    )
 
 
 def _shift(sample: SignalSample, table: pd.DataFrame, draws: Draws) -> Shift:
     """Of the labelled cases against the reached ones that have no label."""
     new = table[(table["status"] == "reached") & table["reference"].isna()]
-    old: dict[str, FloatArray] = {
+    old: dict[str, Values] = {
         name: np.array([np.nan if x is None else x for x in values], dtype=float)
         for name, values in sample.signals.items()
     }
+    current: dict[str, Values] = {name: new[name].round(PLACES).to_numpy(float) for name in WATCHED}
+    if sample.systems:
+        old["system"] = np.array(sample.systems, dtype=np.str_)
+        current["system"] = new["system"].fillna("").astype(str).to_numpy(np.str_)
     clusters: IntArray = np.array(sample.clusters, dtype=np.int64)
-    return shift_test(
-        old,
-        {name: new[name].round(PLACES).to_numpy(float) for name in WATCHED},
-        clusters,
-        pd.factorize(new["cluster"])[0].astype(np.int64),
-        draws.rng(),
-    )
+    return shift_test(old, current, clusters, pd.factorize(new["cluster"])[0].astype(np.int64), draws.rng())

@@ -23,6 +23,7 @@ def certificate_json(run: str, found: RunCertificate) -> dict[str, Any]:
         "delta": rule.delta,
         "within": rule.within,
         "guarantee": guarantee(found),
+        "labels_drawn": found.drawn,
         "attributes": {
             name: {
                 **each.model_dump(),
@@ -82,7 +83,7 @@ def certificate_table(found: RunCertificate) -> Table:
 
 def certificate_lines(found: RunCertificate) -> list[str]:
     """What is guaranteed, what could not be shown and why, and whether cases have shifted."""
-    lines = [guarantee(found)]
+    lines = [guarantee(found), found.drawn]
     for name, each in found.certificates.items():
         if each.threshold is None:
             lines.append(f"{name}: {_why_nothing(each)}")
@@ -101,9 +102,16 @@ def guarantee(found: RunCertificate) -> str:
     if all(each.threshold is None for each in rule.attributes.values()):
         return f"Nothing may be accepted unseen: no set of verdicts is shown to be wrong in at most {rule.risk:.1%}."
     near = f" (further than {rule.within:g} from people's reference)" if rule.within else ""
+    moved = [name for name, shift in found.shifts.items() if shift.found]
+    but = (
+        f" The other cases of this run are not like the labelled ones ({', '.join(moved)}): it is not shown for them."
+        if moved
+        else ""
+    )
     return (
         f"Of the accepted verdicts at most {rule.risk:.1%} are wrong{near}, with probability {1 - rule.delta:.1%} over the draw of "
         "the labels, on cases drawn like the labelled ones. Guaranteed is the error among the accepted, not how many are."
+        + but
     )
 
 

@@ -36,6 +36,38 @@ def test_what_is_accepted_is_right_as_often_as_promised(folder: Path) -> None:
     assert not any(row["accepted"] for row in document["verdicts"] if row["status"] == "hung")
 
 
+def test_labels_of_the_surest_cases_are_no_random_draw_and_that_stands_beside_the_guarantee(
+    folder: Path,
+) -> None:
+    everything = json.loads(
+        venire("certify", "run", "--human", "labels200.csv", "--within", 1, "--json", cwd=folder).stdout
+    )
+    sure = sorted(
+        (row for row in everything["verdicts"] if row["attribute"] == "clear"),
+        key=lambda row: -(row["confidence"] or 0),
+    )
+    labels = pd.read_csv(folder / "labels.csv")
+    labels[labels["case"].isin([row["case"] for row in sure[:100]])].to_csv(folder / "sure.csv", index=False)
+    found = json.loads(
+        venire("certify", "run", "--human", "sure.csv", "--within", 1, "--json", cwd=folder).stdout
+    )
+
+    assert not any(shift["found"] for shift in everything["shift"].values())
+    assert everything["labels_drawn"].startswith("Assumed: labels are of cases drawn at random")
+    assert found["shift"]["clear"]["found"] and "it is not shown for them" in found["guarantee"]
+
+
+def test_the_draw_that_triage_kept_is_used(folder: Path) -> None:
+    drawn = venire("triage", "run", "--for", "estimate", "-n", 120, "--design", "active", "-o", "draw.csv", cwd=folder)  # fmt: skip
+    assert drawn.returncode == 0, drawn.stderr
+    done = venire("certify", "run", "--human", "labels.csv", "--draw", "draw.csv", "--within", 1, "--json", cwd=folder)  # fmt: skip
+    found = json.loads(done.stdout)
+
+    assert "drawn with unequal probabilities" in found["labels_drawn"]
+    assert found["attributes"]["clear"]["labelled"] < 120
+    assert "180 labelled cases are not in the draw: left out" in found["notes"]
+
+
 def test_too_few_labels_are_refused_with_the_number_needed(folder: Path) -> None:
     done = venire(
         "certify", "run", "--human", "labels20.csv", "--risk", 0.05, "--attribute", "clear", cwd=folder

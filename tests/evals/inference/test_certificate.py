@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 
 from venire.evals.inference.certificate import certificate, fewest_labels, labels_needed
+from venire.evals.inference.label_draws import draw_labels, even_draw
 from venire.evals.inference.shift import shift_test
 
 RNG = np.random.default_rng
@@ -74,6 +76,22 @@ def test_no_label_and_one_label() -> None:
         assert found.threshold is None and found.labels == number and found.fewest == 29
 
 
+def test_labels_drawn_with_unequal_chances_are_thinned_to_equal_ones() -> None:
+    rng = RNG(5)
+    verdicts = pd.DataFrame(
+        {"case": np.arange(800).astype(str), "arm": "a", "attribute": "x", "way": "split", "confidence": np.linspace(0, 1, 800)}
+    )  # fmt: skip
+    kept = []
+    for _ in range(60):
+        draw = draw_labels(verdicts, 150, "active", rng)
+        used, said = even_draw(draw, 800, rng)
+        kept += [float(verdicts["confidence"][int(case)]) for case in used]
+    everyone, said_of_all = even_draw(draw_labels(verdicts, 150, "random", rng), 800, rng)
+
+    assert "unequal probabilities" in said and np.mean(kept) == pytest.approx(0.5, abs=0.02)
+    assert len(everyone) == 150 and "drawn at random, as the draw's file says" in said_of_all
+
+
 def test_a_shift_is_seen_and_none_is_seen_where_there_is_none() -> None:
     rng = RNG(3)
 
@@ -89,6 +107,15 @@ def test_a_shift_is_seen_and_none_is_seen_where_there_is_none() -> None:
     ]
     assert np.mean(np.array(p) < 0.05) <= 0.12
     moved = shift_test(sample(0, 60), sample(0.8, 200), np.arange(60), np.arange(200), RNG(0))
-    assert moved.found and moved.signal == "confidence" and "label some of them" in moved.sentence
+    assert moved.found and moved.signal == "confidence" and "no random draw of them" in moved.sentence
+    systems = [np.array(["A"] * 55 + ["B"] * 5), np.array(["A"] * 100 + ["B"] * 100)]
+    mixed = shift_test(
+        {**sample(0, 60), "system": systems[0]},
+        {**sample(0, 200), "system": systems[1]},
+        np.arange(60),
+        np.arange(200),
+        RNG(0),
+    )
+    assert mixed.found and mixed.signal == "system" and mixed.distance == pytest.approx(55 / 60 - 0.5)
     nothing = shift_test(sample(0, 60), sample(0, 0), np.arange(60), np.arange(0), RNG(0))
     assert nothing.note and not nothing.found
