@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class RecordedClient(ModelClient):
         if subject is None or subject.kind != "ballot" or request.schema is None:
             raise ModelFailure("refused", f"{self.juror} is a record of votes; it can only vote")
         answer: dict[str, Any] = {}
-        usd = 0.0
+        costs: list[float | None] = []
         for attribute in subject.asked:
             cell = self._judgements.get((subject.case, attribute, request.repeat))
             if cell is None:
@@ -72,8 +73,9 @@ class RecordedClient(ModelClient):
             answer[attribute] = {
                 part: vote[part] for part in request.schema["properties"][attribute]["properties"]
             }
-            usd += cell["cost"]
-        return Reply(text=json.dumps(answer), usd=usd)
+            costs.append(cell["cost"])
+        known = [cost for cost in costs if cost is not None]
+        return Reply(text=json.dumps(answer), usd=sum(known) if len(known) == len(costs) else None)
 
     def list_price(self, model: str) -> Price:
         return FREE
@@ -90,8 +92,11 @@ def _value(text: Any, numeric: bool) -> Any:
 
 
 def _load(path: Path) -> dict[str, dict[_Key, _Cell]]:
+    """By juror, its judgements. Without a column of costs a judgement costs nothing; with one, a blank cell is unknown."""
     table: dict[str, dict[_Key, _Cell]] = {}
-    for number, row in read_rows(path):
+    rows = list(read_rows(path))
+    priced = any("cost" in row for _, row in rows)
+    for number, row in rows:
         for column in ("case", "juror", "attribute", "value"):
             if column not in row:
                 raise InvalidFile(
@@ -101,8 +106,9 @@ def _load(path: Path) -> dict[str, dict[_Key, _Cell]]:
         if row["value"] in (None, ""):
             continue
         at = f"{path}:{number}"
-        row["cost"] = _number(row.get("cost"), at, "cost")
-        key = (str(row["case"]), str(row["attribute"]), int(_number(row.get("repeat"), at, "repeat")))
+        cost = _number(row.get("cost"), at, "cost")
+        row["cost"] = cost if priced else 0.0
+        key = (str(row["case"]), str(row["attribute"]), int(_number(row.get("repeat"), at, "repeat") or 0))
         judgements = table.setdefault(str(row["juror"]), {})
         if key in judgements:
             raise InvalidFile(
@@ -113,14 +119,17 @@ def _load(path: Path) -> dict[str, dict[_Key, _Cell]]:
     return table
 
 
-def _number(value: Any, at: str, column: str) -> float:
-    """A number, 0 where the cell is blank or the table has no such column."""
+def _number(value: Any, at: str, column: str) -> float | None:
+    """A number; None where the cell is blank or the table has no such column."""
+    if value is None or value == "":
+        return None
     try:
-        return float(value or 0)
-    except ValueError:
-        raise InvalidFile(
-            f"{at}: {column} is {value!r}", remedy="write a number, or leave the cell blank"
-        ) from None
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidFile(f"{at}: {column} is {value!r}", remedy="write a number, or leave the cell blank")
+    return number
 
 
 client_factory = ClientFactory(connect=connect, per_model=True)

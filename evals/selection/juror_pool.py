@@ -99,7 +99,7 @@ def pool_of(
             f"{row['juror']} judged {row['attribute']!r} of case {row['case']!r} more than once",
             remedy="tell the judgements apart in a column 'repeat'",
         )
-    met, illegal = _without_illegal(met, questions)
+    met, illegal = legal_judgements(met, questions)
     wide = met.assign(value=codes(met, questions)).pivot(index=UNIT, columns="juror", values="value")
     wide = wide[list(dict.fromkeys(met["juror"]))]
     answered = wide.notna().mean()
@@ -114,7 +114,7 @@ def pool_of(
     return _pool(given, wide[kept], truth, questions, counting, notes)
 
 
-def _without_illegal(
+def legal_judgements(
     met: pd.DataFrame, questions: Mapping[str, Question]
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The judgements with those off their scale made blank, and a note that says how many and which."""
@@ -175,11 +175,13 @@ def _rule(scale: Scale, counting: str) -> str:
 
 
 def _cost_by_juror(given: pd.DataFrame, column: str, jurors: pd.Index) -> tuple[FloatArray, str]:
-    """What one case takes of each juror; where a cost is not known of all, each counts one vote."""
+    """What one case takes of each juror, over the cases whose cost is known in full; where it is not known of all, each counts
+    one vote."""
     if column in given:
         rows = given.assign(spent=pd.to_numeric(given[column], errors="coerce"))
-        by_case = rows.groupby(["juror", "case"])["spent"].sum(min_count=1)
-        mean = by_case.groupby("juror").mean().reindex(jurors).to_numpy(float)
+        by_case = rows.groupby(["juror", "case"])["spent"].agg(["sum", "count", "size"])
+        whole = by_case["sum"].where(by_case["count"] == by_case["size"])
+        mean = whole.groupby("juror").mean().reindex(jurors).to_numpy(float)
         if column != "cost" or np.isfinite(mean).all():
             return mean, PRICED
     return np.ones(len(jurors)), VOTES
