@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,7 +113,10 @@ def compare(
         if output is None:
             raise VenireError("--png draws into a report's folder", remedy="name one with -o DIR")
         check_png()
-    with CountedProgress("tokens read by MiniLM", console(stderr=True), quiet=quiet) as progress:
+    with (
+        CountedProgress("tokens read by MiniLM", console(stderr=True), quiet=quiet) as progress,
+        lacking_ballots(),
+    ):
         found = compared(
             run,
             human,
@@ -142,6 +147,21 @@ def compare(
             say(f"- {sentence}")
     for note in found.notes:
         say(f"  note: {note}")
+
+
+@contextmanager
+def lacking_ballots() -> Iterator[None]:
+    """Exit with 4 where nothing can be compared because models could not be reached, as the run itself did."""
+    from ..evals.comparison.comparison import EverythingHung
+
+    try:
+        yield
+    except EverythingHung as error:
+        if not error.unreached:
+            raise
+        say(error.problem, err=True)
+        say(f"  -> {error.remedy}", err=True)
+        raise SystemExit(4) from None
 
 
 def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:

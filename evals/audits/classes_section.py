@@ -112,7 +112,8 @@ def _with_hung_rows(evidence: Evidence) -> Evidence:
     """The evidence with a row without a value for each hung verdict: the case was heard, and has a reference."""
     if evidence.abstentions.empty:
         return evidence
-    hung = evidence.abstentions.assign(value=pd.Series(np.nan, evidence.abstentions.index, object))
+    hung = evidence.abstentions[["case", "rater", "attribute"]]
+    hung = hung.assign(value=pd.Series(np.nan, hung.index, object))
     return replace(evidence, arms=pd.concat([evidence.arms.astype({"value": object}), hung]))
 
 

@@ -180,12 +180,8 @@ def compare_evidence(
         intercepts: What differs at random in that model.
         jurors: Whether calibration is told of each juror attribute by attribute, too.
     """
-    keys = ["case", "attribute"]
-    if evidence.arms[keys].astype(str).merge(evidence.people[keys].astype(str), on=keys).empty:
-        raise VenireError(
-            "the run and the ratings have no case and attribute in common",
-            remedy="check that the ratings use the run's case ids and the rubric's attribute names",
-        )
+    if _on_rated_cases(evidence.arms, evidence.people).empty:
+        raise _nothing_to_compare(evidence)
     sheet = lay_out(evidence)
     numeric = _numeric(sheet)
     draws = Draws(seed, resamples)
@@ -219,6 +215,40 @@ def compare_evidence(
         ratings=evidence.ratings,
         notes=(*evidence.notes, *evidence.reference().notes, *filter(None, [alone]), *dict.fromkeys(told)),
         sections=parts,
+    )
+
+
+class EverythingHung(VenireError):
+    """Every verdict that people rated is hung, so that there is nothing to compare."""
+
+    def __init__(self, problem: str, *, remedy: str, unreached: bool) -> None:
+        super().__init__(problem, remedy=remedy)
+        self.unreached = unreached
+        """Whether that is because a model could not be reached."""
+
+
+def _on_rated_cases(table: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `table` on a case and attribute that people rated."""
+    keys = ["case", "attribute"]
+    rated = people[keys].astype(str).drop_duplicates()
+    return table.astype(dict.fromkeys(keys, str)).merge(rated, on=keys)
+
+
+def _nothing_to_compare(evidence: Evidence) -> VenireError:
+    """Why the run and the ratings share no score: all is hung, or they are about other cases."""
+    hung = _on_rated_cases(evidence.abstentions, evidence.people)
+    if hung.empty:
+        return VenireError(
+            "the run and the ratings have no case and attribute in common",
+            remedy="check that the ratings use the run's case ids and the rubric's attribute names",
+        )
+    unreached = bool(hung["unreached"].any())
+    return EverythingHung(
+        f"nothing to compare: all {len(hung)} verdicts that people rated are hung; the first, because {hung['why'].iloc[0]}",
+        remedy="the command that made the run, with --retry, asks again"
+        if unreached
+        else f"venire show RUN {hung['case'].iloc[0]} says what was answered; change the jury or its models, and run again",
+        unreached=unreached,
     )
 
 

@@ -52,9 +52,9 @@ class Evidence:
     ratings: RatingCheck | None = None
     """What became of the people's ratings: how many are used, and why the others are not."""
     abstentions: pd.DataFrame = field(
-        default_factory=lambda: pd.DataFrame(columns=["case", "rater", "attribute"])
+        default_factory=lambda: pd.DataFrame(columns=["case", "rater", "attribute", "why", "unreached"])
     )
-    """What each arm was asked and gave no value: its verdict hung."""
+    """What each arm was asked and gave no value: its verdict hung, as `ArmAbstentions` gives it."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -76,6 +76,7 @@ class Evidence:
             cases=mine(self.cases),
             ballots=mine(self.ballots),
             moments=mine(self.moments),
+            rounds=mine(self.rounds),
             rescored=mine(self.rescored),
             abstentions=mine(self.abstentions),
             likeness=self.likeness[self.likeness.index.isin(wanted)],
@@ -95,6 +96,7 @@ class Evidence:
             stops=mine(self.stops),
             ballots=mine(self.ballots),
             moments=mine(self.moments),
+            rounds=mine(self.rounds),
             kinds={name: kind for name, kind in self.kinds.items() if name in arms},
         )
 

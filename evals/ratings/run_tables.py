@@ -9,6 +9,7 @@ import pandas as pd
 from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Arm, Store
 from ...orchestration.verdict import Verdict
+from ...rubrics.ballot import Abstention
 from ...rubrics.scale import NOT_APPLICABLE
 
 VALUES = ("case", "rater", "attribute", "value")
@@ -49,20 +50,22 @@ class ArmRatings:
 
 
 class ArmAbstentions:
-    """One row for each outcome that is hung, the arm's name as the rater: `case`, `rater`, `attribute`."""
+    """One row for each outcome that is hung, the arm's name as the rater: `case`, `rater`, `attribute`, `why`, and whether a
+    model could not be reached (`unreached`)."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[str, str, str]] = []
+        self._rows: list[tuple[object, ...]] = []
 
     def add(self, arm: Arm, verdict: Verdict) -> None:
+        unreached = verdict.transcript.unreached
         self._rows += [
-            (verdict.case, arm.name, name)
+            (verdict.case, arm.name, name, outcome.why, unreached)
             for name, outcome in verdict.outcomes.items()
             if outcome.status == "hung"
         ]
 
     def table(self) -> pd.DataFrame:
-        return pd.DataFrame(self._rows, columns=list(VALUES[:3]))
+        return pd.DataFrame(self._rows, columns=[*VALUES[:3], "why", "unreached"])
 
 
 class JurorRatings:
@@ -90,7 +93,10 @@ class JurorRatings:
 
 
 class RoundVotes:
-    """One row for each vote of a jury of two seats or more, round by round: `arm`, `case`, `juror`, `attribute`, `round`, `value`."""
+    """One row for each vote of a jury of two seats or more, round by round: `arm`, `case`, `juror`, `attribute`, `round`, `value`.
+
+    An abstention is a row with a blank value; what a seat found not applicable, or was not asked, has none.
+    """
 
     def __init__(self) -> None:
         self._rows: list[tuple[object, ...]] = []
@@ -105,14 +111,24 @@ class RoundVotes:
                     for vote in entry.ballot.votes
                     if vote.value != NOT_APPLICABLE
                 ]
+        self._rows += [
+            (arm.name, verdict.case, entry.speaker, attribute, entry.round, None)
+            for entry in verdict.transcript.abstentions
+            if entry.speaker in verdict.transcript.seats
+            for attribute in _abstained_from(entry.abstention)
+        ]
 
     def table(self) -> pd.DataFrame:
         columns = ["arm", "case", "juror", "attribute", "round", "value"]
         found = pd.DataFrame(self._rows, columns=columns)
-        # A juror who spoke twice in one round stands where it spoke last.
-        return found.drop_duplicates(
-            ["arm", "case", "juror", "attribute", "round"], keep="last", ignore_index=True
-        )
+        # A juror who spoke twice in one round stands where it last gave a value.
+        found = found.assign(voted=found["value"].notna()).sort_values("voted", kind="stable")
+        once = found.drop_duplicates(["arm", "case", "juror", "attribute", "round"], keep="last")
+        return once.drop(columns="voted").sort_index(ignore_index=True)
+
+
+def _abstained_from(abstention: Abstention) -> tuple[str, ...]:
+    return abstention.asked if abstention.attribute is None else (abstention.attribute,)
 
 
 class ArmCosts:

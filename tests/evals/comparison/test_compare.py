@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from checkout import ROOT
 from command_line import venire
+from recorded_run import recorded_run
 from report_numbers import PageNumbers
 
 from venire import VenireError
@@ -442,3 +443,17 @@ def test_holm_by_hand() -> None:
         [0.06, 0.04, math.nan, 0.06, 0.06], nan_ok=True
     )
     assert holm([0.9, 0.8]).tolist() == [1.0, 1.0] and holm([]).tolist() == []
+
+
+def test_a_run_that_hung_everywhere_says_so_and_why(tmp_path: Path) -> None:
+    folder = recorded_run(tmp_path, 20, hung=6)
+    labels = pd.read_csv(folder / "labels.csv")
+    labels[labels["case"].isin([f"c{number}" for number in range(6)])].to_csv(
+        folder / "hung.csv", index=False
+    )
+
+    done = venire("compare", "run", "--human", "hung.csv", cwd=folder)
+
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 2
+    assert "all 12 verdicts that people rated are hung; the first, because 0 of the 1 votes" in done.stderr
+    assert "venire show RUN c0 says what was answered" in done.stderr
