@@ -1,12 +1,12 @@
 """How often the paired test claims a difference between two arms, where there is none and where there is one.
 
     python benchmarks/paired_tests.py [--simulations 1000] [--draws 199] [--cases 15 24 48 96] [--ties 0 0.4 0.7]
-        [--groups 1 3] [--measures "absolute error" ICC kappa rho] [--ceiling 0] [--noise 0.7]
+        [--groups 1 3] [--measures "absolute error" ICC kappa rho] [--ceiling 0] [--noise 0.7] [--first 0]
 
 Cases have a latent quality, which two arms and people see with noise; arms repeat the first's score on the share of
 cases given as ties, and scores of one group share an error of each arm. `--ceiling` cuts all to 1-5 with about that
 percentage of fives (0 spreads them, none leaves scores continuous). `--noise` is the second arm's; the first's is
-0.7, so that any other value plants a difference. Beside each measure stands how often an interval was given at
+0.7, so that any other value plants a difference. `--first` is the seed of the first simulation. Beside each measure stands how often an interval was given at
 all; the last column is the paired t-test of absolute errors (of group means, in groups). Prints a Markdown table.
 """
 
@@ -30,6 +30,8 @@ MEASURES: dict[str, Coefficient] = {
     "rho": lambda rows: spearman_statistic(rows[:, 0], rows[:, 1]),
 }
 NOISE = 0.7
+APART = 10_000_000
+"""Swaps are drawn from other seeds than scores: from the same one they would go with them."""
 SPREAD = [0.1, 0.3, 0.6, 0.85]
 """The shares of scores up to 1, 2, 3 and 4 without a ceiling."""
 
@@ -45,6 +47,7 @@ def main() -> None:
     options.add_argument("--measures", nargs="+", choices=list(MEASURES), default=list(MEASURES)[:3])
     options.add_argument("--ceiling", type=float, default=None)
     options.add_argument("--noise", type=float, default=NOISE)
+    options.add_argument("--first", type=int, default=0)
     chosen = options.parse_args()
     print(f"| n | groups of | ties | {' | '.join(chosen.measures)} | paired t |")
     print("|---" * (len(chosen.measures) + 4) + "|", flush=True)
@@ -52,17 +55,18 @@ def main() -> None:
         for n in chosen.cases:
             for ties in chosen.ties:
                 setting = (n, ties, group, chosen.ceiling, chosen.noise)
-                cells = claims(setting, chosen.measures, chosen.simulations, chosen.draws)
+                seeds = range(chosen.first, chosen.first + chosen.simulations)
+                cells = claims(setting, chosen.measures, seeds, chosen.draws)
                 print(f"| {n} | {group} | {ties:.0%} | {' | '.join(cells)} |", flush=True)
 
 
 def claims(
-    setting: tuple[int, float, int, float | None, float], measures: list[str], simulations: int, draws: int
+    setting: tuple[int, float, int, float | None, float], measures: list[str], seeds: range, draws: int
 ) -> list[str]:
     """For each measure the share of simulations with a claim, and in brackets with an interval; then the t-test's."""
     claimed = np.zeros(len(measures) + 1)
     given = np.zeros(len(measures))
-    for seed in range(simulations):
+    for seed in seeds:
         scores, cluster = draw(np.random.default_rng(seed), *setting)
         for place, name in enumerate(measures):
             tested = swap_test(
@@ -70,7 +74,7 @@ def claims(
                 scores[:, [0, 2]],
                 scores[:, [1, 2]],
                 cluster,
-                draws=Draws(seed, draws),
+                draws=Draws(APART + seed, draws),
                 method=name,
                 otherwise="flat",
             )
@@ -79,10 +83,10 @@ def claims(
         gap = np.abs(scores[:, 0] - scores[:, 2]) - np.abs(scores[:, 1] - scores[:, 2])
         mean = np.bincount(cluster, gap) / np.bincount(cluster)
         claimed[-1] += np.ptp(mean) > 0 and ttest_1samp(mean, 0).pvalue < 0.05
-    rates = claimed / simulations
+    rates = claimed / len(seeds)
     cells = [
         f"{rate:.1%}" + (f" ({share:.0%})" if share < 1 else "")
-        for rate, share in zip(rates, given / simulations, strict=False)
+        for rate, share in zip(rates, given / len(seeds), strict=False)
     ]
     return [*cells, f"{rates[-1]:.1%}"]
 
