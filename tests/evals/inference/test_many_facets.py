@@ -76,6 +76,20 @@ def test_the_likelihood_is_the_integral_it_stands_for_and_its_slope_is_right() -
     assert -(value - 0.005 * held @ held / 2) == pytest.approx(exact, abs=2e-3)
 
 
+def test_two_values_agree_with_another_package() -> None:
+    """girth 0.8.0, `onepl_mml` with 91 nodes between -6 and 6: difficulty times discrimination about its mean, and discrimination."""
+    rng = np.random.default_rng(2026)
+    severity, ability = np.array([-1.0, -0.4, 0.0, 0.3, 0.8, 1.2]), rng.normal(0.3, 1.3, 300)
+    given = rng.random((300, 6)) < 1 / (1 + np.exp(-(ability[:, None] - severity)))
+    rows = [(case, f"r{rater}", "x", float(said)) for (case, rater), said in np.ndenumerate(given)]
+
+    found = many_facets(pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"]))
+
+    expected = [-1.099292, -0.836797, -0.157473, 0.221605, 0.696805, 1.175152]
+    assert found.raters.sort_values("rater")["severity"].tolist() == pytest.approx(expected, abs=6e-4)
+    assert found.spread == pytest.approx(1.499537, abs=6e-4)
+
+
 def test_a_harsh_rater_of_bad_cases_is_told_from_a_harsh_rater() -> None:
     rng = np.random.default_rng(3)
     rows = []
