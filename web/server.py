@@ -11,12 +11,15 @@ from pathlib import Path
 
 from aiohttp import web
 
+from ..evals.figures.section import Section
+from ..evals.pages.json_documents import section_json
 from ..evals.pages.markup import Html, document, element, fragment
 from ..evals.transcripts.alignment import Alignment
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
 from .deliberation_reader import DeliberationReader, NotThere, run_name
 from .index import Index
+from .jury_worth import jury_worth
 from .pages.board import board_view
 from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view
@@ -26,7 +29,7 @@ from .pages.overview import overview
 from .pages.progress import progress_section, progress_view
 from .pages.scores import SHOWN, differences_section
 from .pages.side_by_side import side_by_side
-from .pages.study import study_view
+from .pages.study import section_view, study_view
 from .pages.talks import talks_view
 from .people import Difference, People
 from .search import CaseSearch, Finder
@@ -76,6 +79,8 @@ class Inspector:
         self.token = token or secrets.token_urlsafe(24)
         self._board = BoardReader(run)
         run = record_of(run)
+        self._location = run
+        self._worth: tuple[int, Section | None] | None = None
         self._store = Store.read(run)
         self.index = Index(run)
         self.run = self._store.name
@@ -195,10 +200,12 @@ class Inspector:
 
     async def _people(self, request: web.Request) -> web.Response:
         apart = self._differences(self._finder())
-        if apart is None:
+        if apart is None or self.people is None:
             raise NotThere("Start the inspector with --human RATINGS to see people's ratings.")
         main = differences_section(apart[:MOST], len(apart), all_of_them=True)
-        return self._page("People", "people", CaseSearch(), main)
+        worth = await self._jury_worth(self.people)
+        told = None if worth is None else section_view(worth.name, section_json(worth))
+        return self._page("People", "people", CaseSearch(), main, told)
 
     async def _talks(self, request: web.Request) -> web.Response:
         if not self.talks:
@@ -248,6 +255,13 @@ class Inspector:
         if self._apart is None or self._apart[0] != self.index.read_to:
             self._apart = (self.index.read_to, self.people.differences(finder.scores(self.people.cases)))
         return self._apart[1]
+
+    async def _jury_worth(self, people: People) -> Section | None:
+        """What the juries are worth in independent votes, worked out anew as the index grows, off the server's own thread."""
+        read_to = self.index.read_to
+        if self._worth is None or self._worth[0] != read_to:
+            self._worth = (read_to, await asyncio.to_thread(jury_worth, self._location, people))
+        return self._worth[1]
 
     def _finder(self) -> Finder:
         return Finder(self.index.reading, (arm.id for arm in self._reader.arms()))

@@ -3,52 +3,72 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
 from ..figures.section import Section
 from ..inference.effective_votes import votes_by_round
-from ..ratings.evidence import Evidence
 from ..ratings.question import Question
 from ..ratings.reference import codes
-from .audit import Audit
+from ..statistics.draws import Draws
+from .audit import Audit, AuditInput
 
 TITLE = "Is the jury more than one judge?"
 COLUMNS = ["arm", "attribute", "jurors", "round", "kish", "eigenvalues", "correlation", "majority", "independent", "right_to_wrong", "wrong_to_right", "cases", "note"]  # fmt: skip
 
 
-def independence_table(evidence: Evidence) -> pd.DataFrame:
+def independence_table(
+    rounds: pd.DataFrame, truth: pd.DataFrame, questions: Mapping[str, Question]
+) -> pd.DataFrame:
     """One row an arm, attribute and round: what the jury is worth in independent votes where people's reference is known.
 
     On a scale of three points or more a vote is right within half a step of the reference, and the majority is right where
     most jurors are.
+
+    Args:
+        rounds: The votes, as `RoundVotes` gives them.
+        truth: `case`, `attribute`, `value`: people's reference.
     """
-    votes = evidence.rounds
-    truth = evidence.reference().table
     parts: list[pd.DataFrame] = []
-    if votes.empty or truth.empty:
+    if rounds.empty or truth.empty:
         return pd.DataFrame(columns=COLUMNS)
-    for (arm, attribute), mine in votes.groupby(["arm", "attribute"], sort=False):
+    for (arm, attribute), mine in rounds.groupby(["arm", "attribute"], sort=False):
         labels = truth[truth["attribute"] == attribute].set_index("case")["value"]
         if mine["juror"].nunique() < 2 or not mine["case"].isin(labels.index).any():
             continue
-        question = evidence.questions[str(attribute)]
-        graded = _right_or_wrong(mine, labels, str(attribute), question)
+        graded = _right_or_wrong(mine, labels, str(attribute), questions[str(attribute)])
         found = votes_by_round(graded, pd.Series(1, index=graded["case"].unique()))
         parts.append(found.assign(arm=str(arm), attribute=str(attribute), jurors=mine["juror"].nunique()))
     return pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
 
 
-def independence_section(evidence: Evidence) -> Section | None:
-    """The effective votes of every jury; None where no jury of two seats or more has labels."""
-    table = independence_table(evidence)
+def independence_section(
+    rounds: pd.DataFrame,
+    truth: pd.DataFrame,
+    questions: Mapping[str, Question],
+    *,
+    most: int | None = None,
+) -> Section | None:
+    """The effective votes of every jury, as `compare`, `study` and the inspector show them; None where no jury of two seats
+    or more has labels.
+
+    Args:
+        most: Sentences to say, the first arms' first; the table has every arm.
+    """
+    table = independence_table(rounds, truth, questions)
     if table.empty:
         return None
     sentences = [
         _sentence(str(arm), str(attribute), rows)
         for (arm, attribute), rows in table.groupby(["arm", "attribute"], sort=False)
     ]
+    if most is not None and len(sentences) > most:
+        sentences = [
+            *sentences[:most],
+            f"{len(sentences) - most} more juries and attributes are in the table.",
+        ]
     return Section(
         name="independence",
         title=TITLE,
@@ -64,10 +84,9 @@ def independence_section(evidence: Evidence) -> Section | None:
 
 def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
     first, last = rows.iloc[0], rows.iloc[-1]
-    worth = "an unknown number of" if math.isnan(last["kish"]) else f"{last['kish']:.1f}"
     told = (
-        f"{arm}, {attribute}: {last['jurors']} jurors are worth {worth} independent votes (by eigenvalues {last['eigenvalues']:.1f}); most "
-        f"of them are right on {last['majority']:.0%} of {last['cases']} cases, {last['independent']:.0%} if they erred apart."
+        f"{arm}, {attribute}: {last['jurors']} jurors are worth {_votes(last['kish'])} independent votes (by eigenvalues {_votes(last['eigenvalues'])}); most "
+        f"of them are right on {_share(last['majority'])} of {last['cases']} cases, {_share(last['independent'])} if they erred apart."
     )
     if len(rows) == 1:
         return told
@@ -75,9 +94,17 @@ def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
     gain, closer = last["majority"] - first["majority"], last["correlation"] - first["correlation"]
     added = "information" if gain > 0 and ahead > back else "agreement only" if closer > 0 else "neither"
     return (
-        f"{told} Before deliberation they were worth {first['kish']:.1f} and right on {first['majority']:.0%}; {ahead} votes went from wrong "
+        f"{told} Before deliberation they were worth {_votes(first['kish'])} and right on {_share(first['majority'])}; {ahead} votes went from wrong "
         f"to right and {back} from right to wrong: deliberation added {added}."
     )
+
+
+def _votes(number: float) -> str:
+    return "an unknown number of" if math.isnan(number) else f"{number:.1f}"
+
+
+def _share(value: float) -> str:
+    return "an unknown share" if math.isnan(value) else f"{value:.0%}"
 
 
 def _right_or_wrong(
@@ -101,4 +128,9 @@ def _right_or_wrong(
     return kept.assign(value=right)[["case", "juror", "round", "value"]]
 
 
-INDEPENDENCE = Audit("independence", lambda given, draws: independence_section(given.evidence), 80)
+def _audit(given: AuditInput, draws: Draws) -> Section | None:
+    evidence = given.evidence
+    return independence_section(evidence.rounds, evidence.reference().table, evidence.questions)
+
+
+INDEPENDENCE = Audit("independence", _audit, 80)

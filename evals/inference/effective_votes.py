@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from ..statistics.effective_number import LEAST, correlation_matrix, effective_number
 from ..statistics.matrix import FloatArray
-
-LEAST = 2
-"""Cases that two jurors must share for their correlation to be taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +24,12 @@ class EffectiveVotes:
     jurors: int
     cases: int
     kish: float
-    """k / (1 + (k - 1) r), r being the mean correlation of two jurors' being right; NaN where none is known."""
+    """k / (1 + (k - 1) r), r being the mean correlation of two jurors' being right; NaN where it cannot be told."""
     eigenvalues: float
     """The square of the sum of the correlations' eigenvalues over the sum of their squares."""
     correlation: float
     accuracy: dict[str, float]
-    """By juror, the share of cases that it got right; what it did not answer counts as wrong."""
+    """By juror, the share of the cases it was asked about that it got right; an abstention counts as wrong."""
     majority: float
     """The share that the majority got right, a tie being half right."""
     independent: float
@@ -43,31 +41,36 @@ def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
     """The effective votes of a jury whose answers are right or wrong.
 
     Args:
-        votes: `case`, `juror`, `value`, one row each; a blank value is an abstention.
+        votes: `case`, `juror`, `value`, one row each. A blank value is an abstention; without a row the juror was not asked,
+            and the case has no part in its accuracy and correlations.
         labels: By case, the right answer; cases without one are left out.
     """
-    wide = votes.pivot(index="case", columns="juror", values="value")
     known = labels.dropna()
-    wide = wide.reindex([case for case in wide.index if case in known.index])
+    mine = votes[votes["case"].isin(known.index)]
+    wide = mine.pivot(index="case", columns="juror", values="value")
+    wide = wide.reindex(columns=list(dict.fromkeys(votes["juror"])))
+    asked = mine.assign(asked=1.0).pivot(index="case", columns="juror", values="asked").reindex_like(wide)
     truth = known.reindex(wide.index).to_numpy()[:, None]
-    answered = wide.notna().to_numpy()
-    right = (wide.to_numpy() == truth) & answered
+    right = np.where(asked.notna(), (wide.to_numpy() == truth) & wide.notna(), np.nan)
     names = [str(name) for name in wide.columns]
-    accuracy = right.mean(axis=0) if len(wide) else np.full(len(names), np.nan)
-    together, note = _correlations(right.astype(float))
-    k = len(names)
-    mean = float(together[~np.eye(k, dtype=bool)].mean()) if k > 1 else 0.0
-    share = 1 + (k - 1) * mean
+    counted = (~np.isnan(right)).sum(axis=0)
+    accuracy = np.divide(
+        np.nansum(right, axis=0), counted, out=np.full(len(names), np.nan), where=counted > 0
+    )
+    together, note = _correlations(right)
+    number = effective_number(together)
+    if not note and np.isnan(number.kish):
+        note = "jurors err so far apart that no number of independent votes is as good"
     return EffectiveVotes(
-        k,
+        len(names),
         len(wide),
-        k / share if share > 0 else np.nan,
-        k**2 / float((together**2).sum()),
-        mean,
+        number.kish,
+        number.participation,
+        number.correlation,
         dict(zip(names, map(float, accuracy), strict=True)),
         _majority(wide, truth),
         independent_majority(accuracy),
-        note if share > 0 else "jurors err so far apart that no number of independent votes is as good",
+        note,
     )
 
 
@@ -78,7 +81,7 @@ def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
     agreement. A juror who was not heard again stands where they stood.
 
     Args:
-        votes: `case`, `juror`, `value`, `round`; a blank value is an abstention.
+        votes: `case`, `juror`, `value`, `round`; a blank value is an abstention, which takes back no earlier vote.
         labels: By case, the right answer.
 
     Returns:
@@ -88,7 +91,8 @@ def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
     rows: list[dict[str, object]] = []
     before: pd.Series | None = None
     for number in sorted(votes["round"].unique()):
-        heard = votes[votes["round"] <= number].sort_values("round", kind="stable")
+        heard = votes[votes["round"] <= number]
+        heard = heard.assign(voted=heard["value"].notna()).sort_values(["voted", "round"], kind="stable")
         standing = heard.drop_duplicates(["case", "juror"], keep="last")
         found = effective_votes(standing, labels)
         values = standing.set_index(["case", "juror"])["value"]
@@ -140,14 +144,19 @@ def _majority(wide: pd.DataFrame, truth: FloatArray) -> float:
 
 
 def _correlations(right: FloatArray) -> tuple[FloatArray, str]:
-    """The correlations of being right; a juror who is always right, or never, goes with nobody."""
+    """The correlations of being right, and what is to be said of them; a juror who is always right, or never, goes with nobody."""
     cases, k = right.shape
+    found = correlation_matrix(right)
     if cases < LEAST:
-        return np.eye(k), f"{cases} case(s) with a label: jurors are taken as independent"
-    spread = right.std(axis=0)
-    moving = spread > 0
-    apart = np.divide(right - right.mean(axis=0), spread, out=np.zeros_like(right), where=moving)
-    found = apart.T @ apart / cases
-    np.fill_diagonal(found, 1.0)
-    still = int((~moving).sum())
-    return found, f"{still} juror(s) right on all cases, or on none, go with nobody" if still else ""
+        return found, f"{cases} case(s) with a label: too few to tell what jurors are worth together"
+    still = np.array([len(set(column[~np.isnan(column)])) == 1 for column in right.T], dtype=bool)
+    found[still, :] = found[:, still] = 0.0
+    apart = int(np.isnan(found[np.triu_indices(k, 1)]).sum())
+    notes = (
+        [f"{int(still.sum())} juror(s) right on all cases, or on none, go with nobody"] if still.any() else []
+    )
+    if apart:
+        notes.append(
+            f"{apart} pair(s) of jurors share too few cases on which both vary, and have no part in it"
+        )
+    return found, "; ".join(notes)

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ..figures.drawing import Figure
+from ..figures.section import Section
 from ..selection import Composition
 from .composition_tables import study_table
 from .markup import Html
 from .parts import figure, items, page, paragraph, section, subheading
+from .section_markup import section_part
 from .study_tables import TABLES
 
 CAPTIONS = {
@@ -36,7 +38,9 @@ MOST_CORRELATED = 12
 """Pairs of jurors that are listed, those whose errors correlate most."""
 
 
-def composition_page(composition: Composition, figures: Mapping[str, Figure]) -> str:
+def composition_page(
+    composition: Composition, figures: Mapping[str, Figure], sections: tuple[Section, ...] = ()
+) -> str:
     """The whole page, with its figures by name."""
     tables = {**composition.tables, **_most_correlated(composition.correlations)}
     body = [section("What to do", items(composition.sentences(), "said"))]
@@ -45,7 +49,9 @@ def composition_page(composition: Composition, figures: Mapping[str, Figure]) ->
         for names in SECTIONS
         if names[0] in tables
     ]
-    body.append(section("Methods", paragraph(" ".join(composition.methods))))
+    body += map(section_part, sections)
+    methods = [*composition.methods, *(said for part in sections for said in part.methods)]
+    body.append(section("Methods", paragraph(" ".join(methods))))
     body.append(section("Notes", items(composition.notes, "notes") or paragraph("None.")))
     arms = composition.frontier
     under = f"{len(arms)} arms; agreement from 0 to 1; cost in {composition.unit}"

@@ -81,9 +81,9 @@ def write_study_report(found: Findings, output: Path | None = None) -> StudyRepo
 
 
 def _write_recorded(found: RecordedFindings, output: Path | None) -> StudyReport:
-    page = write_composition(found.jurors, output or found.folder)
-    document = {"study": found.study, **composition_json(found.jurors)}
-    return StudyReport(page, document, found.jurors.frontier, found.jurors.unit)
+    page = write_composition(found.jurors, output or found.folder, found.sections)
+    document = {"study": found.study, **composition_json(found.jurors, found.sections)}
+    return StudyReport(page, document, found.jurors.frontier, found.jurors.unit, found.sections)
 
 
 def _figures(found: RunFindings) -> dict[str, Figure]:

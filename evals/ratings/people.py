@@ -1,10 +1,11 @@
 """Human ratings as one long table."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
-from ...rubrics.ratings import read_ratings
+from ...rubrics.ratings import Rating, read_ratings
 from ..statistics.matrix import InvalidRatings
 
 BLANK = "blank"
@@ -20,7 +21,12 @@ def load_ratings(path: str | Path, *, wide: bool = False) -> pd.DataFrame:
     Raises:
         InvalidFile: Whatever is wrong with the file, with the line where it is wrong.
     """
-    ratings = list(read_ratings(Path(path), wide=wide))
+    return ratings_table(read_ratings(Path(path), wide=wide))
+
+
+def ratings_table(given: Iterable[Rating]) -> pd.DataFrame:
+    """The ratings as the table that `load_ratings` gives."""
+    ratings = list(given)
     kept = [rating for rating in ratings if rating.value is not None]
     table = pd.DataFrame(
         {
@@ -35,9 +41,9 @@ def load_ratings(path: str | Path, *, wide: bool = False) -> pd.DataFrame:
     else:
         table["value"] = table["value"].astype(float)
     for name in ("round", "rationale"):
-        given = [getattr(rating, name) for rating in kept]
-        if any(value is not None for value in given):
-            table[name] = pd.Series(given, dtype=object)
+        column = [getattr(rating, name) for rating in kept]
+        if any(value is not None for value in column):
+            table[name] = pd.Series(column, dtype=object)
     table.attrs[BLANK] = len(ratings) - len(kept)
     return table
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..statistics.bootstrap import Bootstrap, OfSums
+from ..statistics.effective_number import LEAST, PairSums, correlation_matrix, effective_number
 from ..statistics.estimate import Estimate, undefined
-from ..statistics.matrix import FloatArray, IntArray, Matrix
+from ..statistics.jackknife import ERROR, jackknife
+from ..statistics.matrix import FloatArray, IntArray
 from .juror_pool import Pool
 from .jury_counts import Members
 
-METHOD = "n / (1 + (n - 1) r), r the mean correlation of errors"
+METHOD = "n / (1 + (n - 1) r), r the mean correlation of two jurors' errors on what both answered"
+FURTHEST = 10
+"""Beyond so many times its jurors a jury's errors cancel out, and no number of independent jurors says what it is worth."""
 
 
 def juror_errors(pool: Pool) -> FloatArray:
@@ -42,87 +45,65 @@ def error_correlations(pool: Pool) -> pd.DataFrame:
     )
 
 
-def correlation_matrix(values: FloatArray) -> FloatArray:
-    """Pearson correlations of pairs of columns, over the rows that both have."""
-    known = ~np.isnan(values)
-    kept, seen = np.where(known, values, 0.0), known.astype(float)
-    n = seen.T @ seen
-    first, product = kept.T @ seen, kept.T @ kept
-    square = (kept**2).T @ seen
-    with np.errstate(invalid="ignore", divide="ignore"):
-        joint = product - first * first.T / n
-        spread = np.maximum(square - first**2 / n, 0)
-        spread[spread < 1e-9] = np.nan
-        return joint / np.sqrt(spread * spread.T)
-
-
-def independence(pool: Pool, juries: dict[str, Members], bootstrap: Bootstrap) -> pd.DataFrame:
+def independence(pool: Pool, juries: dict[str, Members]) -> pd.DataFrame:
     """For each jury: the mean correlation of its members' errors, and how many independent jurors that leaves.
 
     `effective` is the number of independent jurors whose mean would err as much: the design effect of Kish (1965).
     `participation` counts the dimensions that errors spread over: (sum of eigenvalues)^2 / sum of their squares.
-    Jurors whose error never varies have no correlation and are left out of both.
+    Every correlation is of the questions that both jurors answered. Jurors whose error never varies have none and are left
+    out of both.
     """
+    errors = juror_errors(pool)
     rows = []
     for name, jury in juries.items():
-        mine = juror_errors(pool)[:, jury]
-        varies = np.array([np.nanvar(column) > 1e-12 for column in mine.T], dtype=bool)
-        found = effective_number(mine[:, varies], pool.cluster, bootstrap)
-        n = int(varies.sum())
+        mine = errors[:, jury]
+        mine = mine[:, [np.nanvar(column) > 1e-12 for column in mine.T]]
+        number = effective_number(correlation_matrix(mine))
+        found = effective_jurors(mine, pool.cluster)
         rows.append(
             {
                 "jury": name,
                 "jurors": int(jury.sum()),
-                "correlation": (n / found.value - 1) / (n - 1) if n > 1 and found.defined else np.nan,
+                "correlation": number.correlation if found.defined else np.nan,
                 "effective": found.value,
                 "low": found.low,
                 "high": found.high,
-                "participation": _participation(mine[:, varies]),
+                "participation": number.participation,
                 "note": found.note,
             }
         )
     return pd.DataFrame(rows)
 
 
-def effective_number(values: FloatArray, cluster: IntArray, bootstrap: Bootstrap) -> Estimate:
-    """The effective number of independent jurors: the variance of one juror's error over that of the mean error.
+def effective_jurors(errors: FloatArray, cluster: IntArray, confidence: float = 0.95) -> Estimate:
+    """The effective number of independent jurors, by Kish, with the interval of a jackknife over clusters.
 
-    Every juror's errors are brought to unit variance first.
+    Args:
+        errors: By question and juror; NaN without an answer, which has no part in any correlation.
+        cluster: By question, the number of what is left out as a whole.
     """
-    if values.shape[1] < 2:
-        return undefined("fewer than two jurors with errors that vary", method=METHOD, n=len(values))
-    standard = (values - np.nanmean(values, axis=0)) / np.nanstd(values, axis=0)
-    full = np.nan_to_num(standard)
-    grid = Matrix(full, tuple(range(len(full))), tuple(map(str, range(full.shape[1]))), cluster)
-    found = bootstrap.estimate(
-        _design_effect, _dense_clusters(grid), method=METHOD, otherwise="errors cancel out"
-    )
-    if found.defined and found.value > 10 * values.shape[1]:
-        return undefined("errors cancel out: the mean hardly errs at all", method=METHOD, n=len(values))
-    return found
+    questions, jurors = errors.shape
+    if jurors < 2:
+        return undefined("fewer than two jurors with errors that vary", method=METHOD, n=questions)
+    sums = PairSums.of(errors)
+    number = effective_number(sums.correlations)
+    lacking = f"{number.unknown} pairs of jurors share fewer than {LEAST} questions on which both vary"
+    if np.isnan(number.correlation):
+        return undefined(lacking, method=METHOD, n=questions)
+    if not number.kish <= FURTHEST * jurors:
+        return undefined("errors cancel out: the mean hardly errs at all", method=METHOD, n=questions)
+    groups = [errors[rows] for rows in _rows_by_cluster(cluster)]
+    without = [
+        effective_number(sums.less(PairSums.of(rows, sums.centre)).correlations).kish for rows in groups
+    ]
+    spread = jackknife(number.kish, np.array(without), np.ones(len(groups), dtype=np.int64), ERROR)
+    low, high = (np.nan, np.nan) if spread is None else spread.bounds(confidence)
+    notes = [lacking + " and have no part in it"] if number.unknown else []
+    if spread is None:
+        notes.append(f"no interval: {len(groups)} cases or groups that can be left out tell too little")
+    return Estimate(number.kish, low, high, questions, METHOD, confidence, "; ".join(notes))
 
 
-def _dense_clusters(grid: Matrix) -> Matrix:
-    _, cluster = np.unique(grid.cluster, return_inverse=True)
-    return Matrix(grid.values, grid.cases, grid.raters, cluster.astype(np.int64))
-
-
-def _design_effect(values: FloatArray) -> OfSums:
-    mean = values.mean(axis=1)
-    jurors = values.shape[1]
-    sums = np.column_stack([values, (values**2).mean(axis=1), mean, mean**2, np.ones(len(values))])
-
-    def value(totals: FloatArray) -> FloatArray:
-        n = np.maximum(totals[:, -1], 1)
-        alone = totals[:, jurors] / n - ((totals[:, :jurors] / n[:, None]) ** 2).mean(axis=1)
-        together = totals[:, jurors + 2] / n - (totals[:, jurors + 1] / n) ** 2
-        return np.where(together > 1e-12, alone / np.maximum(together, 1e-12), np.nan)
-
-    return OfSums(sums, value)
-
-
-def _participation(values: FloatArray) -> float:
-    if values.shape[1] < 2:
-        return float(values.shape[1]) if values.shape[1] else np.nan
-    matrix = np.nan_to_num(correlation_matrix(values))
-    return float(np.trace(matrix) ** 2 / (matrix**2).sum())
+def _rows_by_cluster(cluster: IntArray) -> list[IntArray]:
+    order = np.argsort(cluster, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1)

@@ -107,7 +107,7 @@ def analyse(
         power=pairs_power(pairs, candidates.cluster, widening=candidates.widening),
         unit=pool.unit,
         growth=growth(counter, chosen, widening=candidates.widening, rng=rng),
-        independence=independence(pool, _benches(pool, chosen), draws.bootstrap()),
+        independence=independence(pool, _benches(pool, chosen)),
         jurors=jurors_table(counter, shares, chosen),
         position=position_bias(judgements),
     )

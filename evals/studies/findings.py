@@ -11,13 +11,17 @@ import pandas as pd
 from ...agents.cost import Cost
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
+from ...rubrics.scale import NOT_APPLICABLE
+from ..audits.independence_section import independence_section
 from ..comparison.comparison import Comparison, compare_evidence
 from ..figures.section import Section
 from ..ratings.evidence import gather, two_panels
 from ..ratings.question import Question, rubric_questions
 from ..ratings.rating_check import check_ratings
-from ..ratings.reference import Rule
+from ..ratings.reference import Rule, reference
+from ..ratings.run_tables import RoundVotes, arm_tables
 from ..selection import Composition, analyse, weigh
+from ..selection.juror_pool import legal_judgements
 from ..statistics.draws import Draws
 from .blind_ballots import blind_ballots
 from .credit_table import UNITS, credit_table, groups_of
@@ -28,6 +32,9 @@ from .study import load_study
 from .study_files import default_folder
 from .study_record import StudyRecord, read_record, recorded_ratings, trials_table
 from .tasks import task_folder
+
+MOST_SENTENCES = 4
+"""Juries and attributes whose effective votes are said in words; the table has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class RunFindings:
     """The calls that all arms, those given up early among them, would have made each in a run of its own."""
     notes: tuple[str, ...]
     sections: tuple[Section, ...] = ()
-    """The tables that the study's design asks for."""
+    """The tables that the study's design asks for, and what its juries are worth in independent votes."""
 
     def sentences(self) -> list[str]:
         """Which arm to use, and what was paid to know it."""
@@ -77,6 +84,7 @@ class RecordedFindings:
     folder: Path
     """Where the report goes, unless another is named."""
     jurors: Composition
+    sections: tuple[Section, ...] = ()
 
 
 Findings = RunFindings | RecordedFindings
@@ -122,7 +130,36 @@ def recorded_findings(plan: RecordedPlan, folder: Path, *, resamples: int) -> Re
         resamples=resamples,
         goal=plan.study.goal,
     )
-    return RecordedFindings(plan.study.name, folder, replace(jurors, notes=(*check.notes, *jurors.notes)))
+    return RecordedFindings(
+        plan.study.name,
+        folder,
+        replace(jurors, notes=(*check.notes, *jurors.notes)),
+        _recorded_independence(plan, people, jurors),
+    )
+
+
+def _recorded_independence(
+    plan: RecordedPlan, people: pd.DataFrame, jurors: Composition
+) -> tuple[Section, ...]:
+    """What all recorded jurors together are worth in independent votes: each one's first answer to each question."""
+    given, asked = plan.recording.judgements, plan.questions
+    given = given.astype({"case": str, "juror": str, "attribute": str})
+    votes = given[
+        given["attribute"].isin(list(asked))
+        & given["juror"].isin(jurors.jurors["juror"])
+        & given["value"].ne(NOT_APPLICABLE)
+        & (given["case"].isin(list(plan.test)) if plan.test else True)
+    ]
+    if "repeat" in votes:
+        votes = votes.sort_values("repeat", kind="stable", na_position="first")
+    votes, _ = legal_judgements(votes.drop_duplicates(["case", "juror", "attribute"]), asked)
+    section = independence_section(
+        votes.assign(arm="all jurors", round=1),
+        reference(people, asked, rule=plan.study.reference).table,
+        asked,
+        most=MOST_SENTENCES,
+    )
+    return (section,) if section else ()
 
 
 def run_findings(folder: Path, *, resamples: int) -> RunFindings:
@@ -132,7 +169,8 @@ def run_findings(folder: Path, *, resamples: int) -> RunFindings:
     store = Store.read(folder)
     try:
         found = _findings(study, folder, store, people, resamples)
-        return replace(found, sections=_sections(study, folder, store, everyone, resamples))
+        asked_for = _sections(study, folder, store, everyone, resamples)
+        return replace(found, sections=(*asked_for, *_independence(store, study, people, found)))
     finally:
         store.release()
 
@@ -150,6 +188,32 @@ def _sections(
     wanted = design.tasks if "tasks" in design.tables else ()
     tasks = {name: _task_comparison(task_folder(folder, name), study.reference, draws) for name in wanted}
     return design_sections(given, tasks)
+
+
+def _independence(
+    store: Store, study: StudyRecord, people: pd.DataFrame, found: RunFindings
+) -> tuple[Section, ...]:
+    """What each jury is worth in independent votes on the cases held out, the arm to use first."""
+    questions = _questions(store, study)
+    rated, _ = check_ratings(people[people["attribute"].astype(str).isin(list(questions))], questions)
+    (rounds,) = arm_tables(store, RoundVotes())
+    rounds = rounds[rounds["arm"].isin(list(study.arms)) & rounds["attribute"].isin(list(questions))]
+    if study.test:
+        rounds = rounds[rounds["case"].isin(list(study.test))]
+    order = rounds["arm"].ne(found.arms.recommended)
+    section = independence_section(
+        rounds.loc[order.sort_values(kind="stable").index],
+        reference(rated, questions, rule=study.reference).table,
+        questions,
+        most=MOST_SENTENCES,
+    )
+    return (section,) if section else ()
+
+
+def _questions(store: Store, study: StudyRecord) -> dict[str, Question]:
+    """What the study's arms were asked, as far as the study is about it."""
+    rubrics = (arm.rubric for arm in store.arms() if arm.name in study.arms)
+    return rubric_questions(*rubrics, only=study.attributes)
 
 
 def _task_comparison(folder: Path, rule: Rule | None, draws: Draws) -> Comparison:
@@ -175,8 +239,7 @@ def _findings(
         unit=study.unit,
         seed=study.seed,
     )
-    arms = [arm for arm in store.arms() if arm.name in study.arms]
-    questions = rubric_questions(*(arm.rubric for arm in arms), only=study.attributes)
+    questions = _questions(store, study)
     heard = table.dropna(subset=["credit"]).groupby("arm")["case"].agg(set)
     choosable = study.arms if study.chosen_from is None else study.chosen_from
     tested = [

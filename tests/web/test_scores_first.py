@@ -11,7 +11,9 @@ import pytest
 from inspector_server import InspectorServer
 from rated_run import RATED_SCRIPTS, rated_people, rated_run
 
+from venire.evals.audits.independence_section import TITLE
 from venire.orchestration.reading.scores import ScoreCounts, histogram
+from venire.web.jury_worth import jury_worth
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +126,18 @@ def test_the_largest_difference_from_people_comes_first(served: InspectorServer)
     first = re.search(r'<a class="case"[^>]*>([^<]+)</a>', text)
     assert first is not None and first[1] == "fabricated"
     assert "accurate</b> 4, people 1: +3" in text
+
+
+def test_what_the_jury_is_worth_stands_with_people_in_the_words_of_compare(
+    served: InspectorServer, run: Path
+) -> None:
+    text = unescape(served.ask("people").text)
+
+    section = jury_worth(run, rated_people())
+    assert section is not None and TITLE in text
+    assert all(sentence in text for sentence in section.sentences)
+    assert "stances, accurate: 3 jurors are worth" in text
+    assert TITLE not in served.ask().text
 
 
 def test_without_ratings_there_is_no_such_page(run: Path) -> None:

@@ -26,15 +26,29 @@ def study_view(document: Mapping[str, Any] | None) -> Html:
         ),
         [_figure(name, words) for name, words in _by_name(document.get("figures")).items()],
         heading("Arms", quiet(f"cost is {document.get('unit', 'cost')}")),
-        _table("arms", _rows(document.get("arms"))),
+        table_view("arms", _rows(document.get("arms"))),
         _foldable("trials", trial_rows(_rows(document.get("trials")))),
         [_foldable(name, _rows(rows)) for name, rows in _by_name(document.get("tables")).items()],
+        [section_view(name, part) for name, part in _by_name(document.get("sections")).items()],
         heading("Methods"),
         [element("p", None, said) for said in _list(document.get("methods"))],
         element(
             "ul", {"class": "quiet"}, [element("li", None, said) for said in _list(document.get("notes"))]
         ),
     )
+
+
+def section_view(name: str, part: object) -> Html:
+    """A section of a report, as its JSON has it: what it says, then its tables, folded, and what could not be told."""
+    given = _by_name(part)
+    return element(
+        "section",
+        {"class": "audit"},
+        heading(given.get("title", name)),
+        element("ul", {"class": "advice"}, [element("li", None, said) for said in _list(given.get("sentences"))]),
+        [_foldable(f"{name}_{table}", _rows(rows)) for table, rows in _by_name(given.get("tables")).items()],
+        element("ul", {"class": "quiet"}, [element("li", None, said) for said in _list(given.get("notes"))]),
+    )  # fmt: skip
 
 
 def _figure(name: str, words: str) -> Html:
@@ -47,11 +61,11 @@ def _foldable(name: str, rows: Sequence[Mapping[str, Any]]) -> Html | None:
     if not rows:
         return None
     summary = element("summary", None, f"{_description(name, rows).title} ", quiet(f"{len(rows)} rows"))
-    return element("details", None, summary, _table(name, rows))
+    return element("details", None, summary, table_view(name, rows))
 
 
-def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Html:
-    """A table of the report under its caption."""
+def table_view(name: str, rows: Sequence[Mapping[str, Any]]) -> Html:
+    """A table of a report under its caption."""
     description = _description(name, rows)
     heads = used_heads(description, rows)
     head = element("tr", None, [element("th", {"scope": "col"}, words) for words in heads.values()])
@@ -72,7 +86,7 @@ def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Html:
 def _description(name: str, rows: Sequence[Mapping[str, Any]]) -> StudyTable:
     """What the report's page calls the table; of one that is not known, the names that its rows use."""
     columns = rows[0] if rows else {}
-    unknown = StudyTable(name, "", {column: column.replace("_", " ") for column in columns})
+    unknown = StudyTable(name.replace("_", " "), "", {column: column.replace("_", " ") for column in columns})
     return table_description(name) or unknown
 
 

@@ -60,13 +60,38 @@ def test_herding_lowers_it_round_by_round() -> None:
 
 def test_a_tie_is_half_right_and_an_abstention_is_wrong() -> None:
     votes = pd.DataFrame(
-        [("x", "a", 1), ("x", "b", 2), ("y", "a", 1), ("y", "b", None)], columns=["case", "juror", "value"]
+        [("x", "a", 1), ("x", "b", 2), ("y", "a", 1), ("y", "b", None), ("w", "a", 2), ("w", "b", 2)],
+        columns=["case", "juror", "value"],
     )
-    found = effective_votes(votes, pd.Series({"x": 1, "y": 1, "z": 2}))
+    found = effective_votes(votes, pd.Series({"x": 1, "y": 1, "w": 2, "z": 2}))
 
-    assert found.cases == 2 and found.accuracy == {"a": 1.0, "b": 0.0}
-    assert found.majority == 0.75
-    assert found.note == "2 juror(s) right on all cases, or on none, go with nobody"
+    assert found.cases == 3 and found.accuracy == {"a": 1.0, "b": pytest.approx(1 / 3)}
+    assert found.majority == pytest.approx(2.5 / 3)
+    assert found.note == "1 juror(s) right on all cases, or on none, go with nobody"
+
+
+def test_what_a_juror_was_not_asked_has_no_part_in_its_correlations() -> None:
+    votes, labels = jury(np.random.default_rng(5), 4000, 4, 0.5)
+    whole = effective_votes(votes, labels)
+    drawn = np.random.default_rng(6).random(len(votes)) < 0.6
+    some, blank = votes[drawn], votes.assign(value=votes["value"].where(drawn))
+
+    assert effective_votes(some, labels).kish == pytest.approx(whole.kish, rel=0.05)
+    assert effective_votes(some, labels).accuracy["j0"] == pytest.approx(whole.accuracy["j0"], abs=0.02)
+    assert effective_votes(blank, labels).accuracy["j0"] == pytest.approx(
+        0.6 * whole.accuracy["j0"], abs=0.02
+    )
+
+
+def test_an_abstention_takes_back_no_earlier_vote() -> None:
+    votes = pd.DataFrame(
+        [("x", "a", 1, 1), ("x", "b", 1, 1), ("x", "a", None, 2), ("y", "a", None, 1), ("y", "b", 1, 1)],
+        columns=["case", "juror", "value", "round"],
+    )
+    found = votes_by_round(votes, pd.Series({"x": 1, "y": 1}))
+
+    assert found["right_to_wrong"].tolist() == [0, 0] and found["majority"].tolist() == [1, 1]
+    assert found["kish"].isna().all() and found["note"].str.startswith("2 case(s) with a label").all()
 
 
 @pytest.mark.parametrize(

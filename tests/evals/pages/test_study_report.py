@@ -17,6 +17,7 @@ from inspector_server import InspectorServer
 from study_files import report_on
 
 from venire import VenireError
+from venire.evals.audits.independence_section import TITLE
 from venire.evals.pages.study_plan import plan_json
 from venire.evals.pages.study_tables import TABLES, table_description
 from venire.evals.studies.plan import plan_study
@@ -79,6 +80,23 @@ def test_the_page_stands_alone_and_its_numbers_are_those_of_the_json(
         assert float(told["score"]) == row["score"]
     for sentence in found["advice"]:
         assert sentence.replace("&", "&amp;").split(" (")[0] in page
+
+
+def test_what_its_juries_are_worth_in_independent_votes_is_said_for_the_cases_held_out(
+    reported: tuple[Path, dict[str, Any], str],
+) -> None:
+    run, found, _ = reported
+    section = found["sections"]["independence"]
+    rows = section["tables"]["rounds"]
+
+    assert section["title"] == TITLE and TITLE in (run / "report/report.html").read_text()
+    assert {row["arm"] for row in rows} == {row["arm"] for row in found["arms"] if row["seats"] > 1}
+    held_out = found["test"] or found["selection"]
+    assert all(row["cases"] <= len(held_out) for row in rows)
+    assert all({"kish", "eigenvalues", "independent", "right_to_wrong"} <= set(row) for row in rows)
+    assert (run / "report/tables/independence_rounds.csv").exists()
+    with InspectorServer(run) as server:
+        assert TITLE in server.ask("study").text
 
 
 def test_a_report_can_be_made_again_from_the_run_alone(

@@ -37,24 +37,19 @@ from venire.evals.selection import Composition, analyse, arm_credits, weigh
 from venire.evals.selection import jury_search as searching
 from venire.evals.selection.candidates import DIFFERENCE, pareto
 from venire.evals.selection.contributions import exact_shapley, sampled_shapley
-from venire.evals.selection.dependence import effective_number, juror_errors
+from venire.evals.selection.dependence import effective_jurors, juror_errors
 from venire.evals.selection.juror_pool import Pool, pool_of
 from venire.evals.selection.jury_counts import VoteCounter
 from venire.evals.selection.jury_search import best_juries, sizes_of
 from venire.evals.selection.paired_means import by_cluster
 from venire.evals.selection.position_bias import position_bias
 from venire.evals.selection.power import cases_for, detectable, pairs_power, typical
-from venire.evals.statistics.bootstrap import Bootstrap
 from venire.orchestration.counting import Tally, counting_rule
 from venire.rubrics.scale import Scale
 
 
 def pool(votes: dict[str, np.ndarray], truth: np.ndarray, counting: str = "median") -> Pool:
     return pool_of(*judgement_tables(votes, truth), YES_OR_NO, counting)
-
-
-def bootstrap(resamples: int = 200) -> Bootstrap:
-    return Bootstrap(np.random.default_rng(0), resamples)
 
 
 def answer(found: Composition, what: str) -> dict[str, float]:
@@ -107,9 +102,29 @@ def test_copies_count_as_one_and_strangers_as_many() -> None:
     copies = pool({name: one.copy() for name in COPIES}, truth)
     strangers = pool({name: noisy_view(truth, 0.7, rng) for name in COPIES}, truth)
 
-    assert effective_number(juror_errors(copies), copies.cluster, bootstrap()).value == pytest.approx(1)
-    found = effective_number(juror_errors(strangers), strangers.cluster, bootstrap())
+    assert effective_jurors(juror_errors(copies), copies.cluster).value == pytest.approx(1)
+    found = effective_jurors(juror_errors(strangers), strangers.cluster)
     assert found.value == pytest.approx(5, rel=0.1) and found.low < 5 < found.high
+
+
+def test_missing_answers_make_errors_no_less_alike() -> None:
+    rng = np.random.default_rng(9)
+    shared, own = rng.normal(size=(2000, 1)), rng.normal(size=(2000, 5))
+    errors = np.sqrt(0.5) * shared + np.sqrt(0.5) * own
+    errors[rng.random(errors.shape) < 0.4] = np.nan
+
+    found = effective_jurors(errors, np.arange(2000) // 2)
+
+    assert found.value == pytest.approx(5 / 3, rel=0.06) and found.low < 5 / 3 < found.high
+
+
+def test_jurors_who_share_no_question_are_not_said_to_be_independent() -> None:
+    errors = np.full((30, 2), np.nan)
+    errors[:15, 0], errors[15:, 1] = np.random.default_rng(1).normal(size=(2, 15))
+
+    found = effective_jurors(errors, np.arange(30))
+
+    assert not found.defined and "share fewer than 3 questions" in found.note
 
 
 def test_the_naive_figure_flatters_and_the_held_out_one_does_not() -> None:
