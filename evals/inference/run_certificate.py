@@ -206,8 +206,8 @@ def _used_labels(
 
 def _assumption(table: pd.DataFrame) -> str:
     """That labels are taken as drawn at random, and where in the run they lie together."""
-    labelled = table.groupby("case", sort=False)["reference"].agg(lambda given: given.notna().any())
-    many, places = int(labelled.sum()), np.flatnonzero(labelled.to_numpy(bool))
+    labelled = table.groupby("case", sort=False)["reference"].count().to_numpy() > 0
+    many, places = int(labelled.sum()), np.flatnonzero(labelled)
     told = "Assumed: labels are of cases drawn at random; no draw was given (--draw, from `venire triage --for estimate --design random`)."
     if 1 < many < len(labelled) and places[-1] - places[0] + 1 == many:
         told += f" The {many} labelled cases follow one another in the run: that is a random draw only if the cases stand in random order."
