@@ -87,7 +87,7 @@ def shift_test(
 def _distances(values: Values, code: IntArray, drawn: BoolArray) -> FloatArray:
     """Of each draw of which clusters are old, the distance between the distributions of the old and the new."""
     words = values.dtype.kind not in "fi"
-    level = np.unique(values if words else _known(values.astype(float)), return_inverse=True)[1]
+    level = np.unique(values if words else _below_where_unknown(values.astype(float)), return_inverse=True)[1]
     order = np.argsort(level, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(level[order])), len(order) - 1)
     mine = np.cumsum(drawn[:, code[order]], axis=1, dtype=np.int32)[:, ends]
@@ -98,6 +98,6 @@ def _distances(values: Values, code: IntArray, drawn: BoolArray) -> FloatArray:
     return np.asarray(np.abs(apart).max(axis=1))
 
 
-def _known(values: FloatArray) -> FloatArray:
+def _below_where_unknown(values: FloatArray) -> FloatArray:
     """The values with those not known below all others."""
     return np.where(np.isnan(values), np.nanmin(values, initial=0.0) - 1, values)
