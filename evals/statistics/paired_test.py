@@ -162,8 +162,11 @@ class _Arms(NamedTuple):
             kinds, kind = np.unique(rows, axis=0, return_inverse=True)
             sums, of_totals = np.eye(len(kinds))[kind.ravel()], measure(kinds)
         added = np.zeros((2, int(cluster.max()) + 1, sums.shape[1]))
-        np.add.at(added[0], cluster, sums[: len(first)])
-        np.add.at(added[1], cluster, sums[len(first) :])
+        if added.shape[1] == len(first):
+            added[0, cluster], added[1, cluster] = sums[: len(first)], sums[len(first) :]
+        else:
+            np.add.at(added[0], cluster, sums[: len(first)])
+            np.add.at(added[1], cluster, sums[len(first) :])
         return cls(np.ascontiguousarray(added.transpose(0, 2, 1)), of_totals)
 
     def studentise(self, swaps: Swaps) -> _Studentised:
