@@ -188,18 +188,16 @@ def _used_labels(
         return found, _assumption(found.table)
     used, said = even_draw(draw, found.table["case"].nunique(), rng)
     table = found.table
-    known, drawn = table["reference"].notna(), table["case"].isin(list(draw["case"]))
-    if not (known & drawn).any():
+    labelled, drawn = set(table.loc[table["reference"].notna(), "case"]), set(draw["case"])
+    if not labelled & drawn:
         raise VenireError(
             "no drawn case has a label", remedy="label the cases in the draw, or leave --draw out"
         )
     notes = list(found.notes)
-    for lost, why in (
-        (known & ~drawn, "labelled cases are not in the draw: left out"),
-        (drawn & ~known, "drawn cases lack a label: taken as missing by chance"),
-    ):
-        if cases := table.loc[lost, "case"].nunique():
-            notes.append(f"{cases} {why}")
+    if extra := len(labelled - drawn):
+        notes.append(f"{extra} labelled cases are not in the draw: left out")
+    if silent := len(drawn & set(table["case"]) - labelled):
+        notes.append(f"{silent} drawn cases have no label: taken as missing by chance")
     even = table.assign(reference=table["reference"].where(table["case"].isin(list(used))))
     return replace(found, table=even, notes=tuple(notes)), said
 
@@ -262,7 +260,7 @@ def _shift(sample: SignalSample, table: pd.DataFrame, draws: Draws) -> Shift:
         for name, values in sample.signals.items()
     }
     current: dict[str, Values] = {name: new[name].round(PLACES).to_numpy(float) for name in WATCHED}
-    if sample.systems:
+    if any(sample.systems) and new["system"].notna().any():
         old["system"] = np.array(sample.systems, dtype=np.str_)
         current["system"] = new["system"].fillna("").astype(str).to_numpy(np.str_)
     clusters: IntArray = np.array(sample.clusters, dtype=np.int64)
