@@ -49,10 +49,17 @@ def jury(rubric: Any, jury: Any, *, source: str | None = None, **options: Any) -
             },
             answer=answer,
             explanation=f"{judgement.headline}\n\n{_as_it_stands(judgement.text)}",
-            metadata={"deliberation": judgement.document},
+            metadata={"deliberation": _Uncopied(judgement.document)},
         )
 
     return score
+
+
+class _Uncopied(dict[str, Any]):
+    """A document that is its own copy: Inspect copies every score, metadata and all, for each of its metrics."""
+
+    def __deepcopy__(self, memo: object) -> _Uncopied:
+        return self
 
 
 def _as_it_stands(text: str) -> str:

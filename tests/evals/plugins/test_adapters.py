@@ -26,6 +26,8 @@ HOSTS = {
 }
 SHARED = {"__init__.py", "sitting.py", "judgement.py", "samples.py"}
 ADAPTERS = sorted(path for path in FOLDER.glob("*.py") if path.name not in SHARED)
+TABLE = ROOT / "docs" / "plugins" / "hosts.md"
+PAGES = sorted(page for page in TABLE.parent.glob("*.md") if page != TABLE)
 LONGEST = 110
 ALIKE = ("import ", "from ", "#", '"""', "def __init__(", "self,", "rubric: Any,", "jury: Any,")
 LONGEST_EXAMPLE = 10
@@ -89,7 +91,7 @@ def test_no_two_adapters_share_a_block(pair: tuple[Path, Path]) -> None:
     assert not first & second
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "plugins").glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_shows_code_that_compiles_and_an_example_that_is_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for code in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
@@ -100,11 +102,18 @@ def test_a_page_shows_code_that_compiles_and_an_example_that_is_there(page: Path
 
 
 @pytest.mark.parametrize("host", ["pydantic_evals", "dspy", "langsmith", "lm_eval", "langfuse", "phoenix"])
-def test_an_example_is_ten_lines(host: str) -> None:
-    files = sorted((ROOT / "examples" / "plugins" / host).iterdir())
+def test_an_example_is_ten_lines_as_the_table_says(host: str) -> None:
+    files = [path for path in (ROOT / "examples" / "plugins" / host).iterdir() if path.is_file()]
     lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    code = len([line for line in lines if line and not line.startswith(('"""', "#"))])
 
-    assert 0 < len([line for line in lines if line and not line.startswith(('"""', "#"))]) <= LONGEST_EXAMPLE
+    assert 0 < code <= LONGEST_EXAMPLE
+    assert f"({host.replace('_', '-')}.md) | {code} |" in TABLE.read_text(encoding="utf-8")
+
+
+def test_every_page_of_a_host_is_in_the_table() -> None:
+    table = TABLE.read_text(encoding="utf-8")
+    assert not [page.name for page in PAGES if f"({page.name})" not in table]
 
 
 def _blocks(path: Path) -> set[tuple[str, ...]]:
