@@ -49,7 +49,7 @@ def planted_cases(cases: list[Case], seed: int = 11) -> Iterator[Case]:
     cases = [case for case in cases if len(case.output.split()) >= FEWEST_WORDS]
     foreign = [p.text for case in cases for p in passages(case.output)]
     for case in cases:
-        yield case.model_copy(update={"group": case.id, "metadata": {"fault": "clean"}})
+        yield case.model_copy(update={"group": case.id, "metadata": {"fault": "clean", "points": 0}})
         truth = truth_of(case)
         for kind in KINDS:
             if planted := plant(case.output, truth, [kind], rng, foreign=foreign):
@@ -57,7 +57,7 @@ def planted_cases(cases: list[Case], seed: int = 11) -> Iterator[Case]:
                     "id": f"{case.id}~{kind}",
                     "group": case.id,
                     "output": planted.output,
-                    "metadata": {"fault": kind},
+                    "metadata": {"fault": kind, "points": sum(fault.points for fault in planted.faults)},
                 }
                 yield case.model_copy(update=update)
 

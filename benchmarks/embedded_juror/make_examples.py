@@ -4,7 +4,7 @@
 
 The clean texts are the clinician-written notes of MTS-Dialog (Ben Abacha et al., EACL 2023, CC BY 4.0), each with its
 dialogue as the source, mostly with other particulars and wordings than they had (`variation.py`); what their patients say,
-told in the third person (`retelling.py`); and the invented cases of `stories.py`. The file holds each line of text once; `read_examples`
+told in the third person (`retelling.py`); and the invented cases of `stories.py` and `talks.py`. The file holds each line of text once; `read_examples`
 puts the examples together again.
 """
 
@@ -36,6 +36,7 @@ from deliberations import (
 )
 from retelling import retold
 from stories import story
+from talks import Slip, slipped, talk, with_facts
 from variation import varied
 
 from venire import Case, Rubric
@@ -50,8 +51,13 @@ HELD_OUT = 10
 """One dialogue in ten of the training file is kept for looking at how training goes."""
 CLEAN = 0.24
 """Texts in which nothing is planted at all."""
-VARIED, TWO_CASES, RETOLD = 0.8, 0.08, 0.2
-"""Shares of the texts from MTS-Dialog with other particulars, of two cases put together, and of those told from the patients' words."""
+STORIES, TALKS = 0.18, 0.24
+"""Shares of invented hospital cases and of invented talks; the rest is from MTS-Dialog."""
+VARIED, TWO_CASES, RETOLD, MORE_FACTS = 0.8, 0.08, 0.15, 0.4
+"""Shares of the texts from MTS-Dialog with other particulars, of two cases put together, of those told from the patients' words, and of those with
+invented facts among their own."""
+SLIPS = 0.7
+"""Faults of accuracy that are another value of a kind, where an invented fact allows it."""
 CHANCES = {"accurate": 0.54, "thorough": 0.46, "organized": 0.12, "succinct": 0.14, "stigmatizing": 0.12}
 ACCURACY = ("number", "number", "negation", "negation", "term", "term", "fabrication", "fabrication")
 KIND_OF = {"thorough": "omission", "organized": "order", "succinct": "repetition", "stigmatizing": "stigma"}
@@ -125,20 +131,27 @@ class Maker:
 
     def _of_one_text(self) -> Example:
         rng = self.rng
-        invented = rng.random() < 0.28
+        draw, slips = rng.random(), ()
+        invented = draw < STORIES
         if invented:
             made = story(rng)
             audience = rng.choice((None, "primary care", "ward team"))
             case = Case(id="story", output=made.summary, source=made.notes, audience=audience)
             truth, foreign = truth_of(case), self.told
+        elif draw < STORIES + TALKS:
+            case, slips = talk(rng)
+            truth, foreign = truth_of(case), self.anything
         else:
             case = self._dialogue()
+            if rng.random() < MORE_FACTS:
+                case, slips = with_facts(case, rng)
+                case = case.model_copy(update={"id": ""})
             truth = self.truths.get(case.id) or truth_of(case)
             foreign = self.foreign[case.group or ""] if rng.random() < 0.6 else self.anything
-        if not invented and rng.random() < RETOLD and (text := retold(case, truth, rng)):
+        if not invented and not slips and rng.random() < RETOLD and (text := retold(case, truth, rng)):
             planted = self._with_accuracy_faults(text, truth, foreign)
         else:
-            planted = self._plant(case, truth, foreign, invented)
+            planted = self._plant(case, truth, foreign, invented, slips)
         rubric = rng.choice(self.rubrics)
         at = Situation.of(case, planted, truth, rubric)
         taught = [name for name in rubric.names if aspect_of(rubric.by_name[name])]
@@ -225,9 +238,11 @@ class Maker:
             {"name": named, "version": 1, "description": words, "scales": scales, "attributes": attributes}
         )
 
-    def _plant(self, case: Case, truth: Truth, foreign: list[str], invented: bool) -> PlantedText:
+    def _plant(
+        self, case: Case, truth: Truth, foreign: list[str], invented: bool, slips: tuple[Slip, ...] = ()
+    ) -> PlantedText:
         rng = self.rng
-        if not invented and rng.random() < 0.02:
+        if not invented and not slips and rng.random() < 0.02:
             return self._another_text(case)
         kinds: list[str] = []
         if rng.random() > CLEAN:
@@ -238,10 +253,15 @@ class Maker:
                         kinds += [rng.choice(ACCURACY) if aspect == "accurate" else "omission"]
         if not invented and "omission" in kinds and rng.random() < 0.25 and len(case.output.split()) > 8:
             return self._cut_short(case)
+        slip = bool(slips) and any(kind in ACCURACY for kind in kinds) and rng.random() < SLIPS
+        if slip:
+            kinds = [kind for kind in kinds if kind not in ACCURACY]
         planted = PlantedText(output=case.output)
         for kind in kinds:
             more = plant(case.output, truth, [f.kind for f in planted.faults] + [kind], rng, foreign=foreign)
             planted = more or planted
+        if slip:
+            planted = slipped(planted, "\n".join(case.source), slips, rng) or planted
         return planted
 
     def _cut_short(self, case: Case) -> PlantedText:

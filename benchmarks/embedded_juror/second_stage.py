@@ -171,7 +171,8 @@ def main() -> None:
         rows = second_rows(options.second)
         alarm = alarms(model, tokenizer, rows, device)
         pairs = graded(rows, alarm, options.clean, rng)
-        pairs += rng.sample(read_examples(options.examples), len(pairs) // 2)
+        mixed_in = read_examples(options.examples)
+        pairs += rng.sample(mixed_in, min(len(pairs) // 2, len(mixed_in)))
         log = train(
             model,
             tokenised(tokenizer, pairs),

@@ -41,6 +41,8 @@ PARTS = {
 HEADS, KEY_HEADS = 9, 3
 """Of SmolLM2-135M."""
 LONGEST = 3072
+BATCH = 600
+"""Questions answered at a time."""
 _STRESSED = re.compile(r'"score": [^,}]+|"rationale": "[^ ]+')
 """The words that decide: the score, and the first word of the reason."""
 
@@ -225,8 +227,8 @@ def answers(
     ]
     order = sorted(range(len(questions)), key=lambda i: len(encoded[i]))
     found: list[dict[str, Any]] = []
-    for at in range(0, len(order), 400):
-        chosen = order[at : at + 400]
+    for at in range(0, len(order), BATCH):
+        chosen = order[at : at + BATCH]
         width = max(len(encoded[i]) for i in chosen)
         ids = torch.full((len(chosen), width), 2, dtype=torch.long)
         mask = torch.zeros_like(ids)
@@ -349,6 +351,12 @@ def main() -> None:
     about = {"rank": options.rank, "alpha": options.alpha, "examples": len(examples), "log": log}
     save_run(model, options.out, about)
     model.eval()
+    if options.compile:
+        # Layers that were compiled for training are compiled again for every length of an answer.
+        model = load_base(options.base, device, torch.bfloat16 if device == "cuda" else torch.float32)
+        add_adapter(model, options.rank, options.alpha)
+        load_adapter(model, adapter_in(sorted(options.out.glob("adapter-*.safetensors"))))
+        model.eval()
     write_answers(merged(model), tokenizer, options.held_out, options.out / "answers.jsonl.gz", device)
     print(f"{time.monotonic() - began:.0f} s", flush=True)
 

@@ -10,34 +10,13 @@ import random
 import re
 from collections.abc import Callable
 
+from talks import spelt
+
 from venire import Case
 from venire.evals.training.faults.number import other_number
 from venire.evals.training.faults.term import TERM, terms_like
 from venire.evals.training.passages import numbers_in
 
-_ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _FIGURE = re.compile(
     r"(?<![\w.,/-])\d{1,2}(?![\w/.,]|-\d)|(?<![\w.,/-])\d{1,2}(?=-(?:year|month|week|day)s?\b)|(?<![\w.,/-])\d{1,2}(?=[.,](?!\d))"
 )
@@ -138,9 +117,9 @@ def varied(case: Case, rng: random.Random) -> Case:
 def _other_numbers(note: str, source: str, rng: random.Random) -> tuple[str, str]:
     for figure in sorted({m.group() for m in _FIGURE.finditer(note)}):
         number = int(figure)
-        spelt = _spelt(number)
+        words_for_it = spelt(number)
         known = re.compile(
-            rf"(?<![\w.,/-])(?:{figure}|{spelt.replace(' ', '[ -]')})(?![\w/]|[.,]\d)", re.IGNORECASE
+            rf"(?<![\w.,/-])(?:{figure}|{words_for_it.replace(' ', '[ -]')})(?![\w/]|[.,]\d)", re.IGNORECASE
         )
         if number < 2 or not known.search(source) or rng.random() < 0.3:
             continue
@@ -148,11 +127,11 @@ def _other_numbers(note: str, source: str, rng: random.Random) -> tuple[str, str
         other = other_number(figure, taken, rng)
         if other is None or not 1 < int(other) < 100:
             continue
-        words = _spelt(int(other))
+        words = spelt(int(other))
         source = known.sub(_replacing(other, words), source)
         note = re.sub(rf"(?<![\w.,/-]){figure}(?!\w|/|[.,]\d|-\d)", other, note)
         note = re.sub(
-            rf"\b{spelt.replace(' ', '[ -]')}\b", _replacing(other, words), note, flags=re.IGNORECASE
+            rf"\b{words_for_it.replace(' ', '[ -]')}\b", _replacing(other, words), note, flags=re.IGNORECASE
         )
     return note, source
 
@@ -204,13 +183,6 @@ def _chooser(others: tuple[str, ...], chance: float, rng: random.Random) -> Call
 
 def _replacing(figure: str, words: str) -> Callable[[re.Match[str]], str]:
     return lambda match: figure if match.group().isdigit() else _like(match.group(), words)
-
-
-def _spelt(number: int) -> str:
-    if number < len(_ONES):
-        return _ONES[number]
-    tens, ones = _TENS[number // 10 - 2], number % 10
-    return f"{tens} {_ONES[ones]}" if ones else tens
 
 
 def _like(old: str, new: str) -> str:
