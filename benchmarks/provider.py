@@ -16,6 +16,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 import urllib.request
 from collections import Counter
 from dataclasses import dataclass, field
@@ -95,9 +96,12 @@ class Server:
             stats.asked[question(body["model"], [message["content"] for message in body["messages"]])] += 1
         stats.in_flight += 1
         stats.most_in_flight = max(stats.most_in_flight, stats.in_flight)
+        due = time.monotonic() + self._latency
         try:
-            await asyncio.sleep(self._latency)
-            return await self._respond(request, raw)
+            # The answer is made while the caller waits: what this server takes for it is no part of the latency.
+            response = await self._respond(request, raw)
+            await asyncio.sleep(due - time.monotonic())
+            return response
         finally:
             stats.in_flight -= 1
 
