@@ -53,6 +53,10 @@ def demo(opened: bool, quick: bool, live: bool, output: Path | None, gguf: Path 
         inspect(run, port=0, opened=True, say=partial(say, err=True))
 
 
+_MANY = 20_000
+"""Deliberations that are not counted again for their scores to be printed where none of them is new: that takes a minute or more."""
+
+
 @click.command()
 @click.argument("cases", type=click.Path(path_type=Path))
 @click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`.")
@@ -149,8 +153,11 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         cluster=cluster_of(options["executor"], options["ray_address"], options["workers"]),
     )
     ended = run_session(session, console(stderr=True), quiet=options["quiet"])
-    # The models that were not reached are named on stderr, below.
-    report(output, as_json=options["as_json"], unreached=False)
+    if not ended.heard and ended.skipped > _MANY and not options["as_json"]:
+        say(f"nothing was left to hear of {ended.skipped} deliberations; their scores: venire show {output}")
+    else:
+        # The models that were not reached are named on stderr, below.
+        report(output, as_json=options["as_json"], unreached=False)
     held = required or options["junit"]
     missed, heard = write_junit(output, required, options["junit"]) if held else (0, 0)
     if ended.limit == "interrupt":

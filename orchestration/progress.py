@@ -24,8 +24,10 @@ _PATIENCE = 3.0
 class RunProgress:
     """Progress of a run: deliberations, calls, tokens, dollars, time left."""
 
-    def __init__(self, total: int, console: Console, *, quiet: bool, spent: Callable[[], Cost]) -> None:
-        """`spent` is what the record holds at the moment: the number that `venire status` shows."""
+    def __init__(
+        self, total: int, console: Console, *, quiet: bool, spent: Callable[[], Cost], skipped: int = 0
+    ) -> None:
+        """`spent` is what the record holds at the moment: the number that `venire status` shows; `skipped` were done before."""
         self._spent = spent
         self._total = total
         self._console = console
@@ -37,7 +39,8 @@ class RunProgress:
         )
         self._started = time.monotonic()
         self._shown_at = self._started
-        self._heard = self._skipped = self._abstentions = 0
+        self._heard = self._abstentions = 0
+        self._skipped = skipped
 
     def __enter__(self) -> Self:
         if self._live is not None:

@@ -29,7 +29,7 @@ from .record import Location, Store
 from .record.opening import run_exists
 from .record.redacted_errors import print_redacted, redact_errors
 from .runner import RunResult, hear_cases
-from .work_left import juries_with_work
+from .work_left import WorkLeft, work_left
 from .worked_examples import ScoredCases, worked_examples
 
 _AT_ONCE = 4
@@ -88,25 +88,26 @@ def _check_and_run(
     session: RunSession, console: Console, quiet: bool, listener: Listener | None
 ) -> RunResult:
     executor_factory(session.executor)
-    total = sum(1 for _ in _cases(session))
     names = [jury.name for jury in session.juries]
     for name in names:
         if names.count(name) > 1:
             raise VenireError(f"two arms are named {name!r}", remedy="give every jury its own name")
     for jury in session.juries:
         check_protocol(jury, session.rubric)
-    court = Court(
-        budget=Budget(session.max_tokens, session.max_usd, session.max_seconds, session.max_calls),
-        seed=session.seed,
-        scored=_scored_cases(session),
-        listener=listener,
-        providers=_providers(session, console),
-    )
     # A run that exists is locked before anything is asked; one that does not is made only after everything is in order.
     store = Store.create(session.folder, redact=session.redact) if run_exists(session.folder) else None
     try:
-        waiting, unsure = _check_models(session, court, store)
-        for jury in waiting:
+        scored = _scored_cases(session)
+        left = _work_left(session, scored, store)
+        court = Court(
+            budget=Budget(session.max_tokens, session.max_usd, session.max_seconds, session.max_calls),
+            seed=session.seed,
+            scored=scored,
+            listener=listener,
+            providers=_providers(session, console),
+        )
+        unsure = _check_models(session, left.juries, court.budget, store)
+        for jury in left.juries:
             ready(jury, court, session.rubric)
             worked_examples(jury.shots, session.rubric, court.scored)
             refuse_unreadable(_cases(session), session.rubric, jury, court)
@@ -114,12 +115,12 @@ def _check_and_run(
         if store is not None:
             store.close_sync()
         raise
-    if not waiting:
-        # Nothing is left to hear: no worker need be started for it.
-        session = replace(session, executor="local")
+    if not left.juries:
+        # Nothing is left to hear: no worker need be started for it, and no case read again.
+        session = replace(session, executor="local", cases=())
     try:
         with infrequent_gc():
-            return asyncio.run(_run(session, court, store, total, unsure, console, quiet))
+            return asyncio.run(_run(session, court, store, left, unsure, console, quiet))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
 
@@ -132,43 +133,47 @@ def check_models(session: RunSession) -> None:
     """
     store = Store.read(session.folder) if run_exists(session.folder) else None
     try:
-        _check_models(session, Court(scored=_scored_cases(session)), store)
+        waiting = _work_left(session, _scored_cases(session), store).juries
+        _check_models(session, waiting, Budget(), store)
     finally:
         if store is not None:
             store.release()
 
 
-def _check_models(session: RunSession, court: Court, store: Store | None) -> tuple[Sequence[Jury], list[str]]:
-    """The juries with cases left to hear, and the names of those whose models cannot be asked for free.
+def _work_left(session: RunSession, scored: ScoredCases, store: Store | None) -> WorkLeft:
+    return asyncio.run(
+        work_left(
+            session.juries,
+            _cases(session),
+            session.rubric,
+            store,
+            seed=session.seed,
+            scored=scored,
+            prices=session.prices,
+            retry=session.retry,
+        )
+    )
+
+
+def _check_models(
+    session: RunSession, waiting: Sequence[Jury], budget: Budget, store: Store | None
+) -> list[str]:
+    """The names of the juries with cases left to hear whose models cannot be asked for free.
 
     Raises:
         ModelUnreachable: A model cannot be reached. Where the record holds calls, only once one more is needed.
     """
-    waiting: Sequence[Jury] = session.juries
-    if store is not None:
-        waiting = asyncio.run(
-            juries_with_work(
-                session.juries,
-                _cases(session),
-                session.rubric,
-                store,
-                seed=session.seed,
-                scored=court.scored,
-                prices=session.prices,
-                retry=session.retry,
-            )
-        )
     if session.executor != "local":
         # Its workers ask for themselves: what this machine reaches, they need not, nor the other way round.
-        return waiting, []
+        return []
     try:
         asyncio.run(session.preflight.check(s for jury in waiting for s in models_asked(jury)))
     except ModelUnreachable as error:
         if store is None or not store.cost().calls:
             raise
-        court.budget.unreachable = error
-        return waiting, []
-    return waiting, [jury.name for jury in waiting if not session.preflight.is_sure_of(models_asked(jury))]
+        budget.unreachable = error
+        return []
+    return [jury.name for jury in waiting if not session.preflight.is_sure_of(models_asked(jury))]
 
 
 def _providers(session: RunSession, console: Console) -> Providers:
@@ -199,7 +204,7 @@ async def _run(
     session: RunSession,
     court: Court,
     store: Store | None,
-    total: int,
+    left: WorkLeft,
     unsure: Sequence[str],
     console: Console,
     quiet: bool,
@@ -227,9 +232,10 @@ async def _run(
     stop_gently(
         court.budget, executor.release_waiters, lambda line: console.print(line, soft_wrap=True, markup=False)
     )
-    before = store.cost()
+    before, total = store.cost(), left.cases * len(session.juries)
+    skipped = 0 if left.juries else total
     progress = RunProgress(
-        total * len(session.juries), console, quiet=quiet, spent=lambda: before + court.budget.spent
+        total, console, quiet=quiet, spent=lambda: before + court.budget.spent, skipped=skipped
     )
     try:
         with progress, redact_errors(store.redacted):
@@ -242,7 +248,7 @@ async def _run(
                 at_once=job.at_once,
                 seed=session.seed,
                 progress=progress,
-                total=total,
+                total=left.cases,
                 say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
                 executor=executor,
                 retry=session.retry,
@@ -251,7 +257,7 @@ async def _run(
     finally:
         await executor.close()
         await store.close()
-    return ended
+    return replace(ended, skipped=ended.skipped + skipped)
 
 
 def _executor_job(session: RunSession, court: Court, console: Console) -> ExecutorJob:

@@ -258,24 +258,24 @@ def test_every_package_is_listed() -> None:
     assert listed == there | {"venire"}
 
 
-def test_importing_venire_loads_nothing_heavy() -> None:
-    code = "import sys, venire; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+_HEAVY = {"litellm", "autogen_core", "autogen_agentchat", "pandas", "scipy", "sklearn", "numpy"}
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("venire", _HEAVY),
+        ("venire.orchestration", {*_HEAVY, "networkx"}),
+        ("venire.web.server", _HEAVY),
+    ],
+)
+def test_what_many_commands_start_with_loads_nothing_heavy(module: str, heavy: set[str]) -> None:
+    code = f"import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
 
-    assert not {"litellm", "autogen_core", "autogen_agentchat", "pandas", "scipy", "sklearn", "numpy"} & set(
-        loaded
-    )
-
-
-def test_the_core_deliberates_without_anything_heavy() -> None:
-    code = "import sys, venire.orchestration; print(*sorted({name.split('.')[0] for name in sys.modules}))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-
-    assert not {"litellm", "autogen_core", "pandas", "scipy", "sklearn", "numpy", "networkx"} & set(loaded)
+    assert not heavy & set(loaded)
 
 
 def test_every_public_name_is_there() -> None:

@@ -30,7 +30,6 @@ from .pages.progress import progress_section, progress_view
 from .pages.scores import SHOWN, differences_section
 from .pages.side_by_side import side_by_side
 from .pages.study import section_view, study_view
-from .pages.talks import talks_view
 from .people import Difference, People
 from .search import CaseSearch, Finder
 from .study_report import ReportReader
@@ -208,6 +207,9 @@ class Inspector:
         return self._page("People", "people", CaseSearch(), main, told)
 
     async def _talks(self, request: web.Request) -> web.Response:
+        # Its parts load pandas, which no other page needs.
+        from .pages.talks import talks_view
+
         if not self.talks:
             raise NotThere("Start the inspector with --alignment A.json to see what was said and heard.")
         return self._page("Said and heard", "talks", CaseSearch(), talks_view(self.talks))

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..evals.pages.suite_report import DOCUMENT, REPORT
-from ..evals.suites.suite_run import ANSWERS, MARK, VERDICTS
+from ..evals.suites.suite_files import ANSWERS, DOCUMENT, MARK, REPORT, VERDICTS
 from ..orchestration.record import Location
 from ..orchestration.record.opening import run_exists
 

@@ -15,6 +15,7 @@ from ..figures.score_heatmap import score_heatmap
 from ..figures.system_costs import system_costs_figure
 from ..suites.clinicians import PeopleAgreement
 from ..suites.score_table import ScoreTable
+from ..suites.suite_files import REPORT
 from ..suites.suite_results import SuiteResults
 from .folder import write_folder
 from .gold_tables import people_json
@@ -22,9 +23,6 @@ from .markup import Child
 from .parts import collapsible, figure, items, page, paragraph, section, table
 from .suite_tables import board_json, board_sentences, board_tables, plain_number, simple_table
 
-REPORT = "report"
-"""The report's folder within a suite's run."""
-DOCUMENT = "report.json"
 STATUSES = ("unparsed", "failed", "hung", "unjudged")
 """What became of answers that have no score."""
 CAPTIONS = {

@@ -15,7 +15,8 @@ from .answering import all_answers, judged_id, system_jury
 from .price_list import SuitePrices
 from .suite import LoadedSuite, SuitePart, arm_name
 from .suite_cost import TokenCost, token_cost
-from .suite_run import ANSWERS, VERDICTS, SuiteSession, seated_jury
+from .suite_files import ANSWERS, VERDICTS
+from .suite_run import SuiteSession, seated_jury
 
 LOCAL_SECONDS = 9.0
 """About what one ballot of the embedded model takes on a processor core: 6 to 12 seconds were seen."""

@@ -25,7 +25,7 @@ from .scored_systems import COUNTED, ScoredScenario, ScoredSystem, graded_scores
 from .scorer import CaseScore, JudgedScorer, Scorer, Seating
 from .suite import LoadedSuite, SuitePart, arm_name
 from .suite_cost import SystemCost, TokenCost, dominated_by, token_cost
-from .suite_run import ANSWERS, VERDICTS
+from .suite_files import ANSWERS, VERDICTS
 from .win_rates import TieRule
 
 

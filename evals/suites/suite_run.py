@@ -28,11 +28,7 @@ from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from .answering import RUBRIC, all_answers, judged_cases, question_cases, system_jury
 from .suite import LoadedSuite, SuitePart, arm_name
-
-ANSWERS, VERDICTS = "answers", "verdicts"
-"""The records within a suite's run: what systems answered, and what juries said of it."""
-MARK = "suite.json"
-"""Says that a folder is a suite's run, and of which suite."""
+from .suite_files import ANSWERS, MARK, VERDICTS
 
 
 @dataclass(frozen=True, slots=True)

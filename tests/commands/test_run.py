@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from command_line import venire
 from openai_server import Call, Fault, ProviderServer, Refusal, filled, jury_of
 from run_files import CASES, RUBRIC, write_run
 from server_juries import jury_at
 
 from venire import Case, Rubric, deliberate_sync
+from venire.cli import app
+from venire.commands import running
 
 
 def test_the_json_document_has_the_promised_shape_and_nothing_else_is_printed(tmp_path: Path) -> None:
@@ -49,6 +52,26 @@ def test_rerunning_a_finished_run_makes_no_call_and_gives_the_same_document(tmp_
 
         assert len(server.calls) == calls
     assert again.stdout == first.stdout
+
+
+def test_rerunning_a_large_finished_run_counts_nothing_again_and_says_where_the_scores_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_MANY", 3)
+    with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2})) as server:
+        monkeypatch.chdir(tmp_path)
+        command = write_run(tmp_path, server.url)
+        first = CliRunner().invoke(app, command)
+        calls = len(server.calls)
+        again = CliRunner().invoke(app, command)
+        whole = CliRunner().invoke(app, [*command, "--json"])
+
+        assert len(server.calls) == calls
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert "accurate" in first.stdout
+    assert again.stdout.split("; ")[0] == "nothing was left to hear of 4 deliberations"
+    assert "4/4 deliberations" in again.stderr and "4 done before" in again.stderr
+    assert len(json.loads(whole.stdout)["cases"]) == 4
 
 
 @pytest.mark.parametrize("dead", ["a", "boss"])

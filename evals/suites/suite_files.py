@@ -1,0 +1,12 @@
+"""The names of the files within a suite's run."""
+
+from __future__ import annotations
+
+ANSWERS, VERDICTS = "answers", "verdicts"
+"""The records: what systems answered, and what juries said of it."""
+MARK = "suite.json"
+"""Says that a folder is a suite's run, and of which suite."""
+REPORT = "report"
+"""The report's folder."""
+DOCUMENT = "report.json"
+"""The report as JSON, within its folder."""
