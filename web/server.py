@@ -8,18 +8,16 @@ import secrets
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from ..evals.figures.section import Section
-from ..evals.pages.json_documents import section_json
 from ..evals.pages.markup import Html, document, element, fragment
 from ..evals.transcripts.alignment import Alignment
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
 from .deliberation_reader import DeliberationReader, NotThere, run_name
 from .index import Index
-from .jury_worth import jury_worth
 from .pages.board import board_view
 from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view
@@ -34,6 +32,9 @@ from .people import Difference, People
 from .search import CaseSearch, Finder
 from .study_report import ReportReader
 from .suite_report import BoardReader, record_of
+
+if TYPE_CHECKING:
+    from ..evals.figures.section import Section
 
 HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
@@ -198,6 +199,9 @@ class Inspector:
         )
 
     async def _people(self, request: web.Request) -> web.Response:
+        # The statistics load pandas and scipy, which few pages need.
+        from ..evals.pages.json_documents import section_json
+
         apart = self._differences(self._finder())
         if apart is None or self.people is None:
             raise NotThere("Start the inspector with --human RATINGS to see people's ratings.")
@@ -207,7 +211,6 @@ class Inspector:
         return self._page("People", "people", CaseSearch(), main, told)
 
     async def _talks(self, request: web.Request) -> web.Response:
-        # Its parts load pandas, which no other page needs.
         from .pages.talks import talks_view
 
         if not self.talks:
@@ -260,6 +263,8 @@ class Inspector:
 
     async def _jury_worth(self, people: People) -> Section | None:
         """What the juries are worth in independent votes, worked out anew as the index grows, off the server's own thread."""
+        from .jury_worth import jury_worth
+
         read_to = self.index.read_to
         if self._worth is None or self._worth[0] != read_to:
             self._worth = (read_to, await asyncio.to_thread(jury_worth, self._location, people))
