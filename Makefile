@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 HOSTS := .venvs/hosts
 HELM := .venvs/helm
 DOCS := .venvs/docs
+ANNOTATORS := .venvs/annotators
 TRAIN := .venvs/train
 PACKAGES := rubrics personas agents orchestration evals web commands
 
@@ -15,7 +16,7 @@ make_venv = $(PYTHON) -m venv $(1) || uv venv --seed --quiet --python $(PYTHON) 
 get_uv = $(if $(UV),true,$(1)/bin/python -m uv --version >/dev/null 2>&1 || $(1)/bin/python -m pip install --quiet --disable-pip-version-check uv)
 install = { $(call get_uv,$(1)); } && $(if $(UV),uv,$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types unit coverage docs dist benchmarks hosts helm train-test promptfoo clean
+.PHONY: demo test lint types unit coverage docs dist benchmarks hosts helm annotators train-test promptfoo clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/venire demo
@@ -105,6 +106,13 @@ $(TRAIN)/.ready: pyproject.toml | $(BIN)/python
 	$(call make_venv,$(TRAIN))
 	$(call install,$(TRAIN)) -e '.[train]' pytest pytest-timeout
 	$(TRAIN)/bin/venire model install
+	touch $@
+
+# Label Studio's and Argilla's own packages read what venire writes for them; they bring a hundred others, with pins of their own.
+annotators: $(ANNOTATORS)/.ready
+$(ANNOTATORS)/.ready: | $(BIN)/python
+	$(call make_venv,$(ANNOTATORS))
+	$(call install,$(ANNOTATORS)) 'argilla>=2.8,<3' 'label-studio-sdk>=2.1,<3'
 	touch $@
 
 promptfoo:

@@ -13,6 +13,7 @@ from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
 from .commands.designing import dstudy, facets
 from .commands.estimating import estimate
+from .commands.importing import import_ as import_command
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics, schema
 from .commands.measuring import metrics
 from .commands.optimising import optimise
@@ -28,7 +29,7 @@ from .commands.triaging import triage
 from .commands.winning import winrate
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Start": (demo, new),
+    "Start": (demo, new, import_command),
     "Judge": (run, status, serve),
     "Read": (show, inspect, claims, export),
     "Hold against people": (compare, agreement, calibrate, threshold, triage),

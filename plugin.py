@@ -12,6 +12,7 @@ A plug-in is a package with an entry point. Its group says what it adds; its nam
 | a metric of a text against its reference | `venire.metrics` | a `Metric`, shown by `venire compare` beside the arms |
 | a scorer of a system's answers | `venire.scorers` | a `Scorer`: a function of the answers, their form and its options that gives a `CaseScore` each, for `score:` in a scenario |
 | an export format | `venire.exports` | an `ExportFormat`: a function of an `ExportedRun` and a file, for `venire export --to NAME` |
+| an import format | `venire.imports` | an `ImportFormat`: a function of a file that gives `ToolRecords`, for `venire import NAME` |
 | an executor: where cases are heard | `venire.executors` | an `ExecutorFactory`, for `venire run --executor NAME` |
 | rubrics | `venire.rubrics` | the `Path` of a folder of YAML files |
 | personas | `venire.personas` | the `Path` of a folder of YAML files |
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from .agents.statements import Statement
     from .evals.agreement.coefficient import Coefficient, Setting
     from .evals.audits.audit import Audit, AuditInput
+    from .evals.exchange.import_format import ImportFormat, Item, ToolRecords
     from .evals.figures.section import Section
     from .evals.metrics.metric import Metric
     from .evals.statistics.bootstrap import Bootstrap, Statistic
@@ -117,7 +119,8 @@ _HOMES = {
     "evals.metrics.metric": "Metric",
     # a scorer
     "evals.suites.scorer": "AnswerForm CaseScore GradedAnswer Scorer ScorerOptions",
-    # an export format, an executor
+    # an import format, an export format, an executor
+    "evals.exchange.import_format": "ImportFormat Item ToolRecords",
     "orchestration.reading.export_format": "ExportFormat ExportedRun",
     "orchestration.executors.executor": "Executor ExecutorFactory ExecutorJob",
     # to hear a case: in an executor, and in the tests of any plug-in
@@ -155,6 +158,8 @@ __all__ = [
     "ExportedRun",
     "FloatArray",
     "GradedAnswer",
+    "ImportFormat",
+    "Item",
     "Juror",
     "Jury",
     "Limits",
@@ -187,6 +192,7 @@ __all__ = [
     "Stop",
     "Subject",
     "Tally",
+    "ToolRecords",
     "Transcript",
     "TransientFailure",
     "Turn",

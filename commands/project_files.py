@@ -12,7 +12,7 @@ import yaml
 
 from ..orchestration.record.private_files import FOLDER_MODE, open_private
 from ..rubrics.errors import VenireError
-from .sheet_columns import SheetColumns, attribute_name, attribute_names
+from ..rubrics.sheet_columns import SheetColumns, attribute_name, attribute_names
 
 RATERS = ("rater-1", "rater-2")
 """In a ratings template: two people, so that they can be held against each other."""

@@ -54,7 +54,7 @@ def show(
 @click.option(
     "--to",
     required=True,
-    help="jsonl, csv, parquet, html; or its graph: graphml, json, dot; or a format of another package.",
+    help="jsonl, csv, parquet, arrow, html; its graph: graphml, json, dot; for annotators: label-studio, argilla; or another package's.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; stdout without it.")
 @click.option(

@@ -11,8 +11,8 @@ import click
 from .options import BASE_URL, console, say
 
 if TYPE_CHECKING:
+    from ..rubrics.sheet_columns import SheetColumns
     from .project_files import Asked, Project
-    from .sheet_columns import SheetColumns
 
 
 @click.command(short_help="A folder to start from: cases, rubric, jury, study, ratings.")
@@ -67,8 +67,8 @@ def _project(
 ) -> Project:
     from ..personas.jury import load_jury
     from ..rubrics.rubric import load_rubric
+    from ..rubrics.sheet_columns import SheetColumns, attribute_names
     from .project_files import EXAMPLES, Project, cases_of, ratings_of, rubric_yaml
-    from .sheet_columns import SheetColumns, attribute_names
 
     given = load_rubric(rubric) if rubric else None
     rows: Sequence[Mapping[str, str]] = EXAMPLES
@@ -115,7 +115,7 @@ def _read_sheet(
     """The rows of a sheet as text, and what its columns seem to hold, corrected by what was `named`."""
     from ..rubrics.errors import InvalidFile, VenireError
     from ..rubrics.files import nearest, read_rows
-    from .sheet_columns import ROLES, guess_columns, rows_by_person, scores_by_person
+    from ..rubrics.sheet_columns import ROLES, guess_columns, rows_by_person, scores_by_person
 
     rows = [{str(name): _cell_text(cell) for name, cell in row.items()} for _, row in read_rows(sheet)]
     if not rows:
@@ -149,7 +149,7 @@ def _show_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> N
     from rich.text import Text
 
     from ..rubrics.safe_text import safe
-    from .sheet_columns import MEANING
+    from ..rubrics.sheet_columns import MEANING
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("column", overflow="fold")
@@ -167,7 +167,7 @@ def _show_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> N
 
 def _confirm_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> SheetColumns:
     """The columns as the person says they are."""
-    from .sheet_columns import ROLES
+    from ..rubrics.sheet_columns import ROLES
 
     while not click.confirm("Is that right?", default=True, err=True):
         column = click.prompt("Which column is not?", type=click.Choice(list(columns.roles)), err=True)
@@ -179,8 +179,8 @@ def _confirm_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -
 
 def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: bool) -> list[Asked]:
     """The attributes that people rated in the sheet, or those that the person names."""
+    from ..rubrics.sheet_columns import attribute_names
     from .project_files import Asked, scale_bounds
-    from .sheet_columns import attribute_names
 
     names = list(columns.of("rating"))
     if not names:

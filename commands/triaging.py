@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from ..evals.audits.triage import Docket
     from ..evals.inference.label_draws import DrawDesign
     from ..evals.ratings.reference import Rule
 
 from .options import HARMFUL, JSON, MARGIN, REFERENCE, RESAMPLES, RUN, console, print_json, say
+
+_MOST = 20
+"""Cases that are shown or written, unless --most says how many."""
 
 
 @click.command(short_help="Which cases a person should look at first, and why.")
@@ -27,7 +32,12 @@ from .options import HARMFUL, JSON, MARGIN, REFERENCE, RESAMPLES, RUN, console, 
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE.html",
-    help="A page of it; with --for, the draw as .csv.",
+    help="A page of it; with --for, the draw as .csv; with --to, the cases in that format.",
+)
+@click.option(
+    "--to",
+    metavar="FORMAT",
+    help="The cases for annotators: label-studio, argilla; or any format of `venire export`.",
 )
 @click.option(
     "--for",
@@ -61,6 +71,7 @@ def triage(
     arm: str | None,
     most: int | None,
     output: Path | None,
+    to: str | None,
     purpose: str | None,
     number: int,
     design: DrawDesign,
@@ -74,6 +85,8 @@ def triage(
 ) -> None:
     """The cases of RUN in the order in which a person should look at them, each with its reasons. Needs no labels."""
     if purpose == "estimate":
+        if to is not None:
+            raise click.UsageError("--for draws cases at random: take --for or --to, not both")
         _draw(run, arm, attribute, number, design, output, seed, as_json)
         return
     from ..evals import load_ratings
@@ -92,17 +105,45 @@ def triage(
         seed=seed,
         resamples=resamples,
     )
-    if output is not None:
+    if to is not None:
+        _export_first(run, docket, to, output, most or _MOST, human, wide=wide, as_json=as_json)
+    elif output is not None:
         write_atomically(output, triage_page(docket, told))
         say(f"written: {output}", err=True)
     if as_json:
-        print_json(docket_json(str(run), docket, told, most))
+        print_json(docket_json(str(run), docket, told, most or (_MOST if to else None)))
+    if as_json or to is not None:
         return
-    console().print(docket_table(docket, most or 20))
+    console().print(docket_table(docket, most or _MOST))
     for sentence in told.sentences if told else ():
         say(f"- {sentence}")
     for note in told.notes if told else ():
         say(f"  note: {note}")
+
+
+def _export_first(
+    run: Path | str,
+    docket: Docket,
+    to: str,
+    output: Path | None,
+    most: int,
+    human: Path | None,
+    *,
+    wide: bool,
+    as_json: bool,
+) -> None:
+    """Write the first cases in an export format, with why each is among them and what people said of them."""
+    from ..orchestration.reading.terminal import export_run
+    from ..rubrics.ratings import read_ratings
+
+    if output is None and as_json:
+        raise click.UsageError("--json and --to both print: name a file for the cases, -o FILE")
+    first = docket.first(most)
+    picked = {str(row["case"]): row["reasons"] for row in first.to_dict("records")}
+    ratings = list(read_ratings(human, wide=wide)) if human else []
+    export_run(run, to, output, sys.stdout, None, arm=docket.arm, picked=picked, ratings=ratings)
+    where = "" if output is None else f" written to {output}"
+    say(f"{len(first)} of {len(docket.cases)} cases{where}, the first to see first", err=True)
 
 
 def _draw(

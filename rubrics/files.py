@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from .errors import InvalidFile
-from .tables import Table, parquet_table, workbook_table
+from .tables import Table, arrow_table, parquet_table, workbook_table
 from .yaml_nodes import DEEPEST, LONGEST_INTEGER, Location, plain_yaml
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -85,7 +85,7 @@ def read_json(path: Path) -> Any:
 def read_rows(
     path: Path, *, required: tuple[str, ...] = (), otherwise: str = ""
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each row of a .csv, .jsonl, .xlsx or .parquet file with its line number, one at a time.
+    """Each row of a .csv, .jsonl, .xlsx, .parquet or .arrow file with its line number, one at a time.
 
     `otherwise` is what else to do where a required column is not there.
     """
@@ -96,6 +96,8 @@ def read_rows(
             return _table_rows(path, workbook_table(path), required, otherwise)
         case ".parquet":
             return _table_rows(path, parquet_table(path), required, otherwise)
+        case ".arrow" | ".feather":
+            return _table_rows(path, arrow_table(path), required, otherwise)
         case ".xls":
             raise InvalidFile(f"{path}: an old Excel file", remedy="save it in Excel as .xlsx, or as .csv")
     return _json_rows(path)

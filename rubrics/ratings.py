@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .csv_cells import from_csv_cell
 from .errors import InvalidFile
 from .files import near_column, read_rows
 
@@ -42,6 +43,8 @@ def read_ratings(path: Path, *, wide: bool = False) -> Iterator[Rating]:
                     remedy=f"{near_column(column, row)}ratings have case,rater,attribute,value; "
                     "one column an attribute is the wide form",
                 )
+        if path.suffix.lower() == ".csv" and "rationale" in row:
+            row["rationale"] = from_csv_cell(row["rationale"])
         for cells in _cells(path, line, row) if wide else [row]:
             rating = _rating(f"{path}:{line}", cells)
             key = (rating.case, rating.rater, rating.attribute, rating.round)

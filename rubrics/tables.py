@@ -1,18 +1,21 @@
-"""Tables that are not text: an Excel sheet and a Parquet file, as a header and rows."""
+"""Tables that are not text: an Excel sheet, a Parquet and an Arrow file, as a header and rows."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .errors import InvalidFile, MissingExtra
 from .workbook import Cell, sheet_rows
+
+ColumnKind = Literal["string", "int64", "float64"]
 
 
 class Table(NamedTuple):
@@ -40,15 +43,61 @@ def workbook_table(path: Path) -> Table:
 
 def parquet_table(path: Path) -> Table:
     """A Parquet file; needs pyarrow."""
-    if find_spec("pyarrow") is None:
-        raise MissingExtra(f"{path}: Parquet files need pyarrow", remedy="pip install 'venire[parquet]'")
+    _need_pyarrow(f"{path}: Parquet files")
     pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     try:
         file = parquet.ParquetFile(path)
     except (pyarrow.ArrowInvalid, OSError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "not a Parquet file"
         raise InvalidFile(f"{path}: {why}", remedy="check the path, or save the table as .csv") from None
-    return Table(0, tuple(file.schema_arrow.names), _parquet_rows(file))
+    return Table(0, tuple(file.schema_arrow.names), _batch_rows(file.iter_batches()))
+
+
+def arrow_table(path: Path) -> Table:
+    """An Arrow file, also called Feather, or a stream of the same; needs pyarrow."""
+    _need_pyarrow(f"{path}: Arrow files")
+    pyarrow, ipc = import_module("pyarrow"), import_module("pyarrow.ipc")
+    try:
+        content = path.read_bytes()
+        opened = ipc.open_file if content.startswith(b"ARROW1") else ipc.open_stream
+        table = opened(pyarrow.py_buffer(content)).read_all()
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "not an Arrow file"
+        raise InvalidFile(f"{path}: {why}", remedy="check the path, or save the table as .csv") from None
+    return Table(0, tuple(table.schema.names), _batch_rows(table.to_batches()))
+
+
+def table_bytes(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Mapping[str, ColumnKind],
+    kind: Literal["parquet", "arrow"],
+) -> bytes:
+    """The rows as a Parquet or an Arrow file; needs pyarrow."""
+    _need_pyarrow(f"{kind.title()} files")
+    pyarrow, parquet, ipc = map(import_module, ("pyarrow", "pyarrow.parquet", "pyarrow.ipc"))
+    schema = pyarrow.schema([(name, getattr(pyarrow, each)()) for name, each in columns.items()])
+    table = pyarrow.Table.from_pylist([_typed(row, columns) for row in rows], schema=schema)
+    written = BytesIO()
+    if kind == "parquet":
+        parquet.write_table(table, written)
+    else:
+        with ipc.new_file(written, schema) as writer:
+            writer.write_table(table)
+    return written.getvalue()
+
+
+def _need_pyarrow(what: str) -> None:
+    if find_spec("pyarrow") is None:
+        raise MissingExtra(f"{what} need pyarrow", remedy="pip install 'venire[parquet]'")
+
+
+def _typed(row: Mapping[str, Any], columns: Mapping[str, ColumnKind]) -> dict[str, Any]:
+    """The row with text in columns of text, whatever was in them."""
+    return {
+        name: str(value) if columns[name] == "string" and value is not None else value
+        for name, value in row.items()
+        if name in columns
+    }
 
 
 def _workbook_rows(
@@ -62,9 +111,9 @@ def _workbook_rows(
             yield line, {name: cell if isinstance(cell, str) else _text(cell) for name, cell in row.items()}
 
 
-def _parquet_rows(file: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+def _batch_rows(batches: Any) -> Iterator[tuple[int, dict[str, Any]]]:
     line = 0
-    for batch in file.iter_batches():
+    for batch in batches:
         for row in batch.to_pylist():
             line += 1
             yield line, {name: _plain(value) for name, value in row.items()}

@@ -33,6 +33,7 @@ ROOMS = [
     "suites",
     "optimising",
     "training",
+    "exchange",
     "pages",
     "plugins",
     "service",

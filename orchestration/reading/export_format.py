@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, TextIO
 
 from ...personas.jury import CountingRule
 from ...rubrics.plugins import plugged_in
-from ..record import Store
+from ...rubrics.ratings import Rating
+from ..record import Arm, Store
 from ..verdict import Verdict
 from .export import verdicts
 
@@ -24,11 +25,23 @@ class ExportedRun:
     arm: str | None = None
     count: CountingRule | None = None
     """The counting rule to use in place of the jury's own."""
+    picked: Mapping[str, Sequence[str]] | None = None
+    """Only these cases, in this order, each with the reasons for which it was picked."""
+    ratings: Sequence[Rating] = field(default=())
+    """What people said of the cases, for formats that have a place for it."""
+
+    def arms(self) -> list[Arm]:
+        """The arms whose deliberations are exported."""
+        return [arm for arm in self.store.arms() if self.arm in (None, arm.name)]
 
     def verdicts(self) -> Iterator[Verdict]:
-        """Their verdicts, recounted, one at a time so that memory stays flat."""
-        for _, verdict in verdicts(self.store, arm=self.arm, case=self.case, count=self.count):
-            yield verdict
+        """Their verdicts, recounted, one at a time so that memory stays flat; only those picked are sorted in memory."""
+        found = (v for _, v in verdicts(self.store, arm=self.arm, case=self.case, count=self.count))
+        if self.picked is None:
+            yield from found
+            return
+        place = {case: number for number, case in enumerate(self.picked)}
+        yield from sorted((v for v in found if v.case in place), key=lambda v: place[v.case])
 
 
 class ExportFormat(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO, cast
@@ -94,8 +94,13 @@ def export_run(
     count: str | None,
     case: str | None = None,
     arm: str | None = None,
+    picked: Mapping[str, Sequence[str]] | None = None,
+    ratings: Sequence[Rating] = (),
 ) -> int:
-    """Write the run in the format `to`, or one case or arm of it, recounted by `count` if one is named."""
+    """Write the run in the format `to`, or one case or arm of it, recounted by `count` if one is named.
+
+    `picked` names the only cases to write, with the reasons for each; formats for annotators show them, and people's `ratings`.
+    """
     write = export_format(to)
     if count is not None:
         counting_rule(count)
@@ -104,7 +109,7 @@ def export_run(
         _known_arm(store, arm)
         if case is not None and store.case(case) is None:
             raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
-        run = ExportedRun(store, case=case, arm=arm, count=count)
+        run = ExportedRun(store, case=case, arm=arm, count=count, picked=picked, ratings=ratings)
         if output is None:
             return write(run, cast(TextIO, SafeStream(out)) if out.isatty() else out)
         with open_private(output) as handle:

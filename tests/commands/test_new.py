@@ -11,9 +11,9 @@ from workbooks import text_rows, write_workbook
 
 from venire import load_cases, load_jury, load_rubric
 from venire.cli import app
-from venire.commands.sheet_columns import SheetColumns, guess_columns, scores_by_person
 from venire.evals.studies.plan import plan_study
 from venire.rubrics.errors import VenireError
+from venire.rubrics.sheet_columns import SheetColumns, guess_columns, scores_by_person
 
 HEADER = ["Note ID", "Transcript", "AI summary", "Model", "Reviewer", "Clinically useful?", "Comment"]
 ROWS = [

@@ -44,7 +44,7 @@ _NAMES: Mapping[Role, str] = {
     "output": "output|summary|ai summary|answer|response|generated text|generated summary|model output|candidate|draft|"
     "text|generated note|ai note|letter|report",
     "source": "source|sources|notes|note|patient notes|clinical notes|transcript|conversation|document|context|input|original|"
-    "chart|record|source text|passage|article",
+    "chart|record|source text|passage|article|dialogue|dialog",
     "reference": "reference|gold|gold standard|expected|expected output|ideal|target|human summary|reference summary|ground truth",
     "question": "question|prompt|query|task|instruction|instructions",
     "audience": "audience|reader|for whom",

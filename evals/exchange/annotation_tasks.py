@@ -1,0 +1,140 @@
+"""What an annotator is asked: the case's texts and the rubric's questions, with the jury's and other people's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ...orchestration.reading.export_format import ExportedRun
+from ...orchestration.verdict import Verdict
+from ...rubrics.case import Case
+from ...rubrics.errors import VenireError
+from ...rubrics.ratings import Rating
+from ...rubrics.rubric import Attribute
+from ...rubrics.scale import Scale, Value
+
+TEXTS = ("question", "audience", "source", "reference", "output")
+"""The texts that an annotator may read, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """One jury's, juror's or person's answers about a case. An attribute without an answer is not in it."""
+
+    by: str
+    values: Mapping[str, Value]
+    rationales: Mapping[str, str] = field(default_factory=dict)
+    support: float | None = None
+    """The share of votes that agree with a jury's values, over its attributes."""
+
+
+@dataclass(slots=True)
+class AnnotationTask:
+    """A case for annotators, with everything that was said of it."""
+
+    case: Case
+    texts: Mapping[str, str]
+    """What an annotator may read: the reference only where the rubric shows it to jurors."""
+    juries: list[Answers] = field(default_factory=list)
+    jurors: list[Answers] = field(default_factory=list)
+    people: list[Answers] = field(default_factory=list)
+    reasons: tuple[str, ...] = ()
+    """Why the case was picked."""
+
+
+def annotation_tasks(run: ExportedRun) -> list[AnnotationTask]:
+    """A task for each case of the run, in its order, with every arm's answers and people's to the same questions.
+
+    Raises:
+        VenireError: The run was made with `--redact`, so that there is nothing to read.
+    """
+    if run.store.redacted:
+        raise VenireError(
+            f"{run.store.name} was made with --redact: it holds no words for an annotator to read",
+            remedy="run the cases without --redact, or put the tasks together from your own cases file",
+        )
+    shown = any(arm.rubric.reference == "shown" for arm in run.arms())
+    by_case: dict[str, list[Rating]] = {}
+    asked = {attribute.name for attribute, _ in asked_questions(run)}
+    for rating in run.ratings:
+        if rating.attribute in asked:
+            by_case.setdefault(rating.case, []).append(rating)
+    tasks: dict[str, AnnotationTask] = {}
+    for verdict in run.verdicts():
+        task = tasks.get(verdict.case)
+        if task is None:
+            case = run.store.case(verdict.case)
+            assert case is not None, "a case that was heard is kept"
+            task = AnnotationTask(
+                case,
+                _texts(case, shown_reference=shown),
+                people=_people(by_case.get(case.id, [])),
+                reasons=tuple((run.picked or {}).get(case.id, ())),
+            )
+            tasks[case.id] = task
+        task.juries.append(_verdict_answers(verdict))
+        task.jurors += _juror_answers(verdict)
+    return list(tasks.values())
+
+
+def asked_questions(run: ExportedRun) -> Iterator[tuple[Attribute, Scale]]:
+    """Every attribute that the run's juries were asked about, with its scale; the first arm's where they differ."""
+    seen = set()
+    for arm in run.arms():
+        for attribute in arm.rubric.attributes:
+            if attribute.name not in seen:
+                seen.add(attribute.name)
+                yield attribute, arm.rubric.scale_of(attribute.name)
+
+
+def _texts(case: Case, *, shown_reference: bool) -> dict[str, str]:
+    texts = {
+        "question": case.question or "",
+        "audience": case.audience or "",
+        "source": "\n\n".join(case.source),
+        "output": case.output,
+    }
+    if shown_reference:
+        texts["reference"] = case.reference or ""
+    return {name: texts[name] for name in TEXTS if name in texts}
+
+
+def _verdict_answers(verdict: Verdict) -> Answers:
+    reached = {
+        name: outcome.value
+        for name, outcome in verdict.outcomes.items()
+        if outcome.status == "reached" and outcome.value is not None
+    }
+    support = [verdict.outcomes[name].support for name in reached]
+    known = [share for share in support if share is not None]
+    whys = {name: verdict.outcomes[name].why for name in reached if verdict.outcomes[name].why}
+    return Answers(verdict.arm, reached, whys, sum(known) / len(known) if known else None)
+
+
+def _juror_answers(verdict: Verdict) -> list[Answers]:
+    """Each juror's last votes."""
+    values: dict[str, dict[str, Value]] = {}
+    rationales: dict[str, dict[str, str]] = {}
+    for attribute, votes in verdict.transcript.standing().items():
+        for juror, held in votes.items():
+            values.setdefault(juror, {})[attribute] = held.vote.value
+            if held.vote.rationale:
+                rationales.setdefault(juror, {})[attribute] = held.vote.rationale
+    return [
+        Answers(f"{verdict.arm}/{juror}", said, rationales.get(juror, {})) for juror, said in values.items()
+    ]
+
+
+def _people(ratings: list[Rating]) -> list[Answers]:
+    """A person's ratings of one round together, the earlier rounds first."""
+    found: dict[tuple[str, int], Answers] = {}
+    for rating in sorted(ratings, key=lambda each: each.round or 0):
+        if rating.value is not None:
+            key = (rating.rater, rating.round or 0)
+            said = found.setdefault(key, Answers(rating.rater, {}, {}))
+            found[key] = Answers(
+                said.by,
+                {**said.values, rating.attribute: rating.value},
+                {**said.rationales, **({rating.attribute: rating.rationale} if rating.rationale else {})},
+            )
+    return list(found.values())

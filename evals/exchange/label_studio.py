@@ -1,0 +1,176 @@
+"""Import format `label-studio`: its JSON export, tasks with every annotation of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...rubrics.errors import InvalidFile
+from ...rubrics.ratings import Rating
+from .comments import rationale_of
+from .import_format import Item, ToolRecords
+from .json_files import read_objects
+
+OWN_META = "venire"
+"""The key of a task's `meta` under which venire's export keeps what annotators should not read."""
+RATER = "rater"
+"""The key of a result's `meta` that holds a rater whom Label Studio does not know."""
+
+_UNKNOWN = "some annotations do not say by whom: they are by `unknown`, `unknown 2` and so on within a task"
+
+
+def read_label_studio(path: Path) -> ToolRecords:
+    """Each task as an item, and each answer of an annotation as a rating by whoever completed it.
+
+    Choices, ratings, numbers and pairwise answers are ratings; text areas are rationales. Cancelled annotations, drafts and
+    predictions are counted and left out; so is, as unreadable, what is about a part of a text, or several choices at once.
+    """
+    records = ToolRecords()
+    tasks = read_objects(path)
+    asked = _rated_controls(tasks)
+    for number, task in enumerate(tasks, 1):
+        if not isinstance(task.get("data"), Mapping):
+            raise _other_kind(path, number, task)
+        name = _task_name(task, number)
+        meta = task.get("meta")
+        own = meta.get(OWN_META) if isinstance(meta, Mapping) else None
+        kept = (
+            {key: own[key] for key in ("group", "system") if own.get(key)} if isinstance(own, Mapping) else {}
+        )
+        fields = {key: value for key, value in task["data"].items() if key not in ("id", "why")}
+        records.items.append(Item(name, {**fields, **kept}))
+        _read_annotations(name, task, asked, records)
+    return records
+
+
+def _task_name(task: Mapping[str, Any], number: int) -> str:
+    given = task["data"].get("id")
+    return str(next(each for each in (given, task.get("id"), f"task-{number}") if each not in (None, "")))
+
+
+def _other_kind(path: Path, number: int, task: Mapping[str, Any]) -> InvalidFile:
+    if "annotation_id" in task or "annotator" in task:
+        return InvalidFile(
+            f"{path}: a JSON-MIN export, which does not say what is an answer and what a text",
+            remedy="export from Label Studio as JSON",
+        )
+    return InvalidFile(f"{path}: task {number} has no data", remedy="export from Label Studio as JSON")
+
+
+def _rated_controls(tasks: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The names of all controls that are no text areas: a comment may be named for one."""
+    return {
+        str(result.get("from_name"))
+        for task in tasks
+        for annotation in _annotations(task)
+        for result in _objects(annotation.get("result"))
+        if result.get("type") != "textarea"
+    }
+
+
+def _annotations(task: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A task's annotations, the oldest first."""
+    found = _objects(task.get("annotations", task.get("completions")))
+    return sorted(found, key=lambda each: str(each.get("created_at") or ""))
+
+
+def _read_annotations(
+    name: str, task: Mapping[str, Any], asked: Collection[str], records: ToolRecords
+) -> None:
+    for what in ("drafts", "predictions"):
+        for _ in _objects(task.get(what)):
+            records.skip(f"{what} of tasks", name)
+    unknown = 0
+    for annotation in _annotations(task):
+        if annotation.get("was_cancelled") or annotation.get("skipped"):
+            records.skip("cancelled annotations", name)
+            continue
+        results = list(_objects(annotation.get("result")))
+        rater = _rater(annotation, results)
+        if rater is None:
+            unknown += 1
+            rater = "unknown" if unknown == 1 else f"unknown {unknown}"
+            if _UNKNOWN not in records.notes:
+                records.notes.append(_UNKNOWN)
+        answers = dict(_answers(name, results, records))
+        if not answers:
+            records.skip("annotations without a rating", name)
+        comments = dict(_comments(results))
+        for attribute, value in answers.items():
+            records.ratings.append(
+                Rating(name, rater, attribute, value, rationale=rationale_of(attribute, comments, asked))
+            )
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    yield from (each for each in value if isinstance(each, Mapping)) if isinstance(value, list) else ()
+
+
+def _rater(annotation: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str | None:
+    """Who completed it: the name that venire's export kept, an e-mail address, or the number of a user."""
+    for result in results:
+        meta = result.get("meta")
+        if isinstance(meta, Mapping) and isinstance(meta.get(RATER), str):
+            return str(meta[RATER])
+    by = annotation.get("completed_by")
+    if isinstance(by, Mapping):
+        names = (by.get("email"), by.get("username"), by.get("id"))
+        by = next((each for each in names if each not in (None, "")), None)
+    return None if by in (None, "") else str(by)
+
+
+def _answers(
+    name: str, results: Sequence[Mapping[str, Any]], records: ToolRecords
+) -> Iterator[tuple[str, float | str]]:
+    """Each answer that is one value for the whole text, by the name of its control; what is not is counted."""
+    seen = set()
+    for result in results:
+        kind, control, value = (str(result.get("type") or ""), result.get("from_name"), result.get("value"))
+        if kind in ("textarea", "relation"):
+            continue
+        where = f"{name}: {control or kind}"
+        if not isinstance(control, str) or not control or not isinstance(value, Mapping):
+            records.lose("rating", "an answer without a name or a value", where)
+        elif {"start", "end", "x", "ranges"} & value.keys():
+            records.lose("rating", f"an answer ({kind}) about a part of a text", where)
+        elif control in seen:
+            records.lose("rating", "answered twice in one annotation", where)
+        elif (answer := _answer(kind, value)) is not None:
+            seen.add(control)
+            yield control, answer
+        elif kind == "choices" and value.get("choices"):
+            records.lose("rating", "several choices at once", where)
+        else:
+            records.lose("rating", f"no single value in an answer of the kind {kind!r}", where)
+
+
+def _answer(kind: str, value: Mapping[str, Any]) -> float | str | None:
+    """The one value of an answer; None where there is none, or several."""
+    if kind == "pairwise":
+        return str(value["selected"]) if value.get("selected") else None
+    if kind in ("rating", "number"):
+        given = value.get(kind)
+        return float(given) if isinstance(given, int | float) and not isinstance(given, bool) else None
+    given = value.get("choices") if kind == "choices" else None
+    chosen = [given] if isinstance(given, str) else given
+    return _number_or_word(chosen[0]) if isinstance(chosen, list) and len(chosen) == 1 else None
+
+
+def _number_or_word(given: Any) -> float | str | None:
+    text = str(given).strip()
+    try:
+        return float(text) if text.lower() not in ("nan", "inf", "-inf", "infinity") else text
+    except ValueError:
+        return text or None
+
+
+def _comments(results: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """What was written in text areas, by their name."""
+    for result in results:
+        value = result.get("value")
+        if result.get("type") == "textarea" and isinstance(value, Mapping):
+            said = value.get("text")
+            text = "\n".join(map(str, said)) if isinstance(said, list) else str(said or "")
+            if text.strip():
+                yield str(result.get("from_name") or "comment"), text
