@@ -49,7 +49,7 @@ def import_(
     Everything that cannot be read, or that the tool itself does not count, is counted and named.
     """
     from ..evals.exchange.importing import import_records
-    from ..evals.exchange.row_files import write_cases, write_ratings
+    from ..evals.exchange.row_files import write_cases_file, write_ratings_file
     from ..rubrics.rubric import load_rubric
 
     if output is None and ratings is None:
@@ -58,10 +58,10 @@ def import_(
         )
     found = import_records(kind, file, columns=columns, rubric=load_rubric(rubric) if rubric else None)
     if output is not None:
-        write_cases(found.cases, output)
+        write_cases_file(found.cases, output)
         say(f"{len(found.cases)} cases written to {output}", err=True)
     if ratings is not None:
-        write_ratings(found.ratings, ratings)
+        write_ratings_file(found.ratings, ratings)
         say(f"{len(found.ratings)} ratings written to {ratings}", err=True)
     for note in found.notes:
         say(f"- {note}", err=True)

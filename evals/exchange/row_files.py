@@ -21,7 +21,7 @@ _TABLES = (".parquet", ".arrow", ".feather")
 _ENDINGS = (".jsonl", ".csv", *_TABLES)
 
 
-def write_cases(cases: Sequence[Case], path: Path) -> None:
+def write_cases_file(cases: Sequence[Case], path: Path) -> None:
     """The cases as `venire run` reads them; in a table, metadata has a column for each key."""
     _check_ending(path)
     if not cases:
@@ -34,7 +34,7 @@ def write_cases(cases: Sequence[Case], path: Path) -> None:
     _write_rows(flat, path)
 
 
-def write_ratings(ratings: Sequence[Rating], path: Path) -> None:
+def write_ratings_file(ratings: Sequence[Rating], path: Path) -> None:
     """The ratings in long form, as every command that takes `--human` reads them."""
     _check_ending(path)
     if not ratings:
@@ -51,7 +51,7 @@ def write_ratings(ratings: Sequence[Rating], path: Path) -> None:
         write_atomically(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         return
     for row in rows:
-        row["value"] = f"{row['value']:.15g}" if isinstance(row["value"], float) else row["value"]
+        row["value"] = _cell(row["value"])
         if row.get("rationale") is not None:
             row["rationale"] = csv_cell(row["rationale"])
     _write_rows(rows, path)
@@ -97,3 +97,10 @@ def _column_kind(cells: Sequence[Any]) -> ColumnKind:
     if given and all(isinstance(cell, int) and not isinstance(cell, bool) for cell in given):
         return "int64"
     return "float64" if given and all(isinstance(cell, float) for cell in given) else "string"
+
+
+def _cell(value: Any) -> Any:
+    """A number as it is written by hand, with all its digits."""
+    if not isinstance(value, float):
+        return value
+    return str(int(value)) if value.is_integer() else repr(value)

@@ -56,6 +56,7 @@ class HelmRun:
     max_tokens: int | None
     outputs: Mapping[str, str] = field(default_factory=dict)
     targets: Mapping[str, list[str]] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
     other_split: int = 0
     """Instances of another split, which are left out."""
 
@@ -151,7 +152,7 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
     own = sum(scores.values()) / len(scores) if scores else means[metric, split]
     if scores and abs(means.get((metric, split), own) - own) > 1e-6:
         notes.append(f"{folder.name}: HELM's own mean of {metric} is {means[metric, split]:.4f}, that of its instances {own:.4f}: the latter is used")  # fmt: skip
-    outputs, targets = _outputs(folder)
+    outputs, targets, inputs = _outputs(folder)
     most = adapter.get("max_tokens")
     return HelmRun(
         folder=folder,
@@ -166,6 +167,7 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
         max_tokens=most if isinstance(most, int) else None,
         outputs={case: text for case, text in outputs.items() if not scores or case in scores},
         targets=targets,
+        inputs=inputs,
         other_split=others,
     )
 
@@ -215,10 +217,11 @@ def _metric(folder: Path, known: set[str], wanted: Sequence[str]) -> str:
     return chosen
 
 
-def _outputs(folder: Path) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """What the model wrote, and the references tagged as correct, by instance; the first trial's."""
+def _outputs(folder: Path) -> tuple[dict[str, str], dict[str, list[str]], dict[str, str]]:
+    """What the model wrote, the references tagged as correct, and what was asked, by instance; the first trial's."""
     outputs: dict[str, str] = {}
     targets: dict[str, list[str]] = {}
+    inputs: dict[str, str] = {}
     for state in _states(folder / "scenario_state.json"):
         instance = state.get("instance") or {}
         if instance.get("perturbation") is not None:
@@ -226,6 +229,7 @@ def _outputs(folder: Path) -> tuple[dict[str, str], dict[str, list[str]]]:
         case, done = str(instance.get("id") or ""), (state.get("result") or {}).get("completions") or ()
         if case and done and case not in outputs:
             outputs[case] = str(done[0].get("text") or "")
+            inputs[case] = str((instance.get("input") or {}).get("text") or "")
             targets[case] = [str((each.get("output") or {}).get("text") or "") for each in instance.get("references") or () if "correct" in (each.get("tags") or ())]  # fmt: skip
     if not outputs:
         for entry in _list(folder / "display_predictions.json"):
@@ -233,7 +237,7 @@ def _outputs(folder: Path) -> tuple[dict[str, str], dict[str, list[str]]]:
                 outputs.setdefault(
                     str(entry.get("instance_id") or ""), str(entry.get("predicted_text") or "")
                 )
-    return outputs, targets
+    return outputs, targets, inputs
 
 
 def _states(file: Path) -> Iterator[Mapping[str, Any]]:
