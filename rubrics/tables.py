@@ -76,7 +76,7 @@ def table_bytes(
     _need_pyarrow(f"{kind.title()} files")
     pyarrow, parquet, ipc = map(import_module, ("pyarrow", "pyarrow.parquet", "pyarrow.ipc"))
     schema = pyarrow.schema([(name, getattr(pyarrow, each)()) for name, each in columns.items()])
-    table = pyarrow.Table.from_pylist([_typed(row, columns) for row in rows], schema=schema)
+    table = pyarrow.Table.from_pylist([_typed_row(row, columns) for row in rows], schema=schema)
     written = BytesIO()
     if kind == "parquet":
         parquet.write_table(table, written)
@@ -91,7 +91,7 @@ def _need_pyarrow(what: str) -> None:
         raise MissingExtra(f"{what} need pyarrow", remedy="pip install 'venire[parquet]'")
 
 
-def _typed(row: Mapping[str, Any], columns: Mapping[str, ColumnKind]) -> dict[str, Any]:
+def _typed_row(row: Mapping[str, Any], columns: Mapping[str, ColumnKind]) -> dict[str, Any]:
     """The row with text in columns of text, whatever was in them."""
     return {
         name: str(value) if columns[name] == "string" and value is not None else value

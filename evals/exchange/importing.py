@@ -95,7 +95,7 @@ def import_records(
         *repeated,
         *(f"{why}: {len(where)}, left out ({_some(where)})" for why, where in records.skipped.items()),
         *(f"{what}s that could not be read, {why}: {len(where)} ({_some(where)})" for what, lost in records.unreadable.items() for why, where in lost.items()),
-        *(check.notes if check else _mixed(ratings)),
+        *(check.notes if check else _mixed_value_notes(ratings)),
     )  # fmt: skip
     return Imported(tuple(cases), tuple(ratings), shown, records, check, notes)
 
@@ -221,7 +221,7 @@ def _on_scale(
     ratings: Sequence[Rating], rubric: Rubric, cases: Sequence[str]
 ) -> tuple[list[Rating], RatingCheck]:
     """The ratings as values of the rubric's scales, without those that are on none; and what was left out."""
-    asked = [_scaled(rating, rubric) for rating in ratings]
+    asked = [_scaled_rating(rating, rubric) for rating in ratings]
     table = pd.DataFrame([{"case": r.case, "rater": r.rater, "attribute": r.attribute, "value": r.value, "round": r.round or 0} for r in asked])  # fmt: skip
     kept, check = check_ratings(table, rubric_questions(rubric), cases=cases or None)
     keys = set(zip(kept["case"], kept["rater"], kept["attribute"], strict=True))
@@ -231,7 +231,7 @@ def _on_scale(
     return [r for r in asked if (r.case, r.rater, r.attribute) in keys | inapplicable], check
 
 
-def _scaled(rating: Rating, rubric: Rubric) -> Rating:
+def _scaled_rating(rating: Rating, rubric: Rubric) -> Rating:
     attribute = rubric.by_name.get(rating.attribute)
     if attribute is None or rating.value is None:
         return rating
@@ -239,7 +239,7 @@ def _scaled(rating: Rating, rubric: Rubric) -> Rating:
     return replace(rating, value=float(value) if isinstance(value, int | float) else value)
 
 
-def _mixed(ratings: Sequence[Rating]) -> list[str]:
+def _mixed_value_notes(ratings: Sequence[Rating]) -> list[str]:
     """A note for each attribute whose ratings are partly numbers, partly words: without a rubric they stay as they are."""
     words: dict[str, list[str]] = {}
     numbers: Counter[str] = Counter()

@@ -23,7 +23,7 @@ def read_openai_evals(path: Path) -> ToolRecords:
     rows = read_objects(path)
     rows = [each for row in rows for each in (row["data"] if isinstance(row.get("data"), list) else [row])]
     if any("sample_id" in row and "type" in row for row in rows):
-        return _logged(rows)
+        return _logged_samples(rows)
     if not any("sample" in row or "datasource_item" in row or "item" in row for row in rows):
         raise InvalidFile(
             f"{path}: no output items and no logged samples in it",
@@ -41,7 +41,7 @@ def _output_items(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:
         given = row.get("datasource_item_id", item.get("id", row.get("id", f"item-{number}")))
         name = free_id(str(given), taken)
         taken.add(name)
-        output = _said(sample.get("output")) or str(sample.get("output_text") or "")
+        output = _model_text(sample.get("output")) or str(sample.get("output_text") or "")
         if not output:
             why = (
                 "items that ended in an error"
@@ -64,7 +64,7 @@ def _output_items(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:
     return records
 
 
-def _logged(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:
+def _logged_samples(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:
     """The events of the framework's log, by sample: what was sampled, and what was recorded of it."""
     records = ToolRecords()
     system = next(
@@ -76,7 +76,7 @@ def _logged(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:
             sampled.setdefault(str(row["sample_id"]), _mapping(row.get("data")))
     expected = {str(row["sample_id"]): _mapping(row.get("data")).get("expected") for row in rows if row.get("type") == "match"}  # fmt: skip
     for name, data in sampled.items():
-        output = _said(data.get("sampled"))
+        output = _model_text(data.get("sampled"))
         if not output:
             records.skip("samples without an output", name)
             continue
@@ -105,7 +105,7 @@ def _completion_fn(spec: Mapping[str, Any]) -> Any:
     return names[0] if isinstance(names, list) and names else spec.get("model", "")
 
 
-def _said(value: Any) -> str:
+def _model_text(value: Any) -> str:
     """What a model wrote: a text, a list of texts, or messages whose content it is."""
     if isinstance(value, str):
         return value
