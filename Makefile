@@ -88,7 +88,7 @@ benchmarks: $(VENV)/.test
 hosts: $(HOSTS)/.ready
 $(HOSTS)/.ready: pyproject.toml | $(BIN)/python
 	$(call make_venv,$(HOSTS))
-	$(call install,$(HOSTS)) -e '.[inspect,deepeval,mlflow,pydantic-evals,dspy,langsmith,lm-eval,langfuse,phoenix]'
+	$(call install,$(HOSTS)) -e '.[inspect,deepeval,mlflow,pydantic-evals,dspy,langsmith,lm-eval,langfuse,phoenix]' 'mcp>=2.3,<3'
 	touch $@
 
 # Large, so `make test` does not install these two: their tests run where they are, and say so where they are not.

@@ -8,6 +8,7 @@ from typing import Any
 from ...orchestration.transcript import Stop
 from ...orchestration.verdict import Outcome
 from .case_request import CaseRequest
+from .graders import GraderRun
 
 _REFS = "#/components/schemas/{model}"
 _COUNT = {"type": "integer", "minimum": 0}
@@ -19,6 +20,7 @@ _PAGING = {"after": "How many ids to leave out first.", "most": "How many ids to
 _PROBLEMS = {
     400: "The body is not JSON.",
     401: "Missing or wrong token.",
+    403: "The request's Origin is not one that is served.",
     404: "No such deliberation, or no such address.",
     405: "The address takes other methods.",
     408: "The body did not come in time.",
@@ -44,6 +46,8 @@ def openapi_document(*, rubric: str, jury: str) -> dict[str, Any]:
             "/v1/deliberations": {"post": _score(), "get": _list()},
             "/v1/deliberations/{case}": {"get": _fetch()},
             "/v1/status": {"get": _status()},
+            "/v1/fine_tuning/alpha/graders/run": {"post": _grade()},
+            "/mcp": {"post": _mcp()},
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -63,6 +67,45 @@ def _score() -> dict[str, Any]:
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="Case")})},
         "responses": {"200": _deliberation_response("The deliberation and its verdict."), **_problems(400, 401, 408, 413, 415, 421, 422, 503)},
     }  # fmt: skip
+
+
+def _grade() -> dict[str, Any]:
+    return {
+        "operationId": "grade",
+        "summary": "OpenAI's graders API: a model's sample, judged, as a reward",
+        "description": (
+            "The reward is what the grader's name says, or the rubric's composite, or the mean of its attributes, from 0 (worst) to 1 (best) or "
+            "over the grader's range. It is null, with an error flagged in the metadata, where the jury is hung: never 0."
+        ),
+        "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="GraderRun")})},
+        "responses": {
+            "200": {
+                "description": "The reward.",
+                "content": _json({"$ref": _REFS.format(model="GraderAnswer")}),
+            },
+            **_problems(400, 401, 408, 413, 415, 421, 422, 503),
+        },
+    }
+
+
+def _mcp() -> dict[str, Any]:
+    message = {"type": "object", "required": ["jsonrpc"], "properties": {"jsonrpc": {"const": "2.0"}}}
+    answer = {"description": "The answer, which may be an error of JSON-RPC.", "content": _json(message)}
+    return {
+        "operationId": "mcp",
+        "summary": "Model Context Protocol, streamable HTTP: the tools judge_case and explain_verdict",
+        "parameters": [{"name": "MCP-Protocol-Version", "in": "header", "schema": {"type": "string"}}],
+        "requestBody": {"required": True, "content": _json(message)},
+        "responses": {
+            "200": answer,
+            "202": {"description": "A notification was taken."},
+            "400": {
+                **answer,
+                "description": "No JSON-RPC message, a batch, or a version that is not spoken: an error of JSON-RPC.",
+            },
+            **_problems(401, 403, 408, 413, 415, 421),
+        },
+    }
 
 
 def _fetch() -> dict[str, Any]:
@@ -134,7 +177,7 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _schemas() -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for model in (CaseRequest, Outcome, Stop):
+    for model in (CaseRequest, GraderRun, Outcome, Stop):
         schema = model.model_json_schema(mode="validation", ref_template=_REFS)
         found |= schema.pop("$defs", {})
         found[str(schema["title"])] = schema
@@ -142,6 +185,16 @@ def _schemas() -> dict[str, Any]:
         "type": "object",
         "required": ["problem", "remedy"],
         "properties": {"problem": _WORDS, "remedy": _WORDS},
+    }
+    found["GraderAnswer"] = {
+        "type": "object",
+        "required": ["reward", "sub_rewards", "metadata", "model_grader_token_usage_per_model"],
+        "properties": {
+            "reward": {"type": ["number", "null"], "description": "null where the jury is hung."},
+            "sub_rewards": {"type": "object", "additionalProperties": {"type": ["number", "null"]}},
+            "metadata": {"type": "object", "required": ["errors", "name", "type", "scores"]},
+            "model_grader_token_usage_per_model": {"type": "object"},
+        },
     }
     rows = {"type": "array", "items": {"type": "object"}}
     tokens = {"type": "object", "properties": dict.fromkeys(("prompt", "completion", "cached"), _COUNT)}

@@ -6,20 +6,27 @@ import asyncio
 import hmac
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from ...orchestration.reading.export import case_json, verdicts
 from ...orchestration.record import Store
 from ...orchestration.record.manifest import case_fingerprint
+from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
+from ..plugins.judgement import Judgement
 from ..plugins.sitting import Sitting
 from .answer_cache import AnswerCache
 from .case_request import RequestError, read_case
 from .connections import Connections
+from .graders import case_document, check_gradable, grader_answer, read_grader_run
 from .hosts import AllowedHosts
+from .mcp import McpServer, Tool, ToolAnswer, case_schema
+from .mcp_tools import EXPLAIN, JUDGE, ExplainRequest, explained_answer, judged_answer, read_explain_request
 from .openapi import FARTHEST, MOST, openapi_document
 from .throttled_log import ThrottledLog
 
@@ -58,6 +65,21 @@ class Service:
         self._most = at_once + most_waiting
         self._places = asyncio.Semaphore(at_once)
         self._held = self._hearing = 0
+        rubric, jury = sitting.rubric, sitting.jury
+        self._mcp_server = McpServer(
+            [
+                Tool("judge_case", "Judge a case", JUDGE, case_schema(), self._judge_tool, free=False),
+                Tool(
+                    "explain_verdict",
+                    "Explain a verdict",
+                    EXPLAIN,
+                    ExplainRequest.model_json_schema(),
+                    self._explain_tool,
+                    free=True,
+                ),
+            ],
+            instructions=f"A jury ({jury.name}) that judges texts under the rubric {rubric.name}: {', '.join(rubric.names)}.",
+        )
         self._openapi_document = openapi_document(rubric=sitting.rubric.name, jury=sitting.jury.name)
 
     def app(self) -> web.Application:
@@ -67,6 +89,8 @@ class Service:
         app.router.add_get("/v1/deliberations", self._list)
         app.router.add_get("/v1/deliberations/{case:.+}", self._fetch)
         app.router.add_get("/v1/status", self._status)
+        app.router.add_post("/v1/fine_tuning/alpha/graders/run", self._grade)
+        app.router.add_post("/mcp", self._mcp)
         return app
 
     @web.middleware
@@ -112,16 +136,57 @@ class Service:
         return web.json_response(self._openapi_document)
 
     async def _score(self, request: web.Request) -> web.Response:
-        if request.content_type != "application/json":
-            raise RequestError(415, "the body is not application/json", "send Content-Type: application/json")
+        _check_json(request)
         case = read_case(await _body(request))
+        with self._connections.keep_open(request.protocol):
+            body = await self._judged_body(case)
+        return web.Response(body=body, content_type="application/json")
+
+    async def _grade(self, request: web.Request) -> web.Response:
+        """OpenAI's graders API: the sample as a case, the verdict as a reward."""
+        _check_json(request)
+        run = read_grader_run(await _body(request))
+        check_gradable(run, self._sitting.rubric)
+        case = read_case(case_document(run))
+        with self._connections.keep_open(request.protocol):
+            found = json.loads(await self._judged_body(case))
+        return web.json_response(grader_answer(run, self._sitting.rubric, found))
+
+    async def _mcp(self, request: web.Request) -> web.Response:
+        """One message of the Model Context Protocol."""
+        origin = request.headers.get("Origin")
+        if origin is not None and not self._hosts.allow([urlsplit(origin).netloc]):
+            raise RequestError(403, "this Origin is not served here", "start it with --allow-host NAME")
+        _check_json(request)
+        message = await _body(request)
+        with self._connections.keep_open(request.protocol):
+            status, answer = await self._mcp_server.answer(
+                message, request.headers.get("MCP-Protocol-Version")
+            )
+        return web.Response(status=status) if answer is None else web.json_response(answer, status=status)
+
+    async def _judge_tool(self, arguments: Mapping[str, Any]) -> ToolAnswer:
+        try:
+            return judged_answer(
+                json.loads(await self._judged_body(read_case(json.dumps(arguments).encode())))
+            )
+        except VenireError as error:
+            raise RequestError(503, error.problem, error.remedy) from None
+
+    async def _explain_tool(self, arguments: Mapping[str, Any]) -> ToolAnswer:
+        asked = read_explain_request(arguments)
+        return explained_answer(
+            Judgement(self._kept_verdict(asked.case), self._sitting.rubric, fresh=False), asked.attribute
+        )
+
+    async def _judged_body(self, case: Case) -> bytes:
+        """The deliberation as JSON: the answer in memory, or the jury's."""
         known = (case.id, case_fingerprint(case))
         body = self._answers.get(known)
         if body is None:
-            with self._connections.keep_open(request.protocol):
-                body = await self._judge(case)
+            body = await self._judge(case)
             self._answers.put(known, body)
-        return web.Response(body=body, content_type="application/json")
+        return body
 
     async def _judge(self, case: Case) -> bytes:
         """The deliberation as JSON, after waiting for a place; refused at once where too many wait already."""
@@ -140,9 +205,12 @@ class Service:
         return json.dumps(judgement.document).encode()
 
     async def _fetch(self, request: web.Request) -> web.Response:
-        found = verdicts(self._record, arm=self._sitting.jury.name, case=request.match_info["case"])
-        for _, verdict in found:
-            return web.json_response(case_json(verdict))
+        return web.json_response(case_json(self._kept_verdict(request.match_info["case"])))
+
+    def _kept_verdict(self, case: str) -> Verdict:
+        """The verdict in the record; asks no model."""
+        for _, verdict in verdicts(self._record, arm=self._sitting.jury.name, case=case):
+            return verdict
         raise RequestError(404, "no such case was heard to its end", "post it: what was paid for is kept")
 
     async def _list(self, request: web.Request) -> web.Response:
@@ -161,6 +229,11 @@ class Service:
                 "heard": len(self._record.case_ids()),
             }
         )
+
+
+def _check_json(request: web.Request) -> None:
+    if request.content_type != "application/json":
+        raise RequestError(415, "the body is not application/json", "send Content-Type: application/json")
 
 
 async def _body(request: web.Request) -> bytes:

@@ -1,0 +1,192 @@
+"""OpenAI's graders API: a grader's request as a case, and a judgement as its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ...rubrics.rubric import Rubric
+from ..plugins.judgement import has_best, share
+from .case_request import RequestError
+
+Document = dict[str, Any]
+CASE_KEYS = ("source", "reference", "question", "audience", "group", "system")
+"""Keys of an item that mean what they mean in a case; the others are kept as metadata."""
+_ALIASES = {"reference_answer": "reference", "prompt": "question", "context": "source"}
+"""What OpenAI's own examples call them."""
+ERRORS: Document = {
+    "formula_parse_error": False,
+    "invalid_variable_error": False,
+    "model_grader_parse_error": False,
+    "model_grader_refusal_error": False,
+    "model_grader_server_error": False,
+    "model_grader_server_error_details": None,
+    "other_error": False,
+    "python_grader_runtime_error": False,
+    "python_grader_runtime_error_details": None,
+    "python_grader_server_error": False,
+    "python_grader_server_error_type": None,
+    "sample_parse_error": False,
+    "truncated_observation_error": False,
+    "unresponsive_reward_error": False,
+}
+_ABSTENTIONS = {
+    "refused": "model_grader_refusal_error",
+    "unparsable": "model_grader_parse_error",
+    "unavailable": "model_grader_server_error",
+}
+
+
+class Grader(BaseModel):
+    """A grader that asks a model for a score: here, the jury. Its prompt and its model are the jury's and the rubric's, not these."""
+
+    model_config = ConfigDict(extra="allow", title="Grader")
+
+    type: Literal["score_model"]
+    name: str = Field(
+        "", description="An attribute, reversed score or composite of the rubric; any other name: all of it."
+    )
+    range: Annotated[list[float], Field(min_length=2, max_length=2)] = Field(
+        default=[0.0, 1.0], description="What the worst and the best become."
+    )
+
+
+class GraderRun(BaseModel):
+    """What `POST /v1/fine_tuning/alpha/graders/run` takes."""
+
+    model_config = ConfigDict(extra="forbid", title="GraderRun")
+
+    grader: Grader
+    model_sample: str = Field(min_length=1, description="The text under judgement.")
+    item: dict[str, Any] = Field(
+        default_factory=dict,
+        description="source, reference, question, audience, group and system as in a case; the rest is kept as metadata.",
+    )
+
+
+def read_grader_run(body: bytes) -> GraderRun:
+    """The grader and what it grades.
+
+    Raises:
+        RequestError: 400 if the body is not JSON, 422 if it is no request for a grader of this kind.
+    """
+    try:
+        run = GraderRun.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            raise RequestError(400, "the body is no JSON", "send grader, model_sample and item") from None
+        where = ".".join(map(str, first["loc"])) or "the body"
+        remedy = (
+            "send a grader of the type score_model, a model_sample and an item, as GET /openapi.json has it"
+        )
+        raise RequestError(422, f"{where}: {first['msg']}", remedy) from None
+    low, high = run.grader.range
+    if not (low < high and abs(low) < 1e9 and abs(high) < 1e9):
+        raise RequestError(
+            422, "grader.range: the first is not below the second", "send [0, 1], or leave it out"
+        )
+    return run
+
+
+def check_gradable(run: GraderRun, rubric: Rubric) -> None:
+    """A `RequestError`, before anything is paid, where what is to be rewarded has no worse and better."""
+    name = run.grader.name
+    known = (*rubric.names, *rubric.reversed_names, *rubric.composites)
+    if not any(has_best(rubric, each) for each in ([name] if name in known else known)):
+        raise RequestError(
+            422,
+            f"{name if name in known else 'the rubric'} has no scale with an order, so no reward",
+            "name an attribute or a composite that has one",
+        )
+
+
+def case_document(run: GraderRun) -> bytes:
+    """The case to be judged, as a request to `POST /v1/deliberations` has it.
+
+    Samples of one item share its `id` as their group: each is a case of its own, known by its words.
+    """
+    parts: Document = {"output": run.model_sample}
+    kept: Document = {}
+    for key, value in run.item.items():
+        name = key if key in CASE_KEYS else _ALIASES.get(key, "")
+        if name and name not in parts and value is not None and (name == key or name not in run.item):
+            parts[name] = value if name == "source" and isinstance(value, list) else _text(value)
+        elif key == "id":
+            parts.setdefault("group", _text(value))
+            kept["item"] = value
+        else:
+            kept[key] = value
+    return json.dumps({**parts, **({"metadata": kept} if kept else {})}).encode()
+
+
+def grader_answer(run: GraderRun, rubric: Rubric, found: Mapping[str, Any]) -> Document:
+    """The deliberation `found` as OpenAI's answer.
+
+    The reward is null, and an error is flagged, where it could not be reached: never 0, which would be the worst answer.
+    """
+    values = {name: outcome["value"] for name, outcome in found["verdict"].items()} | dict(found["derived"])
+    shares = {name: share(rubric, name, value) for name, value in values.items()}
+    reward = _reward(run.grader.name, rubric, found, shares)
+    low, high = run.grader.range
+    scaled = {
+        name: None if each is None else round(low + each * (high - low), 6) for name, each in shares.items()
+    }
+    tokens = found["tokens"]
+    used = {f"{name}_tokens": tokens.get(name, 0) for name in ("prompt", "completion", "cached")}
+    total = used["prompt_tokens"] + used["completion_tokens"]
+    return {
+        "reward": None if reward is None else round(low + reward * (high - low), 6),
+        "sub_rewards": scaled,
+        "metadata": {
+            "name": run.grader.name or rubric.name,
+            "type": run.grader.type,
+            "errors": dict(ERRORS) if reward is not None else _errors(found),
+            "execution_time": found["seconds"],
+            "scores": values,
+            "token_usage": total,
+            "sampled_model_name": None,
+            "case": found["case"],
+            "hung": {
+                name: each["why"] for name, each in found["verdict"].items() if each["status"] == "hung"
+            },
+        },
+        "model_grader_token_usage_per_model": {found["arm"]: {**used, "total_tokens": total}},
+    }
+
+
+def _reward(
+    name: str, rubric: Rubric, found: Mapping[str, Any], shares: Mapping[str, float | None]
+) -> float | None:
+    """From 0 to 1: what the grader names; else the rubric's one composite; else the mean of its attributes that have an order.
+
+    None where a part of it is hung. What does not apply is no part of a mean.
+    """
+    if name in (*rubric.names, *rubric.reversed_names, *rubric.composites):
+        return shares.get(name)
+    if len(rubric.composites) == 1 or "overall" in rubric.composites:
+        return shares.get("overall" if "overall" in rubric.composites else next(iter(rubric.composites)))
+    ordered = [name for name in rubric.names if rubric.scale_of(name).ordered]
+    counted = [name for name in ordered if found["verdict"][name]["status"] != "not_applicable"]
+    parts = [shares[name] for name in counted]
+    known = [part for part in parts if part is not None]
+    return sum(known) / len(known) if known and len(known) == len(parts) else None
+
+
+def _errors(found: Mapping[str, Any]) -> Document:
+    """OpenAI's flags for a reward that could not be reached: why jurors gave no answer, as far as it has a word for it."""
+    flags = {**ERRORS, "other_error": True, "unresponsive_reward_error": True}
+    for abstention in found["abstentions"]:
+        if (flag := _ABSTENTIONS.get(str(abstention["reason"]))) is not None:
+            flags[flag] = True
+    if flags["model_grader_server_error"]:
+        details = [str(each["detail"]) for each in found["abstentions"] if each["reason"] == "unavailable"]
+        flags["model_grader_server_error_details"] = "; ".join(dict.fromkeys(details))[:500]
+    return flags
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
