@@ -49,13 +49,15 @@ def import_(
     Everything that cannot be read, or that the tool itself does not count, is counted and named.
     """
     from ..evals.exchange.importing import import_records
-    from ..evals.exchange.row_files import write_cases_file, write_ratings_file
+    from ..evals.exchange.row_files import check_target, write_cases_file, write_ratings_file
     from ..rubrics.rubric import load_rubric
 
     if output is None and ratings is None:
         raise click.UsageError(
             "name a file for the cases, -o cases.jsonl, or for the ratings, --ratings ratings.csv"
         )
+    for path in filter(None, (output, ratings)):
+        check_target(path)
     found = import_records(kind, file, columns=columns, rubric=load_rubric(rubric) if rubric else None)
     if output is not None:
         write_cases_file(found.cases, output)

@@ -43,7 +43,7 @@ def workbook_table(path: Path) -> Table:
 
 def parquet_table(path: Path) -> Table:
     """A Parquet file; needs pyarrow."""
-    _need_pyarrow(f"{path}: Parquet files")
+    need_pyarrow(f"{path}: Parquet files")
     pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     try:
         file = parquet.ParquetFile(path)
@@ -55,7 +55,7 @@ def parquet_table(path: Path) -> Table:
 
 def arrow_table(path: Path) -> Table:
     """An Arrow file, also called Feather, or a stream of the same; needs pyarrow."""
-    _need_pyarrow(f"{path}: Arrow files")
+    need_pyarrow(f"{path}: Arrow files")
     pyarrow, ipc = import_module("pyarrow"), import_module("pyarrow.ipc")
     try:
         content = path.read_bytes()
@@ -73,7 +73,7 @@ def table_bytes(
     kind: Literal["parquet", "arrow"],
 ) -> bytes:
     """The rows as a Parquet or an Arrow file; needs pyarrow."""
-    _need_pyarrow(f"{kind.title()} files")
+    need_pyarrow(f"{kind.title()} files")
     pyarrow, parquet, ipc = map(import_module, ("pyarrow", "pyarrow.parquet", "pyarrow.ipc"))
     schema = pyarrow.schema([(name, getattr(pyarrow, each)()) for name, each in columns.items()])
     table = pyarrow.Table.from_pylist([_typed_row(row, columns) for row in rows], schema=schema)
@@ -86,7 +86,8 @@ def table_bytes(
     return written.getvalue()
 
 
-def _need_pyarrow(what: str) -> None:
+def need_pyarrow(what: str) -> None:
+    """An error that names the extra, where pyarrow is not installed."""
     if find_spec("pyarrow") is None:
         raise MissingExtra(f"{what} need pyarrow", remedy="pip install 'venire[parquet]'")
 

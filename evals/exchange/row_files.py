@@ -15,7 +15,7 @@ from ...rubrics.case import Case
 from ...rubrics.csv_cells import csv_cell
 from ...rubrics.errors import InvalidFile
 from ...rubrics.ratings import Rating
-from ...rubrics.tables import ColumnKind, table_bytes
+from ...rubrics.tables import ColumnKind, need_pyarrow, table_bytes
 
 _TABLES = (".parquet", ".arrow", ".feather")
 _ENDINGS = (".jsonl", ".csv", *_TABLES)
@@ -23,7 +23,7 @@ _ENDINGS = (".jsonl", ".csv", *_TABLES)
 
 def write_cases_file(cases: Sequence[Case], path: Path) -> None:
     """The cases as `venire run` reads them; in a table, metadata has a column for each key."""
-    _check_ending(path)
+    check_target(path)
     if not cases:
         raise InvalidFile(f"no case to write into {path}", remedy="leave out -o: only ratings were found")
     rows = [case.model_dump(mode="json", exclude_defaults=True) for case in cases]
@@ -36,7 +36,7 @@ def write_cases_file(cases: Sequence[Case], path: Path) -> None:
 
 def write_ratings_file(ratings: Sequence[Rating], path: Path) -> None:
     """The ratings in long form, as every command that takes `--human` reads them."""
-    _check_ending(path)
+    check_target(path)
     if not ratings:
         raise InvalidFile(
             f"no rating to write into {path}", remedy="leave out --ratings: only cases were found"
@@ -52,16 +52,21 @@ def write_ratings_file(ratings: Sequence[Rating], path: Path) -> None:
         return
     for row in rows:
         row["value"] = _cell(row["value"])
-        if row.get("rationale") is not None:
+        if path.suffix.lower() == ".csv" and row.get("rationale") is not None:
             row["rationale"] = csv_cell(row["rationale"])
     _write_rows(rows, path)
 
 
-def _check_ending(path: Path) -> None:
+def check_target(path: Path) -> None:
+    """An error, before anything is read, where a file cannot be written: no such kind, no such folder, no pyarrow."""
     if path.suffix.lower() not in _ENDINGS:
         raise InvalidFile(
             f"{path}: no kind of file that venire writes", remedy=f"end its name with {', '.join(_ENDINGS)}"
         )
+    if not path.absolute().parent.is_dir():
+        raise InvalidFile(f"{path}: no such folder", remedy="make it first, or name another")
+    if path.suffix.lower() in _TABLES:
+        need_pyarrow(f"{path}: Parquet and Arrow files")
 
 
 def _flat_case(row: dict[str, Any]) -> dict[str, Any]:

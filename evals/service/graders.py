@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...rubrics.rubric import Rubric
-from ..plugins.judgement import has_best, share
+from ..plugins.judgement import Judgement, names_with_best, one_share
 from .case_request import RequestError
 
 Document = dict[str, Any]
@@ -92,16 +92,21 @@ def read_grader_run(body: bytes) -> GraderRun:
     return run
 
 
-def check_gradable(run: GraderRun, rubric: Rubric) -> None:
-    """A `RequestError`, before anything is paid, where what is to be rewarded has no worse and better."""
-    name = run.grader.name
-    known = (*rubric.names, *rubric.reversed_names, *rubric.composites)
-    if not any(has_best(rubric, each) for each in ([name] if name in known else known)):
+def rewarded_name(run: GraderRun, rubric: Rubric) -> str | None:
+    """What the grader's name says is rewarded; None for the whole rubric.
+
+    Raises:
+        RequestError: It has no worse and better, so that there can be no reward. Nothing was paid for.
+    """
+    name, ordered = run.grader.name, names_with_best(rubric)
+    named = name in (*rubric.names, *rubric.reversed_names, *rubric.composites)
+    if not ordered or (named and name not in ordered):
         raise RequestError(
             422,
-            f"{name if name in known else 'the rubric'} has no scale with an order, so no reward",
+            f"{name if named else 'the rubric'} has no scale with an order, so no reward",
             "name an attribute or a composite that has one",
         )
+    return name if named else None
 
 
 def case_document(run: GraderRun) -> bytes:
@@ -123,57 +128,36 @@ def case_document(run: GraderRun) -> bytes:
     return json.dumps({**parts, **({"metadata": kept} if kept else {})}).encode()
 
 
-def grader_answer(run: GraderRun, rubric: Rubric, found: Mapping[str, Any]) -> Document:
-    """The deliberation `found` as OpenAI's answer.
+def grader_answer(run: GraderRun, judgement: Judgement) -> Document:
+    """The judgement as OpenAI's answer.
 
     The reward is null, and an error is flagged, where it could not be reached: never 0, which would be the worst answer.
     """
-    values = {name: outcome["value"] for name, outcome in found["verdict"].items()} | dict(found["derived"])
-    shares = {name: share(rubric, name, value) for name, value in values.items()}
-    reward = _reward(run.grader.name, rubric, found, shares)
+    found, marks = judgement.document, judgement.marks
+    reward = one_share(judgement, rewarded_name(run, judgement.rubric))
     low, high = run.grader.range
-    scaled = {
-        name: None if each is None else round(low + each * (high - low), 6) for name, each in shares.items()
-    }
-    tokens = found["tokens"]
-    used = {f"{name}_tokens": tokens.get(name, 0) for name in ("prompt", "completion", "cached")}
+    used = {f"{name}_tokens": found["tokens"].get(name, 0) for name in ("prompt", "completion", "cached")}
     total = used["prompt_tokens"] + used["completion_tokens"]
+
+    def in_range(part: float | None) -> float | None:
+        return None if part is None else round(low + part * (high - low), 6)
+
     return {
-        "reward": None if reward is None else round(low + reward * (high - low), 6),
-        "sub_rewards": scaled,
+        "reward": in_range(reward),
+        "sub_rewards": {name: in_range(mark.share) for name, mark in marks.items()},
         "metadata": {
-            "name": run.grader.name or rubric.name,
+            "name": run.grader.name or judgement.rubric.name,
             "type": run.grader.type,
             "errors": dict(ERRORS) if reward is not None else _errors(found),
             "execution_time": found["seconds"],
-            "scores": values,
+            "scores": {name: mark.value for name, mark in marks.items()},
             "token_usage": total,
             "sampled_model_name": None,
             "case": found["case"],
-            "hung": {
-                name: each["why"] for name, each in found["verdict"].items() if each["status"] == "hung"
-            },
+            "hung": {name: mark.reason for name, mark in marks.items() if mark.status == "hung"},
         },
         "model_grader_token_usage_per_model": {found["arm"]: {**used, "total_tokens": total}},
     }
-
-
-def _reward(
-    name: str, rubric: Rubric, found: Mapping[str, Any], shares: Mapping[str, float | None]
-) -> float | None:
-    """From 0 to 1: what the grader names; else the rubric's one composite; else the mean of its attributes that have an order.
-
-    None where a part of it is hung. What does not apply is no part of a mean.
-    """
-    if name in (*rubric.names, *rubric.reversed_names, *rubric.composites):
-        return shares.get(name)
-    if len(rubric.composites) == 1 or "overall" in rubric.composites:
-        return shares.get("overall" if "overall" in rubric.composites else next(iter(rubric.composites)))
-    ordered = [name for name in rubric.names if rubric.scale_of(name).ordered]
-    counted = [name for name in ordered if found["verdict"][name]["status"] != "not_applicable"]
-    parts = [shares[name] for name in counted]
-    known = [part for part in parts if part is not None]
-    return sum(known) / len(known) if known and len(known) == len(parts) else None
 
 
 def _errors(found: Mapping[str, Any]) -> Document:

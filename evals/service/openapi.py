@@ -74,7 +74,7 @@ def _grade() -> dict[str, Any]:
         "operationId": "grade",
         "summary": "OpenAI's graders API: a model's sample, judged, as a reward",
         "description": (
-            "The reward is what the grader's name says, or the rubric's composite, or the mean of its attributes, from 0 (worst) to 1 (best) or "
+            "The reward is what the grader's name says, or the mean of the rubric's attributes, from 0 (worst) to 1 (best) or "
             "over the grader's range. It is null, with an error flagged in the metadata, where the jury is hung: never 0."
         ),
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="GraderRun")})},

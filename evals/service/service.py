@@ -12,10 +12,9 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from ...orchestration.reading.export import case_json, verdicts
+from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Store
 from ...orchestration.record.manifest import case_fingerprint
-from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ..plugins.judgement import Judgement
@@ -23,7 +22,7 @@ from ..plugins.sitting import Sitting
 from .answer_cache import AnswerCache
 from .case_request import RequestError, read_case
 from .connections import Connections
-from .graders import case_document, check_gradable, grader_answer, read_grader_run
+from .graders import case_document, grader_answer, read_grader_run, rewarded_name
 from .hosts import AllowedHosts
 from .mcp import McpServer, Tool, ToolAnswer, case_schema
 from .mcp_tools import EXPLAIN, JUDGE, ExplainRequest, explained_answer, judged_answer, read_explain_request
@@ -146,11 +145,11 @@ class Service:
         """OpenAI's graders API: the sample as a case, the verdict as a reward."""
         _check_json(request)
         run = read_grader_run(await _body(request))
-        check_gradable(run, self._sitting.rubric)
+        rewarded_name(run, self._sitting.rubric)
         case = read_case(case_document(run))
         with self._connections.keep_open(request.protocol):
-            found = json.loads(await self._judged_body(case))
-        return web.json_response(grader_answer(run, self._sitting.rubric, found))
+            await self._judged_body(case)
+        return web.json_response(grader_answer(run, self._kept_judgement(case.id)))
 
     async def _mcp(self, request: web.Request) -> web.Response:
         """One message of the Model Context Protocol."""
@@ -175,9 +174,7 @@ class Service:
 
     async def _explain_tool(self, arguments: Mapping[str, Any]) -> ToolAnswer:
         asked = read_explain_request(arguments)
-        return explained_answer(
-            Judgement(self._kept_verdict(asked.case), self._sitting.rubric, fresh=False), asked.attribute
-        )
+        return explained_answer(self._kept_judgement(asked.case), asked.attribute)
 
     async def _judged_body(self, case: Case) -> bytes:
         """The deliberation as JSON: the answer in memory, or the jury's."""
@@ -205,12 +202,12 @@ class Service:
         return json.dumps(judgement.document).encode()
 
     async def _fetch(self, request: web.Request) -> web.Response:
-        return web.json_response(case_json(self._kept_verdict(request.match_info["case"])))
+        return web.json_response(self._kept_judgement(request.match_info["case"]).document)
 
-    def _kept_verdict(self, case: str) -> Verdict:
-        """The verdict in the record; asks no model."""
+    def _kept_judgement(self, case: str) -> Judgement:
+        """The judgement of a case in the record; asks no model."""
         for _, verdict in verdicts(self._record, arm=self._sitting.jury.name, case=case):
-            return verdict
+            return Judgement(verdict, self._sitting.rubric, fresh=False)
         raise RequestError(404, "no such case was heard to its end", "post it: what was paid for is kept")
 
     async def _list(self, request: web.Request) -> web.Response:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from venire import Rubric
+from venire.evals.plugins.judgement import Mark, share
 from venire.evals.service.case_request import RequestError, read_case
 from venire.evals.service.graders import (
     ERRORS,
     case_document,
-    check_gradable,
     grader_answer,
     read_grader_run,
+    rewarded_name,
 )
 
 RUBRIC = Rubric.model_validate(
@@ -39,14 +41,16 @@ def graded(name: str = "jury", *, item: Any = None, **more: Any) -> bytes:
     return json.dumps({"grader": grader, "model_sample": "The text.", "item": item or {}}).encode()
 
 
-def deliberation(abstentions: Any = (), **values: Any) -> dict[str, Any]:
-    """What the service answers of a case; None is hung, `n/a` does not apply."""
+def judgement(abstentions: Any = (), **values: Any) -> Any:
+    """What the jury found; None is hung, `n/a` does not apply."""
     status = {None: "hung", "n/a": "not_applicable"}
-    return {
-        "case": "c", "arm": "panel", "seconds": 1.5, "derived": {}, "abstentions": list(abstentions),
-        "tokens": {"prompt": 10, "completion": 5, "cached": 0},
-        "verdict": {name: {"status": status.get(value, "reached"), "value": None if value in status else value, "why": "no quorum"} for name, value in values.items()},
-    }  # fmt: skip
+    marks = {
+        name: Mark(name, status.get(value, "reached"), value, share(RUBRIC, name, value), "no quorum")  # type: ignore[arg-type]
+        for name, value in values.items()
+    }
+    tokens = {"prompt": 10, "completion": 5, "cached": 0}
+    found = {"case": "c", "arm": "panel", "seconds": 1.5, "abstentions": list(abstentions), "tokens": tokens}
+    return SimpleNamespace(rubric=RUBRIC, marks=marks, document=found)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,7 @@ def deliberation(abstentions: Any = (), **values: Any) -> dict[str, Any]:
 def test_a_reward_runs_from_worst_to_best_and_hung_is_none(
     name: str, values: dict[str, Any], reward: float | None
 ) -> None:
-    answer = grader_answer(read_grader_run(graded(name)), RUBRIC, deliberation(**values))
+    answer = grader_answer(read_grader_run(graded(name)), judgement(**values))
 
     assert answer["reward"] == reward
     assert answer["metadata"]["errors"]["other_error"] is (reward is None)
@@ -80,8 +84,8 @@ def test_a_range_is_what_worst_and_best_become_and_reasons_are_flagged() -> None
     run = read_grader_run(graded("accurate", range=[-1, 1]))
     lost = [{"reason": "refused", "detail": ""}, {"reason": "unavailable", "detail": "HTTP 500"}]
 
-    best = grader_answer(run, RUBRIC, deliberation(accurate=5, risk=1, tone="plain"))
-    hung = grader_answer(run, RUBRIC, deliberation(lost, accurate=None, risk=1, tone="plain"))
+    best = grader_answer(run, judgement(accurate=5, risk=1, tone="plain"))
+    hung = grader_answer(run, judgement(lost, accurate=None, risk=1, tone="plain"))
 
     assert (best["reward"], best["sub_rewards"]["risk"]) == (1.0, 1.0)
     errors = hung["metadata"]["errors"]
@@ -117,6 +121,6 @@ def test_what_is_no_grader_of_this_kind_is_refused(body: bytes, status: int, pro
 
 
 def test_what_has_no_order_is_refused_before_it_is_judged() -> None:
-    check_gradable(read_grader_run(graded("jury")), RUBRIC)
+    assert rewarded_name(read_grader_run(graded("jury")), RUBRIC) is None
     with pytest.raises(RequestError, match="tone has no scale with an order"):
-        check_gradable(read_grader_run(graded("tone")), RUBRIC)
+        rewarded_name(read_grader_run(graded("tone")), RUBRIC)
