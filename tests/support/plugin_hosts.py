@@ -66,15 +66,21 @@ def own_words(server: ProviderServer, words: str) -> list[str]:
     return [call.prompt for call in server.calls if words in call.prompt]
 
 
+def seated_examples(folder: Path, server: ProviderServer) -> Path:
+    """A copy of the examples whose jurors are on this server."""
+    examples = Path(shutil.copytree(EXAMPLES, folder / "plugins"))
+    jury = examples / "jury.yaml"
+    seat = f', model: server/juror, base_url: "{server.url}"}}'
+    jury.write_text(jury.read_text().replace("-scoring}", f"-scoring{seat}"))
+    return examples
+
+
 def found_by(host: str, folder: Path, server: ProviderServer, **environment: str) -> Any:
     """What the program `in_HOST.py`, run in the environment of hosts, read back from its host's results.
 
     It finds the examples in the folder `plugins`, their jurors on this server.
     """
-    examples = Path(shutil.copytree(EXAMPLES, folder / "plugins"))
-    jury = examples / "jury.yaml"
-    seat = f', model: server/juror, base_url: "{server.url}"}}'
-    jury.write_text(jury.read_text().replace("-scoring}", f"-scoring{seat}"))
+    seated_examples(folder, server)
     program = ROOT / "tests" / "evals" / "plugins" / f"in_{host}.py"
     ended = run_in_hosts("python", program, server.url, cwd=folder, **environment)
     assert ended.returncode == 0, ended.stdout + ended.stderr

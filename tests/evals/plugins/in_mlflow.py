@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import runpy
 import sys
 from typing import Any
 
 import mlflow
-from plugin_hosts import CANARY, EXAMPLES
+from plugin_hosts import CANARY, EXAMPLES, run_example
 
 from venire import load_rubric
 from venire.evals.plugins.mlflow import jury_scorer
@@ -56,7 +55,7 @@ def main(url: str) -> None:
     local = {"model": "server/juror", "base_url": url}
     # MLflow would load every library that it can trace, and there is nothing here to trace.
     mlflow.autolog(disable=True, silent=True)
-    runpy.run_path(str(EXAMPLES / "mlflow" / "summaries.py"), run_name="__main__")
+    run_example("mlflow")
     example = read_back("summaries")
     judged("hidden", jury_scorer(rubric, seats, **local), "A hidden reference.")
     judged("shown", jury_scorer(shown, seats, **local), "A shown reference.")

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
-from plugin_hosts import CANARY, EXAMPLES, local_jurors, needs, prompts_read, run_in_hosts
+from plugin_hosts import CANARY, local_jurors, needs, prompts_read, run_in_hosts, seated_examples
 
 pytestmark = needs("deepeval")
 
 
 def test_the_example_leaves_scores_in_the_results_of_a_test_run(tmp_path: Path) -> None:
-    shutil.copytree(EXAMPLES, tmp_path / "plugins")
     with local_jurors() as server:
+        seated_examples(tmp_path, server)
         ended = run_in_hosts(
             "deepeval", "test", "run", "test_summaries.py", cwd=tmp_path / "plugins" / "deepeval",
-            JUROR="server/juror", JUROR_URL=server.url, DEEPEVAL_RESULTS_FOLDER=str(tmp_path / "results"),
+            DEEPEVAL_RESULTS_FOLDER=str(tmp_path / "results"),
         )  # fmt: skip
 
     assert ended.returncode == 1, ended.stdout + ended.stderr
     (results,) = (tmp_path / "results").glob("test_run_*.json")
     by_name = {case["name"]: case for case in json.loads(results.read_text())["testCases"]}
-    assert {name: case["success"] for name, case in by_name.items()} == {"visit-1": True, "visit-2": False}
+    assert {name: case["success"] for name, case in by_name.items()} == {
+        "visit-1": True, "visit-2": False, "visit-3": False,
+    }  # fmt: skip
     reached = {data["name"]: data["score"] for data in by_name["visit-1"]["metricsData"]}
     assert reached == {
         "accurate (three-readers)": 0.75, "thorough (three-readers)": 1.0, "overall (three-readers)": pytest.approx(0.85),
@@ -36,8 +37,10 @@ def test_the_example_leaves_scores_in_the_results_of_a_test_run(tmp_path: Path) 
         )
         assert "low abstains unparsable" in data["verboseLogs"]
     assert "Left wrist sprain after a fall" not in prompts_read(server)
+    part = {data["name"]: data.get("score") for data in by_name["visit-3"]["metricsData"]}
+    assert part["accurate (three-readers)"] is None and part["thorough (three-readers)"] == 1
     # One deliberation serves the three metrics.
-    assert len(server.calls) == 3 + 3 + 2
+    assert len(server.calls) == 3 + (3 + 2) * 2
 
 
 def test_evaluate_gives_scores_reasons_costs_and_errors(tmp_path: Path) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from plugin_hosts import CANARY, local_jurors, needs, run_in_hosts
+from plugin_hosts import CANARY, local_jurors, needs, run_in_hosts, seated_examples
 
 pytestmark = needs("mlflow")
 
 
 def test_the_example_leaves_feedback_in_mlflows_store(tmp_path: Path) -> None:
     with local_jurors() as server:
+        seated_examples(tmp_path, server)
         ended = run_in_hosts(
             "python", Path(__file__).parent / "in_mlflow.py", server.url, cwd=tmp_path,
-            JUROR="server/juror", JUROR_URL=server.url, MLFLOW_TRACKING_URI=f"sqlite:///{tmp_path / 'store.db'}",
+            MLFLOW_TRACKING_URI=f"sqlite:///{tmp_path / 'store.db'}",
         )  # fmt: skip
     assert ended.returncode == 0, ended.stdout + ended.stderr
     found = json.loads(ended.stdout.splitlines()[-1])
@@ -40,7 +41,9 @@ def test_the_example_leaves_feedback_in_mlflows_store(tmp_path: Path) -> None:
     assert {told["juror"] for told in hung["accurate"]["deliberation"]["abstentions"]} == {"low", "middle"}
     # What is hung is in no average; an answer that cannot be read is sent back once.
     assert "'accurate/mean': np.float64(4.0)" in ended.stdout
-    assert sum("for the patient's file" in call.prompt for call in server.calls) == 3 + 3 + 2
+    assert sum("for the patient's file" in call.prompt for call in server.calls) == 3 + (3 + 2) * 2
+    part = found["example"]["Right ankle sprain from football, bears weight. Ice and rest."]
+    assert (part["accurate"]["value"], part["thorough"]["value"]) == (None, 5)
 
     structured = next(feedback for output, feedback in found["odd"].items() if "answer" in output)
     assert structured["accurate"]["value"] == 4

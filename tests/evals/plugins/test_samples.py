@@ -1,0 +1,133 @@
+"""Rows and scores as every host has them: of any type, with words for answers, and with nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pytest
+from mixed_rubric import RUBRIC, SCORES, agreeing_server
+from openai_server import ProviderServer, jury_of
+from pydantic import BaseModel
+from server_juries import jury_at
+
+from venire import VenireError
+from venire.evals.plugins.judgement import (
+    Judgement,
+    named_scores,
+    names_with_best,
+    numbers_of,
+    one_share,
+    origin,
+)
+from venire.evals.plugins.samples import case_from_row, text_of
+from venire.evals.plugins.sitting import case_from_sample, convene
+
+
+class Draft(BaseModel):
+    text: str
+
+
+@dataclass
+class Visit:
+    day: date
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        ("Fièvre", "Fièvre"),
+        (0, "0"),
+        (False, "false"),
+        ([], "[]"),
+        ({"b": 1, "a": "é"}, '{"b": 1, "a": "é"}'),
+        (Draft(text="Fever."), '{"text": "Fever."}'),
+        (Visit(date(2026, 1, 2)), '{"day": "2026-01-02"}'),
+        ({(1, 2): {3}}, '{"1,2": [3]}'),
+        (b"\xff", '"_w=="'),
+        (float("nan"), "NaN"),
+    ],
+)
+def test_what_is_no_text_is_shown_as_json(value: Any, text: str) -> None:
+    assert text_of(value) == text
+
+
+def test_a_row_has_a_source_a_question_and_a_reference() -> None:
+    case = case_from_row(
+        {"task": "Summarise.", "notes": ["Monday.", "Tuesday."]}, "Fever.", "Good.", source="notes"
+    )
+
+    assert (case.question, case.output, case.reference) == ("Summarise.", "Fever.", "Good.")
+    assert list(case.source) == ["Monday.", "Tuesday."]
+    assert case_from_row({"a": 1, "b": 2}, "Fever.").question == '{"a": 1, "b": 2}'
+    assert not case_from_row(None, "Fever.").question and not case_from_row({}, "Fever.").question
+
+
+def test_a_row_without_a_name_is_known_by_what_went_in_and_came_out() -> None:
+    first, same, other = (case_from_row({"n": 1}, text).id for text in ("Fever.", "Fever.", "Cough."))
+
+    assert first == same != other
+    assert case_from_row({"n": 1}, "Fever.", name=0).id == "0"
+
+
+def test_a_row_needs_its_source_and_an_output() -> None:
+    with pytest.raises(VenireError, match=r"no field 'note'\n.*notes"):
+        case_from_row({"notes": "Monday."}, "Fever.", source="note")
+    with pytest.raises(VenireError, match="a jury needs a text to judge"):
+        case_from_row({"notes": "Monday."}, None)
+
+
+@pytest.fixture(scope="module")
+def reached() -> Iterator[Judgement]:
+    with agreeing_server("a", "b") as server:
+        jury = jury_at(server.url, "a", "b", protocol="panel")
+        yield convene(RUBRIC, jury).hear_sync(case_from_sample(1, "Text."))
+
+
+@pytest.fixture(scope="module")
+def hung() -> Iterator[Judgement]:
+    with ProviderServer(jury_of({"a": SCORES, "b": "No."})) as server:
+        jury = jury_at(server.url, "a", "b", protocol="panel", quorum=2)
+        yield convene(RUBRIC, jury).hear_sync(case_from_sample(1, "Text."))
+
+
+def test_scores_are_numbers_or_words(reached: Judgement) -> None:
+    told = {score.name: (score.number, score.label) for score in named_scores(reached, "jury.")}
+
+    assert told == {
+        "jury.accurate": (4, None),
+        "jury.risk": (2, None),
+        "jury.tone": (None, "plain"),
+        "jury.plan": (None, "not_applicable"),
+        "jury.safety": (4.0, None),
+        "jury.overall": (4.0, None),
+        "jury.hung": (0.0, None),
+        "jury.abstentions": (0.0, None),
+    }
+    assert {score.name for score in named_scores(reached) if score.lower_is_better} == {
+        "risk",
+        "hung",
+        "abstentions",
+    }
+    assert numbers_of(reached)["tone=plain"] == 1
+    assert numbers_of(reached)["plan"] is None
+    assert one_share(reached) == one_share(reached, "safety") == 0.75
+    assert origin(reached)["case"] == "1"
+
+
+def test_what_is_hung_is_no_number_anywhere(hung: Judgement) -> None:
+    for score in named_scores(hung):
+        assert (score.number is None) != (score.name in ("hung", "abstentions"))
+        assert score.reason or score.number is not None
+    counts = ("hung", "abstentions")
+    assert {number for name, number in numbers_of(hung).items() if name not in counts} == {None}
+    assert one_share(hung) is None and one_share(hung, "overall") is None
+
+
+def test_a_score_that_has_no_best_is_refused_with_the_nearest() -> None:
+    assert "tone" not in names_with_best(RUBRIC)
+    with pytest.raises(VenireError, match=r"has no score 'acurate'\n.*accurate"):
+        names_with_best(RUBRIC, ["acurate"])
