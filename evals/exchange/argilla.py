@@ -15,7 +15,9 @@ from .json_files import read_objects, read_tool_json
 
 RATERS = "venire_raters"
 """The key of a record's metadata that names raters whom Argilla does not know, by the id made for each."""
-OWN = ("venire_why", "venire_votes", RATERS)
+EARLIER = "venire_earlier"
+"""The key under which ratings of earlier rounds stand, which Argilla has no place for: rater, attribute, value."""
+OWN = ("venire_why", "venire_votes", RATERS, EARLIER)
 """Keys of a record's metadata that venire's export writes beside `group` and `system`."""
 
 
@@ -47,6 +49,8 @@ def read_argilla(path: Path) -> ToolRecords:
         records.items.append(Item(name, {**fields, **own}, kept))
         for _ in range(_suggestions(row)):
             records.skip("suggestions by models", name)
+        for rater, attribute, value in _earlier_ratings(metadata):
+            records.ratings.append(Rating(name, rater, attribute, value))
         _read_responses(name, list(_responses(file, row)), _rater_names(metadata), asked, texts, records)
     return records
 
@@ -151,6 +155,16 @@ def _rater_names(metadata: Mapping[str, Any]) -> dict[str, str]:
     except ValueError:
         return {}
     return {str(user): str(name) for user, name in found.items()} if isinstance(found, dict) else {}
+
+
+def _earlier_ratings(metadata: Mapping[str, Any]) -> list[tuple[str, str, float | str]]:
+    """The ratings of earlier rounds that venire's export kept."""
+    kept = metadata.get(EARLIER)
+    try:
+        found = json.loads(kept) if isinstance(kept, str) else []
+        return [(str(rater), str(attribute), value) for rater, attribute, value in found]
+    except (ValueError, TypeError):
+        return []
 
 
 def _text_questions(file: Path) -> set[str]:

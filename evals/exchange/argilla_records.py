@@ -10,7 +10,7 @@ from ...orchestration.reading.export_format import ExportedRun
 from ...rubrics.rubric import Attribute
 from ...rubrics.scale import NOT_APPLICABLE, Scale, Value
 from .annotation_tasks import AnnotationTask, Answers, annotation_tasks, asked_questions
-from .argilla import RATERS
+from .argilla import EARLIER, RATERS
 from .comments import rationale_name
 from .scale_words import value_label
 
@@ -88,8 +88,7 @@ def _is_rating(attribute: Attribute, scale: Scale) -> bool:
 
 def _record(task: AnnotationTask, asked: dict[str, tuple[Attribute, Scale]]) -> dict[str, Any]:
     case = task.case
-    # The last round of each: Argilla has one response of a user to a question.
-    people = {answers.by: answers for answers in task.people}
+    people, earlier = _last_words(task.people)
     ids = {rater: _user_id(rater) for rater in people}
     made = {user: rater for rater, user in ids.items() if user != rater}
     metadata = {
@@ -98,6 +97,7 @@ def _record(task: AnnotationTask, asked: dict[str, tuple[Attribute, Scale]]) -> 
         "venire_why": "; ".join(task.reasons) or None,
         "venire_votes": _votes(task) or None,
         RATERS: json.dumps(made, ensure_ascii=False) if made else None,
+        EARLIER: json.dumps(earlier, ensure_ascii=False) if earlier else None,
     }
     return {
         "id": case.id,
@@ -109,6 +109,18 @@ def _record(task: AnnotationTask, asked: dict[str, tuple[Attribute, Scale]]) -> 
         "status": "pending",
         "_server_id": None,
     }
+
+
+def _last_words(people: list[Answers]) -> tuple[dict[str, Answers], list[tuple[str, str, Value]]]:
+    """Each person's last answer to each question, which is all that Argilla has a place for; and the earlier ones."""
+    last: dict[str, Answers] = {}
+    earlier: list[tuple[str, str, Value]] = []
+    for said in people:
+        before = last.get(said.by, Answers(said.by, {}))
+        earlier += [(said.by, name, before.values[name]) for name in said.values if name in before.values]
+        kept = {name: why for name, why in before.rationales.items() if name not in said.values}
+        last[said.by] = Answers(said.by, {**before.values, **said.values}, {**kept, **said.rationales})
+    return last, earlier
 
 
 def _suggestions(juries: list[Answers], asked: dict[str, tuple[Attribute, Scale]]) -> dict[str, Any]:

@@ -15,6 +15,9 @@ _RATER = "promptfoo"
 _HUMAN = "human"
 """The type of assertion that a person's own mark in promptfoo's viewer is."""
 
+_NOTHING_ASSERTED = "No assertions"
+"""The reason beside the 1 that promptfoo gives where nothing was asked."""
+
 
 def read_promptfoo(path: Path) -> ToolRecords:
     """Each result as an item, its variables among its texts, and each assertion as a rating by promptfoo, or by a person.
@@ -70,7 +73,9 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
         named.append(attribute)
         value = part["score"] if part.get("score") is not None else part.get("pass")
         add_score(records, name, _HUMAN if kind == _HUMAN else _RATER, attribute, value, part.get("reason"))
-    if not parts and grading:
+    if not parts and grading.get("reason") == _NOTHING_ASSERTED:
+        records.skip("results of which nothing was asserted", name)
+    elif not parts and grading:
         value = grading["score"] if grading.get("score") is not None else grading.get("pass")
         add_score(records, name, _RATER, "score", value, grading.get("reason"))
 

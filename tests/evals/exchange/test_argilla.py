@@ -13,7 +13,7 @@ from command_line import venire
 from venire import VenireError
 from venire.evals.exchange import import_records
 from venire.orchestration.reading.terminal import export_run
-from venire.rubrics.ratings import read_ratings
+from venire.rubrics.ratings import Rating, read_ratings
 
 ANA, BEN = "3f0c1b3e-0000-4000-8000-000000000001", "3f0c1b3e-0000-4000-8000-000000000002"
 
@@ -135,6 +135,20 @@ def test_records_out_and_in_again_hold_every_rating(heard: Path, tmp_path: Path)
     assert "accurate: j0 " in records[1]["metadata"]["venire_votes"]
     given = {(r.case, r.rater, r.attribute, r.value) for r in read_ratings(heard / "labels.csv")}
     assert {(r.case, r.rater, r.attribute, r.value) for r in back.ratings} == given
+
+
+def test_earlier_rounds_and_a_round_that_skips_a_question_survive(heard: Path, tmp_path: Path) -> None:
+    given = [
+        Rating("c3", "ana", "clear", 5.0, rationale="plain"),
+        Rating("c3", "ana", "accurate", 2.0, round=1),
+        Rating("c3", "ana", "accurate", 4.0, round=2, rationale="read again"),
+    ]
+    with (tmp_path / "records.json").open("w") as out:
+        export_run(heard / "run", "argilla", None, out, None, case="c3", ratings=given)
+
+    back = import_records("argilla", tmp_path / "records.json")
+
+    assert set(back.ratings) == set(given)
 
 
 @needs_annotators("argilla")

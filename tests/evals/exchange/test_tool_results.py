@@ -64,6 +64,8 @@ def test_promptfoos_results_keep_variables_assertions_and_peoples_marks(tmp_path
     ]
     assert found.records.skipped == {"results that ended in an error": ["2/0/openai:gpt-4o-mini"]}
     assert len(import_records("promptfoo", written(tmp_path, results, "r.jsonl")).ratings) == 4
+    unasked = promptfoo_result(3, "Short.", gradingResult={"pass": True, "score": 1, "reason": "No assertions", "componentResults": []})  # fmt: skip
+    assert not import_records("promptfoo", written(tmp_path, [unasked])).ratings
 
 
 def test_deepevals_run_and_its_result_are_read_alike(tmp_path: Path) -> None:
