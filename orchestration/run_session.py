@@ -18,6 +18,7 @@ from ..agents.providers import Providers
 from ..agents.tracing import tracing_to
 from ..personas.jury import Jury
 from ..rubrics.case import Case, load_cases
+from ..rubrics.claim_files import claims_of_no_case
 from ..rubrics.errors import ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
@@ -94,6 +95,8 @@ def _check_and_run(
             raise VenireError(f"two arms are named {name!r}", remedy="give every jury its own name")
     for jury in session.juries:
         check_protocol(jury, session.rubric)
+    for note in _claim_notes(session):
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
     # A run that exists is locked before anything is asked; one that does not is made only after everything is in order.
     store = Store.create(session.folder, redact=session.redact) if run_exists(session.folder) else None
     try:
@@ -174,6 +177,15 @@ def _check_models(
         budget.unreachable = error
         return []
     return [jury.name for jury in waiting if not session.preflight.is_sure_of(models_asked(jury))]
+
+
+def _claim_notes(session: RunSession) -> list[str]:
+    """What the files of claims hold that no case of the session, or of the study it is part of, has."""
+    files = {jury.claims.file for jury in session.juries if jury.claims.file is not None}
+    if not files:
+        return []
+    known = {case.id for case in _cases(session)} | (session.scored.ids if session.scored else set())
+    return [note for path in sorted(files) if (note := claims_of_no_case(path, known))]
 
 
 def _providers(session: RunSession, console: Console) -> Providers:

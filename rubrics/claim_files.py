@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,8 @@ from .files import near_column, read_rows
 
 CLAIM_COLUMNS = ("case", "id", "of", "text", "quote", "start", "end", "central")
 CHECK_COLUMNS = ("case", "claim", "juror", "verdict", "evidence", "reason")
+_NAMED = 5
+"""How many cases a note names."""
 _YES, _NO = ("true", "1", "yes"), ("false", "0", "no", "", "none")
 
 
@@ -63,6 +65,29 @@ def _load_claims(path: Path, changed: int) -> Mapping[str, tuple[Claim, ...]]:
     if not found:
         raise InvalidFile(f"{path}: no claims in it", remedy=f"write one claim a line, with {CLAIM_COLUMNS}")
     return {case: tuple(claims.values()) for case, claims in found.items()}
+
+
+def claims_of_no_case(path: Path, cases: Collection[str]) -> str:
+    """A sentence that counts and names the claims of cases that are not among `cases`; empty where there are none.
+
+    Raises:
+        InvalidFile: Every claim in the file is one.
+    """
+    claims = load_claims(path)
+    strangers = {case: len(mine) for case, mine in claims.items() if case not in cases}
+    if not strangers:
+        return ""
+    many, named = sum(strangers.values()), list(strangers)
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    note = (
+        f"{many} claim{'' if many == 1 else 's'} of no case here, left out: {', '.join(named[:_NAMED])}{more}"
+    )
+    if len(strangers) == len(claims):
+        raise InvalidFile(
+            f"{path}: none of its claims is of a case here: {note}",
+            remedy="write under 'case' the ids that the cases have",
+        )
+    return f"{path.name}: {note}"
 
 
 def read_check_rows(path: Path) -> Iterator[CheckRow]:

@@ -78,7 +78,11 @@ def measure(
     normal: Normalisation,
     progress: Progress | None = None,
 ) -> list[MeasuredMetric]:
-    """Each metric of each pair after normalisation; of all registered ones, where none is named."""
+    """Each metric of each pair after normalisation; of all registered ones, where none is named.
+
+    Raises:
+        MissingExtra: None of them can be measured here. Where some can, the others have a note and no value.
+    """
     chosen = [each for each in registered_metrics() if each.family] if metrics is None else list(metrics)
     texts = [(normal(pair.output), normal(pair.reference)) for pair in pairs]
     read: dict[int, Mapping[str, Sequence[float]] | MissingExtra] = {}
@@ -103,6 +107,9 @@ def measure(
             if (why := _note(metric, pair, output, reference))
         }
         found.append(_metric_values(metric, values, notes))
+    missing = [each for each in read.values() if isinstance(each, MissingExtra)]
+    if missing and len(missing) == len(read):
+        raise missing[0]
     return found
 
 

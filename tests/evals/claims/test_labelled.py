@@ -14,7 +14,8 @@ from venire.evals.claims.claim_table import labelled_figures
 from venire.evals.claims.files import write_claims
 from venire.evals.claims.labelled import read_labelled
 from venire.evals.statistics.draws import Draws
-from venire.rubrics.claim_files import load_claims, read_check_rows
+from venire.rubrics import InvalidFile
+from venire.rubrics.claim_files import claims_of_no_case, load_claims, read_check_rows
 
 
 def fact(label: str, text: str = "A fact.") -> dict[str, Any]:
@@ -115,3 +116,14 @@ def test_factscores_published_figures() -> None:
         "not_addressed": 540,
         "undecided": 0,
     }
+
+
+def test_claims_of_no_case_are_counted_and_named_and_nothing_but_them_is_an_error(tmp_path: Path) -> None:
+    file = write_rows(
+        tmp_path / "claims.jsonl",
+        *({"case": case, "text": f"Claim {n}."} for case in ("here", "gone", "lost") for n in range(2)),
+    )
+    assert claims_of_no_case(file, {"here", "gone", "lost"}) == ""
+    assert claims_of_no_case(file, {"here"}) == "claims.jsonl: 4 claims of no case here, left out: gone, lost"
+    with pytest.raises(InvalidFile, match="none of its claims"):
+        claims_of_no_case(file, {"other"})

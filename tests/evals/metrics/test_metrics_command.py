@@ -13,11 +13,12 @@ from sklearn.metrics import roc_auc_score
 
 from venire.evals.metrics.against_people import risk_table
 from venire.evals.metrics.measuring import measure, read_pairs, read_scores
-from venire.evals.metrics.metric import chosen_metrics
+from venire.evals.metrics.metric import Metric, chosen_metrics
 from venire.evals.metrics.normalisation import load_normalisation
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.severity_tracking import severity_tracking
 from venire.rubrics import InvalidFile, VenireError
+from venire.rubrics.errors import MissingExtra
 
 NAMES = "wer cer mer wil bleu1 bleu2 bleu3 bleu4 rouge1 rouge2 rougeL chrf chrf++ meteor minilm minilm-f1"
 
@@ -142,3 +143,15 @@ def test_mistakes_are_two_lines(tmp_path: Path) -> None:
         made = venire("metrics", "cases.jsonl", *options, cwd=tmp_path)
         assert made.returncode == 2 and problem in made.stderr, made.stderr
         assert len(made.stderr.strip().splitlines()) == 2
+
+
+def test_a_metric_that_cannot_be_measured_here_is_two_lines_unless_others_can(tmp_path: Path) -> None:
+    def absent(pairs: object, progress: object) -> dict[str, list[float]]:
+        raise MissingExtra("it needs a dictionary", remedy="get one")
+
+    pairs, normal = read_pairs(write_cases(tmp_path)), load_normalisation("plain")
+    missing = Metric("guess", "Guess", absent, 1)
+    with pytest.raises(MissingExtra, match="dictionary"):
+        measure(pairs, [missing], normal=normal)
+    found = measure(pairs, [missing, *chosen_metrics(["wer"], [])], normal=normal)
+    assert "it needs a dictionary (get one)" in found[0].notes.values() and found[1].values["same"] == 0

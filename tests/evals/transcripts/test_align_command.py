@@ -14,6 +14,7 @@ from venire.evals.transcripts.alignment import Alignment, empty_alignment
 from venire.evals.transcripts.asking import ask_model
 from venire.evals.transcripts.refinement import refine
 from venire.evals.transcripts.utterance import Talk, Utterance
+from venire.rubrics.errors import ModelUnreachable
 
 SAID = ("Any pain since Monday?", "No, none at all.", "I am allergic to penicillin.")
 HEARD = ("any pain since monday", "no none", "at all", "i am not allergic to penicillin")
@@ -110,3 +111,11 @@ def test_mistakes_are_two_lines_and_a_dead_model_exits_4(tmp_path: Path) -> None
     assert made.returncode == 4, made.stderr
     document = json.loads(made.stdout)
     assert document["abstention"]["reason"] and document["missed"] == []
+
+
+def test_a_model_that_cannot_be_reached_is_said_before_it_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnreachable, match="OPENAI_API_KEY"):
+        ask_model(talks(), "openai/gpt-4o-mini", None, tmp_path / "run")
+    with pytest.raises(ModelUnreachable, match="cannot be reached"):
+        ask_model(talks(), "server/aligner", "http://127.0.0.1:9/v1", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
