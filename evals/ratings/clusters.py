@@ -29,6 +29,30 @@ def clusters(cases: pd.Series, groups: Mapping[str, object] | pd.Series) -> pd.S
     return pd.Series([named.get(case, f"case {case}") for case in cases.astype(str)], cases.index, object)
 
 
+def shared_group_note(parts: Mapping[str, str], groups: Mapping[str, object] | pd.Series, column: str) -> str:
+    """A sentence that says how many cases of each smaller part of a split have their group in another part too; empty for none.
+
+    Args:
+        parts: By case id, the part that it is in, such as train or test.
+        column: Where that stands.
+    """
+    cases = pd.Series(list(parts), dtype=object)
+    table = pd.DataFrame({"cluster": clusters(cases, groups), "part": list(parts.values())})
+    sizes = table["part"].value_counts()
+    torn = table.groupby("cluster")["part"].transform("nunique") > 1
+    told = [
+        f"{shared} of the {size} cases of {part!r}"
+        for part, size in sizes.iloc[1:].items()
+        if (shared := int(torn[table["part"] == part].sum()))
+    ]
+    if not told:
+        return ""
+    return (
+        f"The column {column!r} parts groups: {' and '.join(told)} have other cases of their group in another part. "
+        "What was learned or chosen on one part has met the other's groups, and looks better there than it is."
+    )
+
+
 def cluster_numbers(cases: pd.Series, groups: Mapping[str, object] | pd.Series) -> IntArray:
     """`clusters` as numbers from 0, in the order in which they are met."""
     return pd.factorize(clusters(cases, groups))[0].astype(np.int64)

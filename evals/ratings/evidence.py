@@ -11,12 +11,15 @@ import pandas as pd
 from ...orchestration.record import Store
 from ...rubrics.rubric import Rubric
 from ..statistics.matrix import InvalidRatings
-from .clusters import groups_in
+from .clusters import groups_in, shared_group_note
 from .flag_table import COLUMNS, ArmMoments
 from .question import Question, rubric_questions
 from .rating_check import RatingCheck, check_ratings
 from .reference import Reference, Rule, reference
 from .run_tables import ArmAbstentions, ArmCosts, ArmRatings, ArmStops, JurorRatings, RoundVotes, arm_tables
+
+SPLIT = "split"
+"""The metadata column in which a case may say which part of a split it is in."""
 
 TextBaselines = Callable[[Sequence[tuple[str, str]]], tuple[pd.DataFrame, list[str]]]
 """Sets outputs beside their references: one row a pair, one column a measure; and what could not be measured."""
@@ -141,7 +144,8 @@ def gather(
         ArmAbstentions(),
         RoundVotes(),
     )
-    cases, texts = _cases(store, columns)
+    cases, texts, parts = _cases(store, columns)
+    torn = shared_group_note(parts, groups_in(cases), SPLIT)
     likeness, unmeasured = _likeness(texts, baselines)
     return Evidence(
         arms=ratings,
@@ -160,7 +164,7 @@ def gather(
         rule=rule,
         ratings=check,
         abstentions=abstentions,
-        notes=tuple(dict.fromkeys((*check.notes, *further.notes, *unmeasured))),
+        notes=tuple(dict.fromkeys((*check.notes, *further.notes, *unmeasured, *filter(None, [torn])))),
     )
 
 
@@ -193,10 +197,13 @@ def _is_unfinished(store: Store) -> bool:
     return any(arm.cases is not None and arm.done < arm.cases for arm in progress)
 
 
-def _cases(store: Store, further: Sequence[str]) -> tuple[pd.DataFrame, dict[str, tuple[str, str]]]:
-    """What each case is like, and by case its output beside its reference text, where there is one."""
+def _cases(
+    store: Store, further: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, tuple[str, str]], dict[str, str]]:
+    """What each case is like; by case its output beside its reference text, where there is one; and its part of a split, where it names one."""
     rows: list[dict[str, object]] = []
     texts: dict[str, tuple[str, str]] = {}
+    parts: dict[str, str] = {}
     for name in store.case_ids():
         case = store.case(name)
         if case is None:
@@ -204,6 +211,8 @@ def _cases(store: Store, further: Sequence[str]) -> tuple[pd.DataFrame, dict[str
         worded = not store.redacted
         if worded and case.reference:
             texts[case.id] = (case.output, case.reference)
+        if case.metadata.get(SPLIT) not in (None, ""):
+            parts[case.id] = str(case.metadata[SPLIT])
         rows.append(
             {
                 "case": case.id,
@@ -215,7 +224,7 @@ def _cases(store: Store, further: Sequence[str]) -> tuple[pd.DataFrame, dict[str
             }
         )
     columns = ["case", "group", "system", "source_length", "output_length", *further]
-    return _numbers_as_numbers(pd.DataFrame(rows, columns=columns), further), texts
+    return _numbers_as_numbers(pd.DataFrame(rows, columns=columns), further), texts, parts
 
 
 def _numbers_as_numbers(cases: pd.DataFrame, further: Sequence[str]) -> pd.DataFrame:

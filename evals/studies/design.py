@@ -13,7 +13,7 @@ from .schema import StrictModel
 
 TableName = Literal[
     "corpus", "agreement", "costs", "panels", "effects", "strata", "tasks", "evaluators", "calibration", "severe", "stability",
-    "consistency", "rescore", "ranking", "self_preference", "detection", "triage",
+    "consistency", "rescore", "ranking", "self_preference", "detection", "triage", "classes",
 ]  # fmt: skip
 """What `tables` may name, in the order in which a report has them."""
 

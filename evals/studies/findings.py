@@ -12,6 +12,7 @@ from ...agents.cost import Cost
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
 from ...rubrics.scale import NOT_APPLICABLE
+from ..audits.classes_section import classes_section
 from ..audits.independence_section import independence_section
 from ..comparison.comparison import Comparison, compare_evidence
 from ..figures.section import Section
@@ -178,16 +179,21 @@ def run_findings(folder: Path, *, resamples: int) -> RunFindings:
 def _sections(
     study: StudyRecord, folder: Path, store: Store, everyone: pd.DataFrame, resamples: int
 ) -> tuple[Section, ...]:
-    """The tables that the design asks for; none where it asks for none."""
+    """The tables that the design asks for; and where a scale has costs, what answers earn by them, beside constants and people."""
     design, draws = study.design, Draws(study.seed, resamples)
-    if not design.tables:
+    costed = any(question.scale.costs for question in _questions(store, study).values())
+    if not design.tables and not costed:
         return ()
     given = gather_design(
         store, everyone, design, list(study.arms), study.test, rule=study.reference, draws=draws
     )
     wanted = design.tasks if "tasks" in design.tables else ()
     tasks = {name: _task_comparison(task_folder(folder, name), study.reference, draws) for name in wanted}
-    return design_sections(given, tasks)
+    sections = design_sections(given, tasks) if design.tables else ()
+    if not costed or "classes" in design.tables:
+        return sections
+    rewards = classes_section(given.scored, draws)
+    return sections if rewards is None else (*sections, rewards)
 
 
 def _independence(

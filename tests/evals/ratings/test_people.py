@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from venire.evals.ratings.clusters import shared_group_note
 from venire.evals.ratings.people import load_ratings
 from venire.rubrics.errors import InvalidFile
 
@@ -102,3 +103,13 @@ def test_a_directory_is_not_a_file(tmp_path):
 def test_wide_without_an_attribute(tmp_path):
     with pytest.raises(InvalidFile, match="no attribute"):
         load_ratings(written(tmp_path, "case,rater\nc1,ana\n"), wide=True)
+
+
+def test_a_split_that_parts_groups_is_said_part_by_part():
+    parts = {"a": "train", "b": "train", "c": "train", "d": "test", "e": "test", "f": "dev"}
+    groups = {"a": "g1", "d": "g1", "b": "g2", "e": "g3", "f": "g2"}
+
+    said = shared_group_note(parts, groups, "split")
+    assert "1 of the 2 cases of 'test' and 1 of the 1 cases of 'dev'" in said
+    assert shared_group_note(parts, {"a": "g1", "b": "g1"}, "split") == ""
+    assert shared_group_note({"a": "train"}, groups, "split") == "" == shared_group_note({}, {}, "split")

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from openai_server import ProviderServer
-from study_files import server_models, steady_ballot
+from study_files import run_quietly, server_models, steady_ballot, study_file
 
 from venire.cli import app
+from venire.evals.studies.findings import RunFindings, findings_at
 from venire.evals.studies.study import load_study
 
 CASES = [f"c{number}" for number in range(12)]
@@ -147,3 +148,29 @@ def test_a_study_names_its_reference(tmp_path: Path) -> None:
 
     assert load_study(path)[0].reference == "mean"
     assert "The people's value is the mean of the people" in " ".join(found["methods"])
+
+
+def test_where_a_scale_has_costs_a_study_gives_the_mean_reward_beside_constants_and_people(
+    tmp_path: Path,
+) -> None:
+    truth = [0, 0, 1, 0, 2, 0, 0, 1, 0, 0, 2, 0]
+    cases = [{"id": f"u{n}", "output": f"heard {n}", "reference": f"said {n}"} for n in range(len(truth))]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    votes = [f"u{n},j,impact,{value}" for n, value in enumerate(truth)]
+    (tmp_path / "judges.csv").write_text("\n".join(["case,juror,attribute,value", *votes]))
+    people = [f"u{n},{who},impact,{value}" for n, value in enumerate(truth) for who in "ab"]
+    (tmp_path / "people.csv").write_text("\n".join(["case,rater,attribute,value", *people]))
+    seat = {"name": "judge", "model": "recorded/judges.csv#j"}
+    path = study_file(
+        tmp_path, cases="cases.jsonl", rubric="asr-impact", ratings="people.csv",
+        arms=[{"name": "judge", "jury": {"name": "judge", "protocol": "single", "seats": [seat]}}],
+    )  # fmt: skip
+    run_quietly(path)
+    findings = findings_at(path, resamples=60)
+    assert isinstance(findings, RunFindings)
+    (section,) = findings.sections
+    scores = section.tables["scores"]
+    rewards = scores[scores["metric"] == "reward"].set_index("rater")
+    assert section.name == "classes"
+    assert list(rewards["kind"]) == ["single judge", "person", "person", *["constant"] * 3, "ceiling"]
+    assert rewards.loc["judge", "value"] == rewards.loc["always right", "value"]
