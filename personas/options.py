@@ -70,6 +70,8 @@ class Shots(Options):
     """Whether the ratings have one column an attribute."""
     among: tuple[str, ...] = ()
     """Cases that may be shown though the run judges them: never to themselves, nor to another case of their group."""
+    without: tuple[str, ...] = ()
+    """Raters whose scores are no part of an example's label, such as a second panel."""
 
     @model_validator(mode="before")
     @classmethod
@@ -98,7 +100,9 @@ class Shots(Options):
         """As it was before cases could be named, where none is: a record knows its juries by this."""
         fields: dict[str, Any] = handler(self)
         return {
-            name: value for name, value in fields.items() if name not in ("ids", "wide", "among") or value
+            name: value
+            for name, value in fields.items()
+            if name not in ("ids", "wide", "among", "without") or value
         }
 
 

@@ -148,6 +148,7 @@ def _with_shots(jury: Jury, study: Study, wanted: StudyShots, part: Written, spl
         wide=study.wide,
         seed=wanted.seed,
         among=tuple(sorted(split.selection)) if split else (),
+        without=tuple(sorted(study.people.rescore)),
     )
     return jury.model_copy(update={"shots": shots})
 

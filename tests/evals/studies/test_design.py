@@ -29,7 +29,7 @@ from venire.evals.studies.shipped import LIBRARY
 from venire.orchestration.worked_examples import ScoredCases, worked_examples
 from venire.personas.options import Shots
 from venire.rubrics.errors import VenireError
-from venire.rubrics.rubric import load_rubric
+from venire.rubrics.rubric import Rubric, load_rubric
 from venire.rubrics.scale import Scale
 
 FIVE = Scale(level="ordinal", anchors={n: str(n) for n in range(1, 6)})
@@ -196,6 +196,29 @@ def test_a_case_is_shown_no_example_of_its_own_group(tmp_path: Path) -> None:
         own = [each for each in cases if each["group"] == case["group"]]
         assert shown.count("## Example") == 3
         assert not any(each["output"] in shown for each in own)
+
+
+def test_examples_are_labelled_by_the_first_panel_alone(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text(json.dumps({"id": "a", "output": "A text."}) + "\n")
+    rows = ["case,rater,attribute,value", "a,panel,clear,5", "a,second,clear,1", "a,third,clear,1"]
+    (tmp_path / "people.csv").write_text("\n".join(rows))
+    rubric = Rubric.model_validate(
+        {"name": "r", "version": 1, "scales": {"five": {"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}}},
+         "attributes": [{"name": "clear", "question": "Is it clear?", "scale": "five"}]}
+    )  # fmt: skip
+    shots = Shots(n=1, cases=tmp_path / "cases.jsonl", ratings=tmp_path / "people.csv")
+    first = shots.model_copy(update={"without": ("second", "third")})
+    assert "Scores: clear 1" in worked_examples(shots, rubric, ScoredCases())
+    assert "Scores: clear 5" in worked_examples(first, rubric, ScoredCases())
+    assert "without" not in shots.model_dump() and first.model_dump()["without"] == ("second", "third")
+
+    study = copy_of(tmp_path, "000", ids("000")[:24])
+    text = study.read_text().replace(
+        "  - name: alder-alone\n", "  - name: alder-alone\n    shots: {k: 1}\n", 1
+    )
+    study.write_text(text)
+    (arm,) = (arm for arm in plan_study(study).arms if arm.jury.shots)
+    assert arm.jury.shots is not None and arm.jury.shots.without == ("second-panel",)
 
 
 def copy_of(tmp_path: Path, name: str, cases: list[str]) -> Path:
