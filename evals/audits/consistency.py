@@ -59,9 +59,12 @@ def correlations(marks: Marks) -> pd.DataFrame:
     for evaluator, (kind, wide) in grids(marks).items():
         values = wide.to_numpy(float)
         known = ~np.isnan(values)
-        for i, j in combinations(range(wide.shape[1]), 2):
+        pairs = list(combinations(range(wide.shape[1]), 2))
+        # Without gaps every pair has all cases, whose ranks and correlations are then taken at once.
+        whole = _table(_ranks(values)) if known.all() and pairs else None
+        for place, (i, j) in enumerate(pairs):
             both = values[known[:, i] & known[:, j]][:, [i, j]]
-            rho, note = _spearman(both)
+            rho, note = _spearman(both, None if whole is None else float(whole[place]))
             rows.append((evaluator, kind, wide.columns[i], wide.columns[j], rho, len(both), note))
     return pd.DataFrame(rows, columns=CORRELATIONS)
 
@@ -116,12 +119,13 @@ def _cells(each: Estimate) -> dict[str, object]:
     return {"difference": each.value, "low": each.low, "high": each.high, "n": each.n, "note": each.note}
 
 
-def _spearman(both: FloatArray) -> tuple[float, str]:
+def _spearman(both: FloatArray, known: float | None) -> tuple[float, str]:
+    """Spearman's rho of two columns, unless it is known, and why it is NaN."""
     if len(both) < LEAST:
         return np.nan, f"{len(both)} cases have both; {LEAST} are needed"
     if not np.ptp(both, axis=0).all():
         return np.nan, "one value throughout, so there is nothing to correlate"
-    return float(_table(_ranks(both))[0]), ""
+    return float(_table(_ranks(both))[0]) if known is None else known, ""
 
 
 def _ranks(values: FloatArray) -> FloatArray:

@@ -20,8 +20,7 @@ Measure = Callable[[FloatArray, FloatArray, IntArray, IntArray], Statistic]
 def _rank_correlation(
     scores: FloatArray, labels: FloatArray, attribute: IntArray, fold: IntArray
 ) -> Statistic:
-    _, stratum = np.unique(np.column_stack([attribute, fold]), axis=0, return_inverse=True)
-    return stratified_spearman_statistic(scores, labels, stratum)
+    return stratified_spearman_statistic(scores, labels, attribute * (fold.max(initial=0) + 1) + fold)
 
 
 MEASURES: Mapping[str, Measure] = {

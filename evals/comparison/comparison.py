@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
@@ -182,9 +183,24 @@ def compare_evidence(
     """
     if _on_rated_cases(evidence.arms, evidence.people).empty:
         raise _nothing_to_compare(evidence)
+    # Products here are too small to be shared out among threads, which only spin and wait for each other.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _comparison(
+            evidence, Draws(seed, resamples), severity, families, predictors, intercepts, jurors
+        )
+
+
+def _comparison(
+    evidence: Evidence,
+    draws: Draws,
+    severity: Severity | None,
+    families: Mapping[str, str] | None,
+    predictors: Sequence[str],
+    intercepts: Sequence[str],
+    jurors: bool,
+) -> Comparison:
     sheet = lay_out(evidence)
     numeric = _numeric(sheet)
-    draws = Draws(seed, resamples)
     seated, alone = panels(sheet, draws)
     moved, told = effects(sheet, evidence.cases, predictors, intercepts=intercepts)
     parts = comparison_sections(evidence, draws, severity=severity, families=families, jurors=jurors)

@@ -59,6 +59,10 @@ class Evidence:
     )
     """What each arm was asked and gave no value: its verdict hung, as `ArmAbstentions` gives it."""
     notes: tuple[str, ...] = ()
+    _references: dict[frozenset[str], Reference] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By the raters left out, what the others say: every arm is held against the same."""
 
     @property
     def groups(self) -> pd.Series:
@@ -105,8 +109,12 @@ class Evidence:
 
     def reference(self, *, without: Collection[str] = ()) -> Reference:
         """What people say of the cases that an arm scored, the raters in `without` left out."""
-        heard = self.people["case"].astype(str).isin(set(self.arms["case"].astype(str)))
-        return reference(self.people[heard], self.questions, rule=self.rule, without=without)
+        key = frozenset(without)
+        if key not in self._references:
+            heard = self.people["case"].astype(str).isin(set(self.arms["case"].astype(str)))
+            found = reference(self.people[heard], self.questions, rule=self.rule, without=without)
+            self._references[key] = found
+        return self._references[key]
 
 
 def gather(

@@ -291,19 +291,19 @@ def over_cases(coefficient: Coefficient, grid: Matrix) -> tuple[Statistic, IntAr
             return OfSums(together, inner.value), np.ones(grid.clusters, dtype=np.int64)
         return lambda weights: inner(weights[:, grid.cluster]), np.ones(grid.clusters, dtype=np.int64)
     if grid.values.shape[1] <= 2:
-        kinds, frequency = _distinct(grid.values)
-        return coefficient(kinds), frequency
+        kinds, kind = distinct_rows(grid.values)
+        return coefficient(kinds), np.bincount(kind).astype(np.int64)
     return coefficient(grid.values), np.ones(len(grid.values), dtype=np.int64)
 
 
-def _distinct(values: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The distinct rows and their counts."""
+def distinct_rows(values: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The distinct rows in order and, for each row, which of them it is."""
     code = np.zeros(len(values), dtype=np.int64)
     for column in values.T:
         _, inverse = np.unique(column, return_inverse=True)
         code = code * (inverse.max() + 1) + inverse
-    _, first, frequency = np.unique(code, return_index=True, return_counts=True)
-    return values[first], frequency.astype(np.int64)
+    _, first, kind = np.unique(code, return_index=True, return_inverse=True)
+    return values[first], kind
 
 
 def _blocks(counts: Iterator[Counts]) -> Iterator[Counts]:

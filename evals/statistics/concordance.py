@@ -19,19 +19,19 @@ def concordance_statistic(x: FloatArray, y: FloatArray, stratum: IntArray | None
     """
     middle = (x.mean() + y.mean()) / 2 if len(x) else 0.0
     x, y = x - middle, y - middle
-    terms = np.column_stack([x, y, x * y, x**2, y**2, np.ones(len(x))])
     _, code = np.unique(np.zeros(len(x)) if stratum is None else stratum, return_inverse=True)
     strata = int(code.max(initial=0)) + 1
-    sums = (terms[:, :, None] * np.eye(strata)[code][:, None, :]).reshape(len(x), -1)
+    within = np.stack([x, y, np.ones(len(x))], axis=1)[:, :, None] * np.eye(strata)[code][:, None, :]
+    sums = np.column_stack([within.reshape(len(x), -1), x * y, x**2 + y**2])
 
     def value(total: FloatArray) -> FloatArray:
-        first, second, both, left, right, n = np.moveaxis(total.reshape(len(total), 6, strata), 1, 0)
-        size = np.maximum(n, 1)
-        shared = both - first * second / size
-        apart = left - first**2 / size + right - second**2 / size + (first - second) ** 2 / size
-        top, bottom, every = shared.sum(axis=1), apart.sum(axis=1), np.maximum(n.sum(axis=1), 1)
-        return np.divide(
-            2 * top / every, bottom / every, out=np.full(len(total), np.nan), where=bottom / every > 1e-12
-        )
+        # One row a sum, so that arithmetic runs along the many totals.
+        *parts, both, squares = np.ascontiguousarray(total.T)
+        first, second, n = np.array(parts).reshape(3, strata, -1)
+        # What the squares of means and of their difference add up to is twice their product.
+        shared = (first * second / np.maximum(n, 1)).sum(axis=0)
+        every = np.maximum(n.sum(axis=0), 1)
+        top, bottom = 2 * (both - shared) / every, (squares - 2 * shared) / every
+        return np.divide(top, bottom, out=np.full(len(total), np.nan), where=bottom > 1e-12)
 
     return OfSums(sums, value)

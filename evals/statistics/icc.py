@@ -195,13 +195,15 @@ def _squares_of(k: int) -> Callable[[FloatArray], Squares]:
     """From totals over cases rated by k raters to the mean squares."""
 
     def squares(total: FloatArray) -> Squares:
-        rated, between, all_squares, n = total[:, :k], total[:, k] / k, total[:, k + 1], total[:, k + 2]
+        # One row a sum, so that arithmetic runs along the many totals.
+        columns = np.ascontiguousarray(total.T)
+        rated, between, all_squares, n = columns[:k], columns[k] / k, columns[k + 1], columns[k + 2]
         some = np.maximum(n, 1)
-        grand = rated.sum(axis=1) ** 2 / (some * k)
+        grand = rated.sum(axis=0) ** 2 / (some * k)
         sums = np.empty((4, len(total)))
         cases, raters, error, within = sums
         np.subtract(between, grand, out=cases)
-        np.subtract(np.einsum("ij,ij->i", rated, rated) / some, grand, out=raters)
+        np.subtract((rated * rated).sum(axis=0) / some, grand, out=raters)
         np.subtract(all_squares, between, out=within)
         np.subtract(within, raters, out=error)
         # A sum of squares within rounding of zero is zero: all ratings equal, or raters in lockstep.
