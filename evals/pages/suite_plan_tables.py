@@ -85,7 +85,8 @@ def plan_sentences(plan: SuitePlan) -> list[str]:
     ]
     if local := sum(part.local_calls for part in plan.parts):
         told.append(
-            f"{local} of them go to the embedded model: about {duration_words(plan.seconds)} on one idle core. judged: N in the suite has a jury hear a sample."
+            f"{local} of them go to the embedded model: by the length of what it reads about {duration_words(plan.seconds)} on two idle cores, an "
+            "estimate that another processor may halve or double. judged: N in the suite has a jury hear a sample."
         )
     told += [f"{name} will be skipped: {why}." for name, why in plan.suite.skipped.items()]
     return [*told, *plan.suite.notes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,18 +11,21 @@ from ...orchestration.protocols import protocol
 from ...orchestration.record import Store
 from ...orchestration.record.opening import run_exists
 from ...personas.jury import Jury
+from ...rubrics.rubric import Rubric
 from ..studies.dry_run import BYTES_PER_TOKEN
-from .answering import all_answers, judged_id, system_jury
+from .answering import SystemAnswer, all_answers, judged_id, system_jury
 from .price_list import SuitePrices
 from .suite import LoadedSuite, SuitePart, arm_name
 from .suite_cost import TokenCost, token_cost
 from .suite_files import ANSWERS, VERDICTS
 from .suite_run import SuiteSession, seated_jury
 
-LOCAL_SECONDS = 9.0
-"""About what one ballot of the embedded model takes on a processor core: 6 to 12 seconds were seen."""
-LOCAL_ANSWER_SECONDS = 5.0
-"""About what one short answer of it takes."""
+READ_A_SECOND, WRITTEN_A_SECOND = 57.0, 10.0
+"""Tokens that the embedded model reads and writes in a second, as was seen on two cores of an ARM server: docs/training.md."""
+FORM_TOKENS, ATTRIBUTE_TOKENS = 600, 30
+"""About what instructions, persona and form add to what a juror reads, and what it writes for one attribute."""
+ANSWER_TOKENS = 200
+"""About the length of an answer that is neither known nor bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +114,20 @@ def _plan_part(
             calls += 1
             generation += token_cost(_tokens(prompt), 0, price, most=_most_tokens(seat.max_tokens, price))
             if _is_local(seat.model):
-                local, seconds = local + 1, seconds + LOCAL_ANSWER_SECONDS
+                written = part.scenario.answer.max_tokens or ANSWER_TOKENS
+                local, seconds = local + 1, seconds + _local_seconds(_tokens(prompt), written)
     jury_cost, jury_calls, judged = TokenCost(), 0, 0
     if (seated := seated_jury(part, session)) is not None:
-        jury, _ = seated
+        jury, rubric = seated
         judged = len(part.judged) * len({*(each.title for each in suite.asked), *part.recorded})
         known = set() if verdicts_store is None else _judged_already(verdicts_store, part, jury)
-        left = sum(
-            judged_id(part, case, system) not in known
+        waiting = [
+            (case, system)
             for case in part.judged
             for system in {*(each.title for each in suite.asked), *part.recorded}
-        )
+            if judged_id(part, case, system) not in known
+        ]
+        left = len(waiting)
         each_case = _most_calls(jury)
         jury_calls = left * each_case
         words = max((len(prompt) for prompt in part.prompts.values()), default=0) // BYTES_PER_TOKEN
@@ -137,10 +144,31 @@ def _plan_part(
                     calls=share,
                 )
             if _is_local(seat.model):
-                local, seconds = local + share, seconds + LOCAL_SECONDS * share
+                local += share
+                seconds += each_case / len(jury.seats) * _ballot_seconds(part, rubric, waiting, found)
     return PlannedPart(
         part.name, len(part.cases), part.of, part.scenario.scorer.name, calls, done, judged, jury_calls, generation, jury_cost, local, seconds
     )  # fmt: skip
+
+
+def _ballot_seconds(
+    part: SuitePart,
+    rubric: Rubric,
+    waiting: Sequence[tuple[str, str]],
+    found: Mapping[str, Mapping[str, SystemAnswer]],
+) -> float:
+    """About what the embedded model takes for one ballot on each answer that waits, by the length of what it reads."""
+    seconds = 0.0
+    for case, system in waiting:
+        known = found.get(system, {}).get(case)
+        answer = _tokens(known.text) if known else part.scenario.answer.max_tokens or ANSWER_TOKENS
+        read = FORM_TOKENS + _tokens(part.prompts.get(case, "")) + answer
+        seconds += _local_seconds(read, ATTRIBUTE_TOKENS * len(rubric.names))
+    return seconds
+
+
+def _local_seconds(read: int, written: int) -> float:
+    return read / READ_A_SECOND + written / WRITTEN_A_SECOND
 
 
 def _judged_already(store: Store, part: SuitePart, jury: Jury) -> set[str]:

@@ -296,3 +296,24 @@ def test_references_are_judged_and_an_empty_group_is_undefined(tmp_path: Path) -
     assert {each["win_rate"] for each in found["ranking"]["reasonable"]} == {0.5}
     assert empty["scenarios"]["parity"]["difference"]["value"] is None
     assert empty["scenarios"]["parity"]["mean_unreasonable"] is None
+
+
+def test_a_plan_gives_the_embedded_juror_longer_for_longer_texts(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        "jury.yaml",
+        {"name": "one", "protocol": "single", "seats": [{"name": "a", "model": "local"}]},
+    )
+
+    def seconds(words: str) -> float:
+        scenario(
+            tmp_path,
+            answer={"kind": "text", "max_tokens": 40},
+            score={"jury": "jury.yaml", "rubric": "medhelm"},
+        )
+        written(tmp_path, "ask.md", "{question} " + words)
+        suite(tmp_path, [{"name": "far", "model": "server/far", "base_url": "http://127.0.0.1:9/v1"}])
+        return plan_suite(load_suite(tmp_path / "suite.yaml"), session(tmp_path)).seconds
+
+    short, long = seconds("Write a note."), seconds("The patient said that it hurts. " * 500)
+    assert 12 * 15 < short < 12 * 40 and 12 * 60 < long - short < 12 * 120
