@@ -69,8 +69,11 @@ def breakable(words: str) -> Html:
 
 
 def figure(drawn: Figure, caption: str) -> Html:
-    """A drawing over its caption; between the blocks of a tall one a printed page may end."""
-    return element("figure", None, svg_blocks(drawn), element("figcaption", None, caption))
+    """A drawing over its caption, which on a phone scrolls sideways; between the blocks of a tall one a printed page may end."""
+    region = {"class": "scroll drawing", "tabindex": "0", "role": "region", "aria-label": caption}
+    return element(
+        "figure", None, element("div", region, svg_blocks(drawn)), element("figcaption", None, caption)
+    )
 
 
 def number(value: Any, places: int = 3) -> Html:

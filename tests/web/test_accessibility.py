@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from inspector_server import InspectorServer
 from rated_run import rated_people, rated_run
+
+from venire.evals.figures.drawing import INK, Figure, Picture, rect
+from venire.evals.pages.parts import figure, page, section, table
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed")
@@ -42,6 +47,14 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
+def serious_faults(page: Any) -> list[tuple[str, str]]:
+    return [
+        (fault["id"], fault["nodes"][0]["html"])
+        for fault in axe.Axe().run(page)["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize("view", VIEWS)
@@ -54,15 +67,31 @@ def test_no_view_has_a_serious_fault(
         if view == "case":
             page.keyboard.press("j")
             assert page.locator("mark.on").count(), "a lit quote is part of what is looked at"
-        found = [
-            (fault["id"], fault["nodes"][0]["html"])
-            for fault in axe.Axe().run(page)["violations"]
-            if fault["impact"] in ("serious", "critical")
-        ]
-        assert found == []
+        assert serious_faults(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     finally:
         page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_reports_figures_and_tables_scroll_on_a_phone(
+    browser: Any, tmp_path: Path, width: int, scheme: str
+) -> None:
+    frame = pd.DataFrame({f"column {n}": [f"a long value {n}"] * 3 for n in range(12)})
+    wide = Figure("Scores", [Picture(900, 60, [rect(0, 0, 800, 20, INK)])], "One bar.")
+    whole = section("The board", figure(wide, "Scores."), table("t", frame, {name: name for name in frame}))
+    (tmp_path / "report.html").write_text(page("A report", "of a suite", [whole]), encoding="utf-8")
+    opened = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    try:
+        opened.goto((tmp_path / "report.html").as_uri())
+        assert serious_faults(opened) == []
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        assert opened.evaluate("document.querySelector('svg').getBoundingClientRect().width") >= min(
+            width, 600
+        )
+    finally:
+        opened.close()
 
 
 def test_on_a_desk_text_source_and_reasons_are_read_without_a_click(
