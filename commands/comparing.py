@@ -93,7 +93,7 @@ def compare(
     from ..evals.audits.families import load_families
     from ..evals.metrics.metric import chosen_metrics
     from ..evals.metrics.normalisation import load_normalisation
-    from ..evals.pages.json_documents import comparison_json
+    from ..evals.pages.comparison_files import comparison_json
     from ..evals.pages.terminal_tables import comparison_tables
     from ..orchestration.progress import CountedProgress
     from ..rubrics.errors import VenireError

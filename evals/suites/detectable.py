@@ -9,10 +9,10 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import ndtri
 
 ALPHA, POWER = 0.05, 0.8
-FACTOR = float(stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER))
+FACTOR = float(ndtri(1 - ALPHA / 2) + ndtri(POWER))
 """How many standard errors a difference must be to be found with this power."""
 TARGETS = (0.05, 0.02)
 """Differences for which the number of cases needed is given."""

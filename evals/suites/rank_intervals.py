@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
 from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
@@ -72,7 +72,7 @@ def _moderated_errors(noise: FloatArray, scenarios: int) -> FloatArray:
 def _small_sample_factor(freedom: int, pairs: int, confidence: float) -> float:
     """How much further out the largest of so many differences lies when errors are estimated from few scenarios."""
     level = 1 - (1 - confidence) / (2 * max(pairs, 1))
-    return float(stats.t.ppf(level, freedom) / stats.norm.ppf(level))
+    return float(stdtrit(freedom, level) / ndtri(level))
 
 
 def _resampled_rates(

@@ -25,8 +25,7 @@ from venire.evals.agreement.against_people import MEASURES
 from venire.evals.comparison.comparison import Comparison, compare, compare_evidence
 from venire.evals.figures.drawing import Figure, Picture, rect
 from venire.evals.metrics import embeddings
-from venire.evals.pages.comparison_files import write_report
-from venire.evals.pages.json_documents import comparison_json
+from venire.evals.pages.comparison_files import comparison_json, write_report
 from venire.evals.pages.png import check_png, png
 from venire.evals.ratings.evidence import Evidence, gather
 from venire.evals.ratings.question import Question

@@ -49,7 +49,7 @@ def evidence(cases: int, noise: dict[str, float], *, people: int = 3, hung: int 
 
 
 def test_the_answer_names_the_nearest_arm_and_says_that_it_is_no_chance():
-    found = comparison_summary(compare_evidence(evidence(60, {"jury": 0.1, "judge": 2.0}), resamples=99))
+    found = comparison_summary(compare_evidence(evidence(60, {"jury": 0.1, "judge": 2.0}), resamples=199))
 
     assert found.question.startswith("Which comes closest to the scores that 3 people gave")
     assert found.answer.startswith("jury comes closest: on average it is 0.")
@@ -61,9 +61,9 @@ def test_the_answer_names_the_nearest_arm_and_says_that_it_is_no_chance():
 
 def test_arms_alike_are_said_to_be_so_and_few_cases_to_be_few():
     alike = comparison_summary(
-        compare_evidence(evidence(40, {"jury": 0.6, "judge": 0.6}, hung=3), resamples=99)
+        compare_evidence(evidence(40, {"jury": 0.6, "judge": 0.6}, hung=3), resamples=199)
     )
-    few = comparison_summary(compare_evidence(evidence(5, {"jury": 0.1, "judge": 2.0}), resamples=99))
+    few = comparison_summary(compare_evidence(evidence(5, {"jury": 0.1, "judge": 2.0}), resamples=199))
 
     assert "could be chance" in alike.answer
     assert "6 scores were left open" in alike.certainty
