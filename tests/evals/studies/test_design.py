@@ -317,7 +317,7 @@ def test_the_shipped_studies_print_every_table_they_name(tmp_path: Path, name: s
         line for line in (tmp_path / "study.yaml").read_text().splitlines() if line.startswith("tables:")
     )
     named = wanted.removeprefix("tables: [").rstrip("]").split(", ")
-    assert list(report["sections"]) == named
+    assert [section for section in report["sections"] if section != "independence"] == named
     for section in report["sections"].values():
         assert section["title"] in ended.stdout and section["tables"], section
     if name == "004":
