@@ -12,7 +12,7 @@ from venire import agreement
 from venire.evals.agreement.coefficient import registered_coefficients
 
 TABLES = int(os.environ.get("VENIRE_RANDOM_TABLES", "120"))
-"""5,000 of them take an hour; a sample is drawn anew from the same seeds."""
+"""5,000 of them take a quarter of an hour; a sample is drawn anew from the same seeds."""
 
 
 def ragged_table(seed: int) -> pd.DataFrame:
