@@ -120,7 +120,7 @@ def case_document(run: GraderRun) -> bytes:
         name = key if key in CASE_KEYS else _ALIASES.get(key, "")
         if name and name not in parts and value is not None and (name == key or name not in run.item):
             parts[name] = value if name == "source" and isinstance(value, list) else _text(value)
-        elif key == "id":
+        elif key == "id" and value is not None:
             parts.setdefault("group", _text(value))
             kept["item"] = value
         else:

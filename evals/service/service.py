@@ -8,7 +8,6 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -154,7 +153,7 @@ class Service:
     async def _mcp(self, request: web.Request) -> web.Response:
         """One message of the Model Context Protocol."""
         origin = request.headers.get("Origin")
-        if origin is not None and not self._hosts.allow([urlsplit(origin).netloc]):
+        if origin is not None and not self._hosts.allow([origin.partition("://")[2]]):
             raise RequestError(403, "this Origin is not served here", "start it with --allow-host NAME")
         _check_json(request)
         message = await _body(request)

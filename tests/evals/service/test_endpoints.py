@@ -62,7 +62,12 @@ def test_both_have_the_guards_of_every_address(path: str, serving: Any) -> None:
 def test_a_page_of_another_origin_does_not_reach_the_tools(serving: Any) -> None:
     server, _ = serving
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    for origin, status in (("https://evil.example", 403), ("null", 403), (server.url, 200)):
+    for origin, status in (
+        ("https://evil.example", 403),
+        ("null", 403),
+        ("http://[::1", 403),
+        (server.url, 200),
+    ):
         headers = {"Origin": origin, "Content-Type": "application/json"}
         assert asked(server, ping, path=MCP, headers=headers)[0][0] == status
 
