@@ -10,6 +10,6 @@ from .private_files import open_private
 def write_atomically(path: Path, text: str) -> None:
     """Write `text` to a temporary file beside `path`, readable by its owner only, then rename it into place."""
     beside = path.with_name(f".{path.name}.new")
-    with open_private(beside) as handle:
+    with open_private(beside, named=path) as handle:
         handle.write(text)
     beside.replace(path)

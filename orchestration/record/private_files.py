@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TextIO
 
+from ...rubrics.errors import VenireError
+
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 
@@ -15,7 +17,17 @@ def create_private(path: Path) -> None:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
 
 
-def open_private(path: Path) -> TextIO:
-    """The file opened for writing from its beginning; one that is made is its owner's only."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+def open_private(path: Path, *, named: Path | None = None) -> TextIO:
+    """The file opened for writing from its beginning; one that is made is its owner's only.
+
+    Raises:
+        VenireError: It cannot be written: the folder is not there, say. `named` is the file that the user meant.
+    """
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+    except OSError as error:
+        raise VenireError(
+            f"{named or path}: {error.strerror}",
+            remedy="name a file in a folder that exists and can be written to",
+        ) from None
     return os.fdopen(handle, "w", encoding="utf-8", newline="")

@@ -37,10 +37,10 @@ def test_the_overview_begins_with_scores_by_arm_and_system(served: InspectorServ
 
     assert (
         text.index(">Scores<")
-        < text.index("Where jury and people differ most")
+        < text.index("Where verdicts and people differ most")
         < text.index("Look here first")
     )
-    scores = text[text.index(">Scores<") : text.index("Where jury and people")]
+    scores = text[text.index(">Scores<") : text.index("Where verdicts and people")]
     assert 'aria-label="accurate: 2: 2, 4: 4"' in scores
     assert "1 hung" in scores and "3 abst." in scores
     assert "By system: 3 systems" in scores and "model-z" in scores

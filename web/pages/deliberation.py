@@ -107,7 +107,7 @@ def _head(verdict: Verdict, way: Child) -> Html:
     transcript = verdict.transcript
     cost = transcript.cost
     facts = (
-        f"{transcript.protocol} · {transcript.rounds} rounds · {transcript.turns} turns · {cost.tokens:,} tokens · "
+        f"{transcript.protocol} · {_times(transcript.rounds, 'round')} · {_times(transcript.turns, 'turn')} · {cost.tokens:,} tokens · "
         f"{cost.price} · stopped: {shorten(str(verdict.stop), 200)}"
     )
     derived = ", ".join(f"{name} {value:.3g}" for name, value in verdict.derived.items())
@@ -119,6 +119,10 @@ def _head(verdict: Verdict, way: Child) -> Html:
         element("p", {"class": "quiet"}, element("b", None, verdict.arm), " · ", facts),
         element("p", {"class": "quiet"}, "derived: ", derived) if derived else None,
     )
+
+
+def _times(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _flags(found: Sequence[Flag], prefix: str) -> Html:

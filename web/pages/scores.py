@@ -45,7 +45,7 @@ def differences_section(differences: Sequence[Difference], total: int, *, all_of
     more = element("p", None, element("a", {"href": "./people"}, f"all {total:,} scores that people rated too")) if total > len(items) and not all_of_them else None  # fmt: skip
     told = None if items else element("p", {"class": "calm"}, "No score of this run was rated by people.")
     return fragment(
-        heading("Where jury and people differ most", level=1 if all_of_them else 2),
+        heading("Where verdicts and people differ most", level=1 if all_of_them else 2),
         element("ol", {"class": "look"}, items) if items else None,
         told,
         more,

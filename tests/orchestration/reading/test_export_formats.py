@@ -12,6 +12,7 @@ from planted_run import SCRIPTS, planted_run
 from venire import VenireError
 from venire.orchestration.reading.export_format import GROUP, export_format
 from venire.orchestration.reading.terminal import export_run
+from venire.orchestration.record.atomic_write import write_atomically
 from venire.rubrics.plugins import registered_plugins
 
 TALLY = """
@@ -38,6 +39,17 @@ def test_a_format_of_another_package_gets_the_deliberations_that_were_asked_for(
         assert export_run(run, "tally", None, out, None, arm="stances") == 1
 
     assert out.getvalue() == "calm stances\n"
+
+
+def test_a_file_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) -> None:
+    run, nowhere = planted_run(tmp_path, {"calm": SCRIPTS["calm"]}), tmp_path / "nowhere" / "verdicts.csv"
+
+    with pytest.raises(VenireError) as refused:
+        export_run(run, "csv", nowhere, io.StringIO(), None)
+    assert str(nowhere) in str(refused.value)
+    with pytest.raises(VenireError) as refused:
+        write_atomically(nowhere, "")
+    assert "verdicts.csv: No such file" in str(refused.value)
 
 
 def test_an_unknown_format_is_told_with_the_nearest_one() -> None:
