@@ -16,7 +16,7 @@ make_venv = $(PYTHON) -m venv $(1) || uv venv --seed --quiet --python $(PYTHON) 
 get_uv = $(if $(UV),true,$(1)/bin/python -m uv --version >/dev/null 2>&1 || $(1)/bin/python -m pip install --quiet --disable-pip-version-check uv)
 install = { $(call get_uv,$(1)); } && $(if $(UV),uv,$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types unit coverage docs dist benchmarks hosts helm annotators train-test promptfoo clean
+.PHONY: demo test lint types unit coverage docs gallery dist benchmarks hosts helm annotators train-test promptfoo clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/venire demo
@@ -72,6 +72,10 @@ $(DOCS)/.ready: pyproject.toml | $(BIN)/python
 	$(call make_venv,$(DOCS))
 	$(call install,$(DOCS)) -e '.[docs]'
 	touch $@
+
+# The pictures of docs/gallery.md, of real pages, by a real browser.
+gallery: $(VENV)/.test
+	$(BIN)/python docs/pictures.py
 
 # What a release uploads. Under a tag, the version must be the tag's, and the changelog must have its section.
 dist: $(VENV)/.test

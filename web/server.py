@@ -205,7 +205,9 @@ class Inspector:
         apart = self._differences(self._finder())
         if apart is None or self.people is None:
             raise NotThere("Start the inspector with --human RATINGS to see people's ratings.")
-        main = differences_section(apart[:MOST], len(apart), all_of_them=True)
+        main = differences_section(
+            apart[:MOST], len(apart), all_of_them=True, reading=bool(self._reach().told)
+        )
         worth = await self._jury_worth(self.people)
         told = None if worth is None else section_view(worth.name, section_json(worth))
         return self._page("People", "people", CaseSearch(), main, told)

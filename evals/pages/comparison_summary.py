@@ -92,14 +92,17 @@ def _answer(comparison: Comparison) -> str:
         low, high = min(known), max(known)
         span = f"{low:.2f}" if round(low, 2) == round(high, 2) else f"{low:.2f} to {high:.2f}"
         said.append(f"People are {span} points away from one another.")
-    said.append(_against(comparison, best, CONSTANT, comparison.agreement[CONSTANT][OVERALL]["mae"]))
+    constant = comparison.agreement[CONSTANT][OVERALL]["mae"]
+    nearer = constant.defined and constant.value < arms[best].value
+    said.append(_against(comparison, best, CONSTANT, constant, nearer=nearer))
     return " ".join(said)
 
 
-def _against(comparison: Comparison, best: str, other: str, scored: Estimate) -> str:
+def _against(comparison: Comparison, best: str, other: str, scored: Estimate, *, nearer: bool = False) -> str:
     """Whether the best arm is told from another, in the words of the interval and the corrected p."""
     name = "Giving every case the best score" if other == CONSTANT else other
-    off = f"{name} is {scored.value:.2f} away" if scored.defined else f"{name} has no such distance"
+    away = "is nearer still:" if nearer else "is"
+    off = f"{name} {away} {scored.value:.2f} away" if scored.defined else f"{name} has no such distance"
     row = _contrast(comparison.differences, best, other)
     if row is None or math.isnan(row["low"]):
         why = f" ({row['note']})" if row is not None and row["note"] else ""

@@ -33,6 +33,7 @@ ERRORS: Document = {
     "truncated_observation_error": False,
     "unresponsive_reward_error": False,
 }
+_LARGEST = 1e9
 _ABSTENTIONS = {
     "refused": "model_grader_refusal_error",
     "unparsable": "model_grader_parse_error",
@@ -49,8 +50,12 @@ class Grader(BaseModel):
     name: str = Field(
         "", description="An attribute, reversed score or composite of the rubric; any other name: all of it."
     )
-    range: Annotated[list[float], Field(min_length=2, max_length=2)] = Field(
-        default=[0.0, 1.0], description="What the worst and the best become."
+    range: Annotated[
+        list[Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]], Field(min_length=2, max_length=2)
+    ] = Field(
+        default=[0.0, 1.0],
+        description="What the worst and the best become; [1, 0] rewards the worst most.",
+        json_schema_extra={"uniqueItems": True},
     )
 
 
@@ -84,11 +89,8 @@ def read_grader_run(body: bytes) -> GraderRun:
             "send a grader of the type score_model, a model_sample and an item, as GET /openapi.json has it"
         )
         raise RequestError(422, f"{where}: {first['msg']}", remedy) from None
-    low, high = run.grader.range
-    if not (low < high and abs(low) < 1e9 and abs(high) < 1e9):
-        raise RequestError(
-            422, "grader.range: the first is not below the second", "send [0, 1], or leave it out"
-        )
+    if len(set(run.grader.range)) == 1:
+        raise RequestError(422, "grader.range: both ends are one", "send [0, 1], or leave it out")
     return run
 
 

@@ -9,6 +9,7 @@ from ...orchestration.transcript import Stop
 from ...orchestration.verdict import Outcome
 from .case_request import CaseRequest
 from .graders import GraderRun
+from .mcp import VERSIONS
 
 _REFS = "#/components/schemas/{model}"
 _COUNT = {"type": "integer", "minimum": 0}
@@ -89,13 +90,16 @@ def _grade() -> dict[str, Any]:
 
 
 def _mcp() -> dict[str, Any]:
-    message = {"type": "object", "required": ["jsonrpc"], "properties": {"jsonrpc": {"const": "2.0"}}}
+    parts = {"jsonrpc": {"const": "2.0"}, "id": {"type": ["string", "integer"]}, "method": {"type": "string"}}
+    message = {"type": "object", "required": ["jsonrpc"], "properties": {"jsonrpc": parts["jsonrpc"]}}
+    # Wrong params are answered with an error of JSON-RPC, as a method that is not known is: both with 200.
+    asked = {"type": "object", "required": ["jsonrpc", "method"], "properties": parts}
     answer = {"description": "The answer, which may be an error of JSON-RPC.", "content": _json(message)}
     return {
         "operationId": "mcp",
         "summary": "Model Context Protocol, streamable HTTP: the tools judge_case and explain_verdict",
-        "parameters": [{"name": "MCP-Protocol-Version", "in": "header", "schema": {"type": "string"}}],
-        "requestBody": {"required": True, "content": _json(message)},
+        "parameters": [{"name": "MCP-Protocol-Version", "in": "header", "schema": {"enum": list(VERSIONS)}}],
+        "requestBody": {"required": True, "content": _json(asked)},
         "responses": {
             "200": answer,
             "202": {"description": "A notification was taken."},

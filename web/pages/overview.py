@@ -49,7 +49,7 @@ def overview(
     return fragment(
         element("div", {"class": "head"}, element("h1", None, run), element("p", {"class": "quiet"}, counted)),
         element("section", {"data-live": "scores"}, heading("Scores"), scores_section(arms, counts), _causes(censuses)),
-        element("section", {"data-live": "people"}, differences_section(*differences)) if differences else None,
+        element("section", {"data-live": "people"}, differences_section(*differences, reading=bool(reach.told))) if differences else None,
         element("section", {"data-live": "looks", "class": "looks"}, heading("Look here first"), _looks(looks, reach), _kinds(censuses, cases)),
         element("section", {"data-live": "arms"}, heading("Arms"), _foldable(f"{len(arms)} arms: stops and cost", len(arms) > 2 * OPEN_ARMS, _arms(arms, censuses)), _alike(arms, censuses)),
         _foldable(f"each of the {len(arms)} arms in detail", len(arms) > OPEN_ARMS, details),

@@ -30,8 +30,10 @@ def scores_section(arms: Sequence[Arm], counts: ScoreCounts) -> Html:
     return fragment(_table(("arm",), names, rows, "Scores by arm"), legend, _by_system(arms, counts, names))
 
 
-def differences_section(differences: Sequence[Difference], total: int, *, all_of_them: bool = False) -> Html:
-    """Where the arms and people differ most, as a list that leads to the cases."""
+def differences_section(
+    differences: Sequence[Difference], total: int, *, all_of_them: bool = False, reading: bool = False
+) -> Html:
+    """Where the arms and people differ most, as a list that leads to the cases; `reading`: more of the run is still to be read."""
     items = [
         element(
             "li",
@@ -43,7 +45,12 @@ def differences_section(differences: Sequence[Difference], total: int, *, all_of
         for each in differences
     ]  # fmt: skip
     more = element("p", None, element("a", {"href": "./people"}, f"all {total:,} scores that people rated too")) if total > len(items) and not all_of_them else None  # fmt: skip
-    told = None if items else element("p", {"class": "calm"}, "No score of this run was rated by people.")
+    none = (
+        "Reading the record: they appear here as they are found."
+        if reading
+        else "No score of this run was rated by people."
+    )
+    told = None if items else element("p", {"class": "calm"}, none)
     return fragment(
         heading("Where verdicts and people differ most", level=1 if all_of_them else 2),
         element("ol", {"class": "look"}, items) if items else None,

@@ -25,12 +25,14 @@ COSTS = {
 }
 
 
-def evidence(cases: int, noise: dict[str, float], *, people: int = 3, hung: int = 0) -> Evidence:
+def evidence(
+    cases: int, noise: dict[str, float], *, people: int = 3, hung: int = 0, mean: float = 3.0
+) -> Evidence:
     rng = np.random.default_rng(5)
     quality = rng.normal(0, 1.2, cases)
     rows = []
     for name, off in {**noise, **{f"person {number}": 0.5 for number in range(people)}}.items():
-        value = np.clip(np.rint(3 + quality + off * rng.normal(size=cases)), 1, 5)
+        value = np.clip(np.rint(mean + quality + off * rng.normal(size=cases)), 1, 5)
         ids = [f"c{number}" for number in range(cases)]
         rows.append(pd.DataFrame({"case": ids, "rater": name, "attribute": "accurate", "value": value}))
     table = pd.concat(rows, ignore_index=True)
@@ -57,6 +59,14 @@ def test_the_answer_names_the_nearest_arm_and_says_that_it_is_no_chance():
     assert "People are 0." in found.answer
     assert "judge: at an unknown price" in found.cost and "jury: $0.0100 a case" in found.cost
     assert found.figure is not None
+
+
+def test_a_constant_that_is_nearer_than_every_arm_is_said_to_be_so():
+    ceiling = evidence(60, {"jury": 4.0, "judge": 5.0}, mean=5.5)
+    found = comparison_summary(compare_evidence(ceiling, resamples=199))
+
+    assert "comes closest" in found.answer
+    assert "Giving every case the best score is nearer still: 0." in found.answer
 
 
 def test_arms_alike_are_said_to_be_so_and_few_cases_to_be_few():

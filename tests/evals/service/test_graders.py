@@ -109,7 +109,7 @@ def test_an_items_texts_are_the_cases_and_its_samples_share_a_group() -> None:
         (b'{"grader": {"type": "python", "name": "x"}, "model_sample": "x"}', 422, "grader.type"),
         (b'{"grader": {"type": "score_model"}, "model_sample": ""}', 422, "model_sample"),
         (b'{"grader": {"type": "score_model"}, "model_sample": "x", "item": []}', 422, "item"),
-        (b'{"grader": {"type": "score_model", "range": [1, 0]}, "model_sample": "x"}', 422, "range"),
+        (b'{"grader": {"type": "score_model", "range": [1, 1]}, "model_sample": "x"}', 422, "range"),
         (b'{"grader": {"type": "score_model", "range": [0, 1e999]}, "model_sample": "x"}', 422, "range"),
     ],
 )
