@@ -161,7 +161,9 @@ def gepa(jury: Any) -> Judge:
 
     from venire.evals.plugins.gepa import jury_evaluator
 
-    adapter = DefaultAdapter(lambda messages: messages[-1]["content"], jury_evaluator(RUBRIC, jury))
+    adapter = DefaultAdapter(
+        lambda messages: messages[-1]["content"], jury_evaluator(RUBRIC, jury, failure_score=0.0)
+    )
     return lambda texts: adapter.evaluate(
         [{"input": text, "additional_context": {}, "answer": ""} for text in texts], {"prompt": "Repeat."}
     )

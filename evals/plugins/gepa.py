@@ -18,15 +18,15 @@ def jury_evaluator(
     rubric: Any,
     jury: Any,
     *,
+    failure_score: float,
     score: str | None = None,
     source: str | None = None,
-    failure_score: float = 0.0,
     **options: Any,
 ) -> Callable[[Mapping[str, Any], str], EvaluationResult]:
     """An evaluator of a response from 0 (the worst it can be) to 1 (the best), whose feedback is the deliberation.
 
-    `failure_score` is what GEPA steers by where there is no verdict, as its own evaluators do for a failure: its feedback says that it
-    is none. `source` names the entry of `additional_context` that the response is made from. `score` and `options` are those of
+    `failure_score` is what GEPA steers by where there is no verdict. It has no place for a missing score, and no default here makes one
+    up: name it, and the feedback says that it is none. `source` names the entry of `additional_context` that the response is made from. `score` and `options` are those of
     DSPy's `jury_metric`.
     """
     sitting = convene(rubric, jury, **options)

@@ -82,7 +82,7 @@ def main(url: str) -> None:
     print(json.dumps({
         "example": scores(example["found"]), "mean": str(example["found"].score), "csv": kept,
         "odd": scores(odd),
-        "record": again, "gepa": optimised(metric), "alone": alone(jury_evaluator(rubric, seats, **local)),
+        "record": again, "gepa": optimised(metric), "alone": alone(jury_evaluator(rubric, seats, failure_score=0.0, **local)),
     }))  # fmt: skip
 
 
