@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from ...personas.jury import Jury, ModelSettings
 from ...rubrics.errors import VenireError
+from .gguf_file import GGUFFile
 
 SHIPPED = Path(__file__).parent.parent / "adapters" / "embedded-juror.gguf"
 """What `local` adds to the embedded base: weights taught to fill in ballots."""
 BARE = "local/base"
 """The embedded base without it."""
-
-_MAGIC = b"GGUF"
-_STRING, _ARRAY = 8, 9
-_NUMBERS = {
-    0: "<B",
-    1: "<b",
-    2: "<H",
-    3: "<h",
-    4: "<I",
-    5: "<i",
-    6: "<f",
-    7: "<?",
-    10: "<Q",
-    11: "<q",
-    12: "<d",
-}
 
 
 class Adapter(NamedTuple):
@@ -97,35 +81,11 @@ def _file_sha256(path: Path, changed: int, size: int) -> str:
 @lru_cache(maxsize=16)
 def _read(path: Path, changed: int, size: int) -> Adapter:
     try:
-        with path.open("rb") as file:
-            header = _header(file)
-    except (struct.error, UnicodeDecodeError, KeyError, MemoryError, OverflowError):
+        header = GGUFFile(path).metadata
+    except ValueError:
         header = {}
     if header.get("general.type") != "adapter":
         raise VenireError(
             f"{path.name} is not an adapter in GGUF", remedy="convert it first; see docs/training.md"
         )
     return Adapter(path, _file_sha256(path, changed, size), header.get("venire.base.sha256"))
-
-
-def _header(file: BinaryIO) -> dict[str, Any]:
-    """The words and numbers at the head of a GGUF file; empty for a file of another kind."""
-    if file.read(4) != _MAGIC:
-        return {}
-    _version, _tensors, entries = struct.unpack("<IQQ", file.read(20))
-    return {_text(file): _value(file, struct.unpack("<I", file.read(4))[0]) for _ in range(entries)}
-
-
-def _value(file: BinaryIO, kind: int) -> Any:
-    if kind == _STRING:
-        return _text(file)
-    if kind == _ARRAY:
-        item, count = struct.unpack("<IQ", file.read(12))
-        return [_value(file, item) for _ in range(count)]
-    form = _NUMBERS[kind]
-    return struct.unpack(form, file.read(struct.calcsize(form)))[0]
-
-
-def _text(file: BinaryIO) -> str:
-    (length,) = struct.unpack("<Q", file.read(8))
-    return file.read(length).decode("utf-8")

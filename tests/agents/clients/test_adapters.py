@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 
 import pytest
+from gguf_files import write_gguf
 
 from venire import Jury, Rubric
 from venire.agents.clients import local, weights
@@ -25,16 +25,7 @@ MEGABYTE = 1_000_000
 def adapter_file(path: Path, base: str | None = None, kind: str = "adapter") -> Path:
     """A GGUF file with a header and no tensors."""
     words = {"general.type": kind, "adapter.type": "lora", **({"venire.base.sha256": base} if base else {})}
-    parts = [b"GGUF", struct.pack("<IQQ", 3, 0, len(words))]
-    for name, value in words.items():
-        parts += [
-            struct.pack("<Q", len(name)),
-            name.encode(),
-            struct.pack("<IQ", 8, len(value)),
-            value.encode(),
-        ]
-    path.write_bytes(b"".join(parts))
-    return path
+    return write_gguf(path, words)
 
 
 @pytest.fixture

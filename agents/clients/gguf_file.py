@@ -1,0 +1,145 @@
+"""GGUF, the file format of llama.cpp's weights: header and tensors read; a file written that has the same header and other tensors."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterable, Mapping
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+_MAGIC = b"GGUF"
+_STRING, _ARRAY = 8, 9
+_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_ALIGNMENT = 32
+
+
+F32, F16, Q4_1, Q8_0, BF16 = 0, 1, 3, 8, 30
+"""Kinds of tensors, by their numbers in the file."""
+BLOCKS = {F32: (1, 4), F16: (1, 2), Q4_1: (32, 20), Q8_0: (32, 34), BF16: (1, 2)}
+"""How each keeps its numbers: so many to a block of so many bytes."""
+
+
+class Tensor(NamedTuple):
+    """A tensor's place in a file. Its shape has the rows first, as in numpy."""
+
+    shape: tuple[int, ...]
+    kind: int
+    start: int
+
+
+class GGUFFile:
+    """A file's header and tensors, read where they lie.
+
+    Raises:
+        ValueError: It is not a GGUF file, or is cut short in its header.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            self._read()
+        except (struct.error, UnicodeDecodeError, KeyError, OverflowError):
+            raise ValueError(f"{path.name} is not a whole GGUF file") from None
+
+    def _read(self) -> None:
+        cursor = _Cursor(self._bytes)
+        if cursor.take(4) != _MAGIC:
+            raise struct.error
+        _version, tensors, entries = cursor.numbers("IQQ")
+        self.metadata: dict[str, Any] = {
+            cursor.text(): cursor.value(cursor.numbers("I")[0]) for _ in range(entries)
+        }
+        self._metadata_end = cursor.at
+        table = [(cursor.text(), cursor.dimensions(), *cursor.numbers("IQ")) for _ in range(tensors)]
+        start = cursor.at + self._padding(cursor.at)
+        self.tensors = {
+            name: Tensor(shape[::-1], kind, start + offset) for name, shape, kind, offset in table
+        }
+        if any(
+            kind in BLOCKS and start + packed_size(shape, kind) > len(self._bytes)
+            for shape, kind, start in self.tensors.values()
+        ):
+            raise struct.error
+
+    def raw(self, tensor: Tensor) -> bytes:
+        """A tensor's bytes as they are."""
+        return self._bytes[tensor.start : tensor.start + packed_size(tensor.shape, tensor.kind)]
+
+    def rewritten_size(self, kinds: Mapping[str, int]) -> int:
+        """The bytes of the file that `rewrite` writes."""
+        head, sizes = self._layout(kinds)
+        return len(head) + sum(size + self._padding(size) for size in sizes)
+
+    def rewrite(self, out: BinaryIO, kinds: Mapping[str, int], contents: Iterable[bytes]) -> None:
+        """Write a file with this one's header words and tensors, each of the kind given for it, `contents` being their bytes in order."""
+        head, sizes = self._layout(kinds)
+        out.write(head)
+        for content, size in zip(contents, sizes, strict=True):
+            out.write(content)
+            out.write(bytes(self._padding(size)))
+
+    def _layout(self, kinds: Mapping[str, int]) -> tuple[bytes, list[int]]:
+        """Everything before the first tensor, and each tensor's size."""
+        parts, sizes, offset = [self._bytes[: self._metadata_end]], [], 0
+        for name, tensor in self.tensors.items():
+            words = name.encode()
+            size = packed_size(tensor.shape, kinds[name])
+            parts += [
+                struct.pack("<Q", len(words)),
+                words,
+                struct.pack(f"<I{len(tensor.shape)}Q", len(tensor.shape), *tensor.shape[::-1]),
+                struct.pack("<IQ", kinds[name], offset),
+            ]
+            sizes.append(size)
+            offset += size + self._padding(size)
+        head = b"".join(parts)
+        return head + bytes(self._padding(len(head))), sizes
+
+    def _padding(self, size: int) -> int:
+        """The empty bytes that follow so many."""
+        return -size % int(self.metadata.get("general.alignment", _ALIGNMENT))
+
+
+def packed_size(shape: tuple[int, ...], kind: int) -> int:
+    """The bytes that a tensor of this shape and kind takes."""
+    numbers, size = BLOCKS[kind]
+    return prod(shape) // numbers * size
+
+
+class _Cursor:
+    """A place in a file's bytes that moves on as they are read; `struct.error` where there are no more."""
+
+    def __init__(self, buffer: mmap.mmap) -> None:
+        self._buffer = buffer
+        self.at = 0
+
+    def take(self, length: int) -> bytes:
+        taken = self._buffer[self.at : self.at + length]
+        if len(taken) != length:
+            raise struct.error
+        self.at += length
+        return taken
+
+    def numbers(self, forms: str) -> tuple[Any, ...]:
+        found = struct.unpack_from(f"<{forms}", self._buffer, self.at)
+        self.at += struct.calcsize(f"<{forms}")
+        return found
+
+    def text(self) -> str:
+        return self.take(self.numbers("Q")[0]).decode("utf-8")
+
+    def dimensions(self) -> tuple[int, ...]:
+        return self.numbers(f"{self.numbers('I')[0]}Q")
+
+    def value(self, kind: int) -> Any:
+        if kind == _STRING:
+            return self.text()
+        if kind == _ARRAY:
+            item, count = self.numbers("IQ")
+            if item in _NUMBERS:
+                return list(self.numbers(f"{count}{_NUMBERS[item]}"))
+            return [self.value(item) for _ in range(count)]
+        return self.numbers(_NUMBERS[kind])[0]
