@@ -77,11 +77,9 @@ $(DOCS)/.ready: pyproject.toml | $(BIN)/python
 gallery: $(VENV)/.test
 	$(BIN)/python docs/pictures.py
 
-# What a release uploads. Under a tag, the version must be the tag's, and the changelog must have its section.
+# What a release uploads. At a tag, the version must be the tag's, and the changelog must have its section, with a date.
 dist: $(VENV)/.test
-	$(BIN)/python -c "import os, re, sys, tomllib; version = tomllib.load(open('pyproject.toml', 'rb'))['project']['version']; \
-	tag = os.environ.get('GITHUB_REF_NAME', '') if os.environ.get('GITHUB_REF_TYPE') == 'tag' else 'v' + version; \
-	known = f'## {version}' in open('CHANGELOG.md').read(); sys.exit(0 if tag == 'v' + version and known else f'{tag}: pyproject.toml says {version}, or CHANGELOG.md has no section for it')"
+	$(BIN)/python .ci/check_release.py
 	rm -rf dist && $(BIN)/python -m build --outdir dist .
 
 # Ratios measured in one run; see docs/benchmarks.md.

@@ -93,6 +93,9 @@ def test_the_demo_runs_outside_the_checkout(environment: Path, kind: str, tmp_pa
     shown = run(environment / "bin/venire", "demo", "--quick", cwd=tmp_path)
     assert "agrees better with the labels than lens-single" in " ".join(shown.stdout.split())
     assert "lens-jury" in shown.stdout
+    # Without git on the path: the version was settled when it was built.
+    said = run("/usr/bin/env", "PATH=", environment / "bin/venire", "--version", cwd=tmp_path)
+    assert re.fullmatch(r"venire, version \d+\.\d+\.\d+\.dev0\n", said.stdout)
     for name in (
         "agents",
         "evals",

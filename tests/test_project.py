@@ -45,10 +45,18 @@ def test_every_page_of_docs_is_in_the_site() -> None:
     assert not {page for page in pages if f"- {page}\n" not in contents}
 
 
-def test_one_version_is_said_everywhere() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == version
-    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+def test_the_tests_of_every_python_that_the_package_claims_are_run() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    claimed = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    matrix = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]["test"]
+    assert claimed and set(claimed) <= set(matrix["strategy"]["matrix"]["python"])
+
+
+def test_the_citation_is_of_the_newest_version_in_the_changelog() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+)", changelog, flags=re.MULTILINE)
+    assert newest is not None
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == newest[1]
 
 
 def test_the_container_is_nobody_special() -> None:
