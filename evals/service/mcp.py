@@ -9,11 +9,21 @@ from importlib.metadata import version
 from typing import Any
 
 from .case_request import CaseRequest, RequestError
+from .mcp_envelope import STATELESS, VERSION_HEADER, check_envelope, complete
+from .mcp_errors import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    UNSUPPORTED_VERSION,
+    ProtocolError,
+)
 
-VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
-"""Protocol revisions spoken, the newest first; they differ in nothing that is used here."""
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
-UNSUPPORTED_VERSION = -32022
+HANDSHAKES = ("2025-11-25", "2025-06-18", "2025-03-26")
+"""Protocol revisions that begin with `initialize`, the newest first; they differ in nothing that is used here."""
+VERSIONS = (STATELESS, *HANDSHAKES)
+"""Protocol revisions spoken, the newest first."""
+_CAPABILITIES = {"tools": {"listChanged": False}}
 
 Document = dict[str, Any]
 JudgeTool = Callable[[Mapping[str, Any]], Awaitable["ToolAnswer"]]
@@ -50,14 +60,6 @@ class Tool:
         }
 
 
-class ProtocolError(Exception):
-    """A message that is answered with a JSON-RPC error."""
-
-    def __init__(self, code: int, message: str, data: Document | None = None) -> None:
-        super().__init__(message)
-        self.error = {"code": code, "message": message, **({"data": data} if data else {})}
-
-
 class McpServer:
     """Answers one message at a time. It keeps nothing between them, so that any replica can answer any of them."""
 
@@ -65,14 +67,15 @@ class McpServer:
         self._tools = {tool.name: tool for tool in tools}
         self._instructions = instructions
 
-    async def answer(self, body: bytes, spoken: str | None) -> tuple[int, Document | None]:
+    async def answer(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, Document | None]:
         """The HTTP status and the JSON-RPC answer; none for a notification or a response.
 
         Args:
             body: One JSON-RPC message. A batch is refused: MCP has had none since 2025-06-18.
-            spoken: The header `MCP-Protocol-Version`.
+            headers: The request's; `MCP-Protocol-Version` says by which revision it is meant.
         """
         number: str | int | None = None
+        spoken = headers.get(VERSION_HEADER)
         try:
             message = _message(body)
             number = message.get("id")
@@ -85,18 +88,36 @@ class McpServer:
             if "id" not in message or "method" not in message:
                 # A notification, or a response to a request that this server never sends.
                 return 202, None
-            result = await self._result(message["method"], _params(message))
+            method, params = message["method"], _params(message)
+            if spoken == STATELESS:
+                check_envelope(method, params, headers)
+                result = complete(method, await self._stateless_result(method, params), self._server_info())
+            else:
+                result = await self._handshake_result(method, params)
         except ProtocolError as error:
-            bad = error.error["code"] in (PARSE_ERROR, INVALID_REQUEST, UNSUPPORTED_VERSION)
-            return 400 if bad else 200, {"jsonrpc": "2.0", "id": number, "error": error.error}
+            status = error.status(stateless=spoken == STATELESS)
+            return status, {"jsonrpc": "2.0", "id": number, "error": error.error}
         return 200, {"jsonrpc": "2.0", "id": number, "result": result}
 
-    async def _result(self, method: str, params: Mapping[str, Any]) -> Document:
+    async def _stateless_result(self, method: str, params: Mapping[str, Any]) -> Document:
+        if method == "server/discover":
+            return {
+                "supportedVersions": list(VERSIONS),
+                "capabilities": _CAPABILITIES,
+                "instructions": self._instructions,
+            }
+        return await self._tools_result(method, params)
+
+    async def _handshake_result(self, method: str, params: Mapping[str, Any]) -> Document:
         match method:
             case "initialize":
                 return self._initialize(params)
             case "ping":
                 return {}
+        return await self._tools_result(method, params)
+
+    async def _tools_result(self, method: str, params: Mapping[str, Any]) -> Document:
+        match method:
             case "tools/list":
                 return {"tools": [tool.listing() for tool in self._tools.values()]}
             case "tools/call":
@@ -104,16 +125,19 @@ class McpServer:
         raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {method[:80]}")
 
     def _initialize(self, params: Mapping[str, Any]) -> Document:
-        """The client's protocol version where it is spoken here, otherwise the newest, as the protocol asks."""
+        """The client's protocol version where it is spoken after a handshake, otherwise the newest of those, as the protocol asks."""
         asked = params.get("protocolVersion")
         if not isinstance(asked, str):
             raise ProtocolError(INVALID_PARAMS, "initialize needs a protocolVersion")
         return {
-            "protocolVersion": asked if asked in VERSIONS else VERSIONS[0],
-            "capabilities": {"tools": {"listChanged": False}},
-            "serverInfo": {"name": "venire", "title": "venire", "version": version("venire")},
+            "protocolVersion": asked if asked in HANDSHAKES else HANDSHAKES[0],
+            "capabilities": _CAPABILITIES,
+            "serverInfo": self._server_info(),
             "instructions": self._instructions,
         }
+
+    def _server_info(self) -> dict[str, str]:
+        return {"name": "venire", "title": "venire", "version": version("venire")}
 
     async def _call(self, params: Mapping[str, Any]) -> Document:
         name, arguments = params.get("name"), params.get("arguments", {})

@@ -9,7 +9,8 @@ from ...orchestration.transcript import Stop
 from ...orchestration.verdict import Outcome
 from .case_request import CaseRequest
 from .graders import GraderRun
-from .mcp import VERSIONS
+from .mcp import HANDSHAKES
+from .mcp_envelope import STATELESS
 
 _REFS = "#/components/schemas/{model}"
 _COUNT = {"type": "integer", "minimum": 0}
@@ -98,7 +99,10 @@ def _mcp() -> dict[str, Any]:
     return {
         "operationId": "mcp",
         "summary": "Model Context Protocol, streamable HTTP: the tools judge_case and explain_verdict",
-        "parameters": [{"name": "MCP-Protocol-Version", "in": "header", "schema": {"enum": list(VERSIONS)}}],
+        "description": f"The revision {STATELESS} is spoken too; its headers repeat what the body says, which no schema can tell.",
+        "parameters": [
+            {"name": "MCP-Protocol-Version", "in": "header", "schema": {"enum": list(HANDSHAKES)}}
+        ],
         "requestBody": {"required": True, "content": _json(asked)},
         "responses": {
             "200": answer,
@@ -106,6 +110,10 @@ def _mcp() -> dict[str, Any]:
             "400": {
                 **answer,
                 "description": "No JSON-RPC message, a batch, or a version that is not spoken: an error of JSON-RPC.",
+            },
+            "404": {
+                **answer,
+                "description": f"By {STATELESS}, a method that is not known: an error of JSON-RPC.",
             },
             **_problems(401, 403, 408, 413, 415, 421),
         },

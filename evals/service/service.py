@@ -158,9 +158,7 @@ class Service:
         _check_json(request)
         message = await _body(request)
         with self._connections.keep_open(request.protocol):
-            status, answer = await self._mcp_server.answer(
-                message, request.headers.get("MCP-Protocol-Version")
-            )
+            status, answer = await self._mcp_server.answer(message, request.headers)
         return web.Response(status=status) if answer is None else web.json_response(answer, status=status)
 
     async def _judge_tool(self, arguments: Mapping[str, Any]) -> ToolAnswer:

@@ -30,7 +30,7 @@ _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": 
 
 @contextmanager
 def ray_connection(cluster: Cluster) -> Iterator[Any]:
-    """Ray, ray_connection while the block runs; it may say nothing on stdout, which belongs to the run's report."""
+    """Ray, connected while the block runs; it may say nothing on stdout, which belongs to the run's report."""
     if find_spec("ray") is None:
         raise MissingExtra("the executor ray needs Ray", remedy="pip install 'venire[ray]'")
     for name, value in _QUIET.items():

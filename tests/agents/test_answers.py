@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import sys
 import time
 
 import pytest
@@ -20,6 +21,8 @@ SECONDS_A_MEGABYTE = 0.05
 SMALL = 0.02
 """Seconds that a reply of any size may take, on a machine that does other things at the same time."""
 MEGABYTE = 1_000_000
+TOO_DEEP = "nested too deeply" if sys.version_info < (3, 12) else "looks like JSON and is none"
+"""From 3.12 on the decoder has its own, larger bound, which no answer within the other bounds reaches."""
 
 
 def asked(text: str = "") -> tuple[Message, ...]:
@@ -115,7 +118,7 @@ def test_a_refusal_is_one_whatever_braces_are_in_it(rubric: Rubric, text: str) -
         (ballot().replace('"score": 4', '"score": 4, "score": 2', 1), "more than once"),
         (ballot()[:-1] + ', "accurate": {}}', "more than once"),
         (f"{ballot(3)} or rather {ballot(4)}", "exactly one"),
-        ('{"k":' * 1_500, "nested too deeply"),
+        ('{"k":' * 1_500, TOO_DEEP),
         ('{"k":' * 100_000, "more than 2000 values"),
         ("[" * 1_500, "no JSON object"),
         (f'{{"a": {"9" * 5000}}}', "no JSON object"),

@@ -15,10 +15,10 @@ URL, TOKEN = sys.argv[1:]
 CASE = {"id": "by-client", "output": "Summary.", "source": "Note: fever."}
 
 
-async def tools() -> dict[str, Any]:
+async def tools(mode: str) -> dict[str, Any]:
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as http,
-        Client(streamable_http_client(f"{URL}/mcp", http_client=http)) as client,
+        Client(streamable_http_client(f"{URL}/mcp", http_client=http), mode=mode) as client,
     ):
         listed = await client.list_tools()
         judged = await client.call_tool("judge_case", CASE)
@@ -48,4 +48,5 @@ def rewards() -> dict[str, Any]:
     }
 
 
-print(json.dumps(asyncio.run(tools()) | rewards()))
+# By the newest revision, and by the newest that begins with a handshake.
+print(json.dumps({mode: asyncio.run(tools(mode)) for mode in ("auto", "legacy")} | rewards()))

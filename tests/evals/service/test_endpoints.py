@@ -138,13 +138,16 @@ def test_the_protocols_own_client_and_openais_reach_the_jury(serving: Any, tmp_p
     ended = run_in_hosts("python", "-W", "ignore", PROGRAM, server.url, TOKEN, cwd=tmp_path)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert json.loads(ended.stdout.splitlines()[-1]) == {
-        "version": "2025-11-25",
+    tools = {
         "tools": ["judge_case", "explain_verdict"],
         "value": 2,
         "explained": True,
         "unknown": -32602,
         "refused": True,
+    }
+    assert json.loads(ended.stdout.splitlines()[-1]) == {
+        "auto": {"version": "2026-07-28", **tools},
+        "legacy": {"version": "2025-11-25", **tools},
         "reward": 0.5,
         "hung": None,
     }
