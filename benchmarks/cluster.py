@@ -22,6 +22,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests/support"))
 
@@ -153,9 +155,9 @@ def main() -> None:
         Cluster() as postgres,
     ):
         folder = Path(made)
-        (folder / "short.json").write_text(json.dumps(SHORT))
+        (folder / "short.yaml").write_text(yaml.safe_dump(SHORT))
         work = {road: (case_file(folder, asked.cases), RUBRIC) for road in ("server", "openai")}
-        work["local"] = (case_file(folder, asked.embedded), "short.json")
+        work["local"] = (case_file(folder, asked.embedded), "short.yaml")
         juries = {road: jury_file(folder, road, server.url) for road in work}
         print("seats    nodes  calls  seconds  calls/s  whole run  machine busy  coordinator", flush=True)
         for number in (0, 1, 2):

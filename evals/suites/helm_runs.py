@@ -26,6 +26,17 @@ MAIN = (
     "exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match", "classification_macro_f1", "f1_score", "rouge_l", "BERTScore-F", "rouge_2", "bleu_4", "ndcg_10", "RR@10",
 )  # fmt: skip
 """Metrics that HELM's own boards show, in the order in which they are looked for; before them a jury's, such as `aci_bench_accuracy`."""
+MAIN_OF = {
+    "narrative_qa": ("f1_score",),
+    "natural_qa": ("f1_score",),
+    "quac": ("f1_score",),
+    "legalbench": ("quasi_exact_match",),
+    "med_qa": ("quasi_exact_match",),
+    "gsm": ("final_number_exact_match", "exact_match_indicator"),
+    "math": ("math_equiv_chain_of_thought", "math_equiv"),
+    "wmt_14": ("bleu_4",),
+}
+"""What HELM's boards show for scenarios whose runs have an exact match beside it, which says little of them."""
 LOWER = (
     "perplexity",
     "bits_per_byte",
@@ -140,7 +151,7 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
             f"{folder.name}: no per_instance_stats.json and no stats.json with a number in it: left out"
         )
         return None
-    metric = _metric(folder, known, metrics)
+    metric = _metric(name, known, metrics)
     split = next((each for each in SPLITS if any((metric, each) in stats for _, stats in instances) or (metric, each) in means), "")  # fmt: skip
     scores = {
         case: stats[metric, split] for case, stats in _by_case(instances).items() if (metric, split) in stats
@@ -198,20 +209,21 @@ def _by_case(instances: Iterable[tuple[str, _Stats]]) -> dict[str, _Stats]:
     }
 
 
-def _metric(folder: Path, known: set[str], wanted: Sequence[str]) -> str:
+def _metric(run: str, known: set[str], wanted: Sequence[str]) -> str:
     if wanted:
         chosen = next((metric for metric in wanted if metric in known), None)
         if chosen is None:
             raise InvalidFile(
-                f"{folder.name}: no metric {', '.join(wanted)} in it",
+                f"{run}: no metric {', '.join(wanted)} in it",
                 remedy=nearest(wanted[0], sorted(known)),
             )
         return chosen
     judged = sorted(metric for metric in known if metric.endswith("_accuracy") and metric not in MAIN)
-    chosen = next((metric for metric in (*judged, *MAIN) if metric in known), None)
+    shown = MAIN_OF.get(run.partition(":")[0], ())
+    chosen = next((metric for metric in (*judged, *shown, *MAIN) if metric in known), None)
     if chosen is None:
         raise InvalidFile(
-            f"{folder.name}: none of its metrics is one that HELM's boards show",
+            f"{run}: none of its metrics is one that HELM's boards show",
             remedy=f"choose with --metric: {', '.join(sorted(known)[:12])}",
         )
     return chosen
@@ -228,8 +240,12 @@ def _outputs(folder: Path) -> tuple[dict[str, str], dict[str, list[str]], dict[s
             continue
         case, done = str(instance.get("id") or ""), (state.get("result") or {}).get("completions") or ()
         if case and done and case not in outputs:
-            outputs[case] = str(done[0].get("text") or "")
-            inputs[case] = str((instance.get("input") or {}).get("text") or "")
+            choices = state.get("output_mapping") or {}
+            written = str(done[0].get("text") or "")
+            # Where the model chose a letter, what it stands for: references are in words too.
+            outputs[case] = str(choices.get(written.strip(), written))
+            asked = str((instance.get("input") or {}).get("text") or "")
+            inputs[case] = "\n".join([asked, *(f"{letter}. {text}" for letter, text in choices.items())])
             targets[case] = [str((each.get("output") or {}).get("text") or "") for each in instance.get("references") or () if "correct" in (each.get("tags") or ())]  # fmt: skip
     if not outputs:
         for entry in _list(folder / "display_predictions.json"):

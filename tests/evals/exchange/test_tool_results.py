@@ -147,6 +147,40 @@ def test_helms_runs_have_a_case_for_each_model_grouped_by_instance(tmp_path: Pat
     assert rows(found.ratings)[0] == ("mmlu/a/one/id7", "helm", "exact_match", 1.0)
 
 
+def test_helms_multiple_choice_is_in_words_and_a_scenario_has_its_own_metric(tmp_path: Path) -> None:
+    references = [
+        {"output": {"text": text}, "tags": ["correct"] * (text == "a pen")} for text in ("a cup", "a pen")
+    ]
+    state = {
+        "instance": {
+            "id": "id1",
+            "input": {"text": "What writes?"},
+            "references": references,
+            "split": "test",
+        },
+        "train_trial_index": 0,
+        "output_mapping": {"A": "a cup", "B": "a pen"},
+        "result": {"success": True, "completions": [{"text": " B", "logprob": 0.0}]},
+    }
+    stats = [
+        {"name": {"name": name, "split": "test"}, "count": 1, "sum": value, "mean": value}
+        for name, value in (("exact_match", 0.0), ("f1_score", 0.5))
+    ]
+    for name, content in (
+        ("run_spec", {"name": "narrative_qa:model=a/one", "adapter_spec": {"model": "a/one"}}),
+        ("scenario_state", {"request_states": [state]}),
+        ("per_instance_stats", [{"instance_id": "id1", "train_trial_index": 0, "stats": stats}]),
+    ):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+
+    found = import_records("helm", tmp_path)
+
+    (case,) = found.cases
+    assert (case.output, case.reference) == ("a pen", "a pen")
+    assert case.question == "What writes?\nA. a cup\nB. a pen"
+    assert rows(found.ratings) == [("id1", "helm", "f1_score", 0.5)]
+
+
 def inspect_sample(name: Any, epoch: int, scores: dict[str, Any], **more: Any) -> dict[str, Any]:
     output = {"completion": f"Answer {name}", "choices": []}
     return {"id": name, "epoch": epoch, "input": "Q?", "target": ["A", "a"], "output": output, "scores": scores, "metadata": {"k": 1}, **more}  # fmt: skip
