@@ -2,7 +2,9 @@
 FROM python:3.11-slim AS build
 WORKDIR /src
 COPY . .
-RUN pip install --no-cache-dir build && python -m build --wheel --outdir /dist .
+# The checkout's history does not come along: a release's image is told its version (--build-arg VERSION=X.Y.Z).
+ARG VERSION=
+RUN pip install --no-cache-dir build && VENIRE_VERSION=$VERSION python -m build --wheel --outdir /dist .
 
 FROM python:3.11-slim
 COPY --from=build /dist/*.whl /tmp/

@@ -4,6 +4,7 @@ The repository's root is the package, so it must be on the path under the packag
 an import hook, which mypy and pyright do not run; here it is a folder on the path that holds a link to the root.
 """
 
+import os
 import re
 import subprocess
 from email.parser import HeaderParser
@@ -18,8 +19,11 @@ ROOT = Path(__file__).parent
 def version() -> str:
     """The version of what is built: the tag's at the tag `vX.Y.Z`, and a development version of the next one elsewhere.
 
-    The next one is the changelog's newest section. An sdist keeps the version that it was made with.
+    The next one is the changelog's newest section. An sdist keeps the version that it was made with, and whoever builds from neither
+    a checkout nor an sdist (a container, a distribution) says it in `VENIRE_VERSION`.
     """
+    if given := os.environ.get("VENIRE_VERSION"):
+        return given
     kept = ROOT / "PKG-INFO"
     if kept.exists():
         return HeaderParser().parsestr(kept.read_text(encoding="utf-8"))["Version"]

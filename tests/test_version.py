@@ -38,8 +38,8 @@ def commit(folder: Path, *tags: str) -> str:
     return git(folder, "rev-parse", "--short", "HEAD")
 
 
-def version(folder: Path) -> str:
-    ended = run(sys.executable, "setup.py", "--version", cwd=folder)
+def version(folder: Path, **environment: str) -> str:
+    ended = run(sys.executable, "setup.py", "--version", cwd=folder, **environment)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.strip()
 
@@ -77,6 +77,8 @@ def repository(folder: Path) -> Path:
 
 def test_a_folder_without_git_is_a_development_version_of_what_the_changelog_plans(folder: Path) -> None:
     assert version(folder) == "1.2.0.dev0"
+    assert version(folder, VENIRE_VERSION="") == "1.2.0.dev0"
+    assert version(folder, VENIRE_VERSION="1.4.2") == "1.4.2"
 
 
 def test_a_repository_around_the_folder_says_nothing_of_it(folder: Path) -> None:
