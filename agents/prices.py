@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from ..rubrics.files import load_yaml
+from ..rubrics.yaml_files import load_yaml
 from .model import Usage
 
 MILLION = 1_000_000

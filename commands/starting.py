@@ -114,7 +114,8 @@ def _read_sheet(
 ) -> tuple[list[dict[str, str]], SheetColumns]:
     """The rows of a sheet as text, and what its columns seem to hold, corrected by what was `named`."""
     from ..rubrics.errors import InvalidFile, VenireError
-    from ..rubrics.files import nearest, read_rows
+    from ..rubrics.files import nearest
+    from ..rubrics.rows import read_rows
     from ..rubrics.sheet_columns import ROLES, guess_columns, rows_by_person, scores_by_person
 
     rows = [{str(name): _cell_text(cell) for name, cell in row.items()} for _, row in read_rows(sheet)]

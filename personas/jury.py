@@ -21,9 +21,10 @@ from pydantic import (
 
 from ..rubrics.errors import VenireError
 from ..rubrics.fields import Converted
-from ..rubrics.files import load_yaml, nearest, wrong
+from ..rubrics.files import nearest
 from ..rubrics.plugins import library_file, registered_plugins, unknown
 from ..rubrics.rubric import Name
+from ..rubrics.yaml_files import load_yaml, wrong
 from .acceptance import AcceptanceRule, load_acceptance
 from .options import (
     PROTOCOLS,

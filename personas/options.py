@@ -20,8 +20,8 @@ from pydantic import (
 )
 
 from ..rubrics.errors import VenireError
-from ..rubrics.files import inner_errors, wrong
 from ..rubrics.plugins import BrokenPlugin, load_all, registered_plugins
+from ..rubrics.yaml_files import inner_errors, wrong
 
 PROTOCOLS = "venire.protocols"
 TOP_LEVEL = ("challenge", "repeats", "shots", "escalation", "debate", "claims")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..rubrics.files import load_yaml
 from ..rubrics.plugins import library_file
 from ..rubrics.rubric import Name
+from ..rubrics.yaml_files import load_yaml
 
 LIBRARY = Path(__file__).parent / "library"
 GROUP = "venire.personas"

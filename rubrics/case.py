@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from .errors import InvalidFile
 from .fields import Converted
-from .files import near_column, read_rows
+from .files import near_column
+from .rows import read_rows
 
 _TEXTS = ("source", "reference", "question", "audience", "group", "system")
 _ANY_NAMES = "; a sheet with other names becomes a folder with venire new FOLDER --from SHEET"

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from .claim import CLAIM_VERDICTS, Claim, ClaimVerdict, claim_verdict
 from .csv_cells import from_csv_cell
 from .errors import InvalidFile
-from .files import near_column, read_rows
+from .files import near_column
+from .rows import read_rows
 
 CLAIM_COLUMNS = ("case", "id", "of", "text", "quote", "start", "end", "central")
 CHECK_COLUMNS = ("case", "claim", "juror", "verdict", "evidence", "reason")

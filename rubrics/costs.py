@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, FiniteFloat, model_serializer, model_validator
 
-from .files import nearest, wrong
+from .files import nearest
+from .yaml_files import wrong
 
 Answer = int | float | str
 ABSTENTION = "abstention"

@@ -10,7 +10,8 @@ from typing import Any
 
 from .csv_cells import from_csv_cell
 from .errors import InvalidFile
-from .files import near_column, read_rows
+from .files import near_column
+from .rows import read_rows
 
 _LONG = ("case", "rater", "attribute", "value")
 _WIDE = ("case", "rater")

@@ -20,10 +20,11 @@ from pydantic import (
 
 from .case import Case
 from .fields import Converted
-from .files import load_yaml, nearest, wrong
+from .files import nearest
 from .plugins import library_file
 from .quotes import Exhibit
 from .scale import Anchors, Scale, Value
+from .yaml_files import load_yaml, wrong
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
-from ...rubrics.files import load_yaml
+from ...rubrics.yaml_files import load_yaml
 from ..model import Message, ModelFailure, Reply, Request, TransientFailure
 from ..model_client import ModelClient
 from ..usage import reported_usage

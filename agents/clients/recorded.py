@@ -9,7 +9,8 @@ from typing import Any
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import nearest, read_rows
+from ...rubrics.files import nearest
+from ...rubrics.rows import read_rows
 from ..model import ModelFailure, Reply, Request, Subject
 from ..model_client import ModelClient
 from ..prices import FREE, Price

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ...rubrics.claim_files import CheckRow, read_check_rows
 from ...rubrics.errors import VenireError
-from ...rubrics.files import nearest, read_rows
+from ...rubrics.files import nearest
+from ...rubrics.rows import read_rows
 from ..model import ModelFailure, Reply, Request
 from ..model_client import ModelClient
 from ..prices import FREE, Price

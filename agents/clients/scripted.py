@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from ...personas.jury import ModelSettings
-from ...rubrics.files import load_yaml
+from ...rubrics.yaml_files import load_yaml
 from ..model import ModelFailure, Reply, Request, Subject, TransientFailure, Usage
 from ..model_client import ModelClient
 from ..prices import FREE, Price

@@ -11,8 +11,9 @@ from ...rubrics.case import Case
 from ...rubrics.claim import Claim, ClaimVerdict, claim_verdict
 from ...rubrics.claim_files import CheckRow
 from ...rubrics.errors import InvalidFile
-from ...rubrics.files import near_column, read_rows
+from ...rubrics.files import near_column
 from ...rubrics.quotes import find_span
+from ...rubrics.rows import read_rows
 from .files import ClaimRow
 
 PEOPLE = "human"

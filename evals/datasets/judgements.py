@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from ...rubrics.errors import InvalidFile
-from ...rubrics.files import near_column, read_rows
+from ...rubrics.files import near_column
+from ...rubrics.rows import read_rows
 
 REQUIRED = ("case", "juror", "attribute", "value")
 NUMBERS = ("cost", "seconds")

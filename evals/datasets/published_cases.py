@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ...rubrics.errors import InvalidFile
-from ...rubrics.files import near_column, nearest, read_json, read_rows
+from ...rubrics.files import near_column, nearest, read_json
+from ...rubrics.rows import read_rows
 
 Row = dict[str, Any]
 CaseReader = Callable[[Path, str], Iterator[Row]]

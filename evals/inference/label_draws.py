@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import read_rows
+from ...rubrics.rows import read_rows
 from ..statistics.matrix import FloatArray
 from .prediction_powered import BoolArray, Labelling
 from .verdict_table import WAYS

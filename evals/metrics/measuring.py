@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...rubrics.errors import InvalidFile, MissingExtra
-from ...rubrics.files import read_rows
+from ...rubrics.rows import read_rows
 from .metric import Metric, Progress, registered_metrics
 from .normalisation import Normalisation
 

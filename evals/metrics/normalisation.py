@@ -13,7 +13,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ...rubrics.errors import VenireError
-from ...rubrics.files import load_yaml, nearest, wrong
+from ...rubrics.files import nearest
+from ...rubrics.yaml_files import load_yaml, wrong
 from .number_words import number_words
 
 LIBRARY = Path(__file__).parent / "normal"

@@ -21,7 +21,7 @@ from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import ModelSettings, load_jury
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import MissingExtra, VenireError
-from ...rubrics.files import load_yaml
+from ...rubrics.yaml_files import load_yaml
 from ..ratings.clusters import clusters
 from ..ratings.people import last_round, load_ratings
 from ..ratings.question import rubric_questions

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from ...rubrics.errors import InvalidFile
-from ...rubrics.files import near_column, read_json, read_rows
+from ...rubrics.files import near_column, read_json
+from ...rubrics.rows import read_rows
 
 COLUMNS = ["case", "judge", "first", "second", "swapped", "share"]
 ALIASES = {

@@ -35,7 +35,7 @@ def check_envelope(method: str, params: Mapping[str, Any], headers: Mapping[str,
     if method == "tools/call" and "name" in params:
         repeated[NAME_HEADER] = params["name"]
     for name, value in repeated.items():
-        if _decoded(headers.get(name)) != value:
+        if _header_text(headers.get(name)) != value:
             raise ProtocolError(HEADER_MISMATCH, f"The header {name} does not repeat what the body says")
 
 
@@ -45,7 +45,7 @@ def complete(method: str, result: dict[str, Any], server: dict[str, str]) -> dic
     return {**result, **kept, "resultType": "complete", "_meta": {_SERVER: server}}
 
 
-def _decoded(value: str | None) -> str | None:
+def _header_text(value: str | None) -> str | None:
     """A header's value; None where it is missing or encoded wrongly, which nothing in a body equals."""
     before, after = _ENCODED
     if value is None or not (value.startswith(before) and value.endswith(after)):

@@ -16,8 +16,9 @@ class ProtocolError(Exception):
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
+        self._code = code
         self.error = {"code": code, "message": message, **({"data": data} if data else {})}
 
     def status(self, *, stateless: bool) -> int:
         """The HTTP status: a revision with a handshake sends most errors with 200, the one without does not."""
-        return (_STATELESS if stateless else _ALWAYS).get(self.error["code"], 200)
+        return (_STATELESS if stateless else _ALWAYS).get(self._code, 200)

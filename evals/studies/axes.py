@@ -14,7 +14,7 @@ from ...orchestration.protocols import protocol
 from ...personas.jury import Seat
 from ...personas.persona import Persona
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import Written
+from ...rubrics.yaml_files import Written
 from .schema import Calibration, LimitAxes
 from .study import Study
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...orchestration.protocols import protocol
 from ...personas.persona import Persona
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import Written
+from ...rubrics.yaml_files import Written
 from .axes import Axes, label_of, limits_of_use, persona_name
 from .study_arms import StudyArm, build_jury
 

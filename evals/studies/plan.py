@@ -15,8 +15,8 @@ from ...agents.prices import Price, load_prices
 from ...personas.jury import Jury
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import InvalidFile, MissingExtra, VenireError
-from ...rubrics.files import Written
 from ...rubrics.rubric import Rubric
+from ...rubrics.yaml_files import Written
 from ..ratings.evidence import two_panels
 from ..ratings.people import load_ratings
 from .axes import Axes, axes_of

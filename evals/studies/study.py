@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from ...agents.cost import CostUnit
 from ...rubrics.errors import InvalidFile
-from ...rubrics.files import Written, read_yaml
 from ...rubrics.rubric import Name, Rubric, load_rubric
+from ...rubrics.yaml_files import Written, read_yaml
 from ..ratings.reference import Rule
 from ..selection.choices import MARGIN, Choosing, Goal
 from ..selection.objectives import ObjectiveName, objective

@@ -14,7 +14,7 @@ from ...personas.jury import Jury, load_jury, model_beside
 from ...personas.options import CHECKED, Shots, unused_option
 from ...rubrics.case import Case
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import Written
+from ...rubrics.yaml_files import Written
 from ..selection.deliberated_arms import JURY, SINGLE
 from .case_split import CaseSplit
 from .schema import ArmEntry, Calibration, HeardOn, StudyShots

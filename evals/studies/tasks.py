@@ -12,8 +12,9 @@ import pandas as pd
 from ...personas.jury import Jury
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import VenireError
-from ...rubrics.files import Written, nearest
+from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
+from ...rubrics.yaml_files import Written
 from ..ratings.people import load_ratings
 from .design import Task
 from .errors import ErrorList

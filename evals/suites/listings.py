@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, RootModel
 
-from ...rubrics.files import load_yaml
+from ...rubrics.yaml_files import load_yaml
 
 FILE = Path(__file__).parent / "taxonomies" / "medhelm-listings.yml"
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ...rubrics.errors import InvalidFile
-from ...rubrics.files import near_column, nearest, read_rows
+from ...rubrics.files import near_column, nearest
+from ...rubrics.rows import read_rows
 
 COLUMNS = ("scenario", "case", "system", "output", "prompt_tokens", "completion_tokens")
 

@@ -20,7 +20,9 @@ from pydantic import (
 )
 
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import inner_errors, load_yaml, near_column, nearest, read_rows, wrong
+from ...rubrics.files import near_column, nearest
+from ...rubrics.rows import read_rows
+from ...rubrics.yaml_files import inner_errors, load_yaml, wrong
 from ..datasets.published_cases import READERS
 from .prompt import PromptTemplate, load_prompt
 from .scorer import AnswerForm, AnyScorer, JudgedScorer, ScorerOptions, Seating, scorer, scorer_names

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from ...rubrics.errors import InvalidFile
-from ...rubrics.files import near_column, nearest, read_rows
+from ...rubrics.files import near_column, nearest
+from ...rubrics.rows import read_rows
 
 Direction = Literal["higher", "lower", "none"]
 DIRECTIONS: Mapping[str, Direction] = {

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import near_column, read_rows
+from ...rubrics.files import near_column
+from ...rubrics.rows import read_rows
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.proportion import wilson
 from .scenario import Scenario, ScenarioCase

@@ -23,7 +23,8 @@ from pydantic import (
 from ...agents.prices import Price, load_prices
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import load_yaml, nearest, wrong
+from ...rubrics.files import nearest
+from ...rubrics.yaml_files import load_yaml, wrong
 from ..studies.schema import StudyBudget
 from .listings import Listing, load_listings
 from .outputs import RecordedOutput, load_recorded

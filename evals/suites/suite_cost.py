@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from ...agents.prices import MILLION, Price, load_prices
 from ...rubrics.errors import InvalidFile
-from ...rubrics.files import near_column, read_rows
+from ...rubrics.files import near_column
+from ...rubrics.rows import read_rows
 
 Kind = Literal["generation", "jury"]
 

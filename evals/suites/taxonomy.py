@@ -12,8 +12,10 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import load_yaml, nearest, read_rows, wrong
+from ...rubrics.files import nearest
+from ...rubrics.rows import read_rows
 from ...rubrics.rubric import Name
+from ...rubrics.yaml_files import load_yaml, wrong
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.proportion import wilson
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from ...agents.model_client import DEFAULT_CONTEXT
-from ...rubrics.files import load_yaml
 from ...rubrics.rubric import Name
+from ...rubrics.yaml_files import load_yaml
 from .settings import RECIPES, DPOSettings, Recipe, SearchSettings, SFTSettings
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ...rubrics.errors import InvalidFile
-from ...rubrics.files import broken_utf8, read_json, read_rows
+from ...rubrics.files import broken_utf8, read_json
+from ...rubrics.rows import read_rows
 from .utterance import Talk, Utterance
 
 LARGEST = 16 * 2**20

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from . import graph
+from .dot_language import dot
 from .export_format import ExportedRun
 
 
@@ -19,7 +20,7 @@ def write_dot(run: ExportedRun, out: TextIO) -> int:
     """A digraph for each arm, one after the other."""
     found = list(run.verdicts())
     for each in graph.arm_graphs(found):
-        out.write(graph.dot(each))
+        out.write(dot(each))
     return len(found)
 
 

@@ -22,8 +22,9 @@ from venire.evals.ratings.preferences import load_preferences
 from venire.evals.studies.study import load_study
 from venire.personas.persona import load_persona
 from venire.rubrics import InvalidFile
-from venire.rubrics.files import load_yaml, nearest
+from venire.rubrics.files import nearest
 from venire.rubrics.ratings import read_ratings
+from venire.rubrics.yaml_files import load_yaml
 
 MB = 2**20
 LETTERS = "abcdefghij"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from venire.evals.statistics import latent_trait as module
+from venire.evals.statistics.graded_response import FEW_RATERS, GradedResponseModel
 from venire.evals.statistics.holding import SQUARES, holding
 from venire.evals.statistics.jackknife import CORRELATION
 from venire.evals.statistics.latent_trait import LatentTrait, latent_trait
@@ -23,16 +24,16 @@ def ceiling_scores(cases: int, raters: int, seed: int) -> FloatArray:
     return scores
 
 
-def model(raters: int, effect: float = 1.0) -> module._Model:
+def model(raters: int, effect: float = 1.0) -> GradedResponseModel:
     scores = ceiling_scores(40, raters, 1)
     codes = np.where(np.isnan(scores), len(SCALE), scores - 1).astype(np.int64)
-    return module._Model(codes, len(SCALE), effect)
+    return GradedResponseModel(codes, len(SCALE), effect)
 
 
 @pytest.mark.parametrize(("raters", "effect"), [(2, 1.0), (7, 1.4), (12, 1.0)])
 def test_the_slope_is_that_of_differences(raters: int, effect: float) -> None:
     fitted = model(raters, effect)
-    free = len(SCALE) + 1 + (raters if raters <= module.FEW_RATERS else 0)
+    free = len(SCALE) + 1 + (raters if raters <= FEW_RATERS else 0)
     at = np.random.default_rng(0).normal(0, 0.5, free)
     steps = 1e-5 * np.eye(free)
 
