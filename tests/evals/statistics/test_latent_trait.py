@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from venire.evals.statistics import graded_response
 from venire.evals.statistics import latent_trait as module
 from venire.evals.statistics.graded_response import FEW_RATERS, GradedResponseModel
 from venire.evals.statistics.holding import SQUARES, holding
@@ -50,7 +51,7 @@ def test_the_sum_over_quality_is_fine_enough_for_seven_raters_who_agree(
     close = np.repeat(mode[None], 3, axis=0)
     close[:, 0] = mode[0] + np.array([-0.5, 0.0, 0.5])
     found = coarse._log_likelihood(coarse._answers(close))
-    monkeypatch.setattr(module, "NODES", 301)
+    monkeypatch.setattr(graded_response, "NODES", 301)
     fine = model(7)
 
     assert found == pytest.approx(fine._log_likelihood(fine._answers(close)), abs=0.1)
