@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
-from plugin_hosts import (
-    WHY_HUNG,
-    assert_reference_is_hidden_unless_shown,
-    found_by,
-    local_jurors,
-    needs,
-    own_words,
-)
+from openai_server import ProviderServer
+from plugin_hosts import WHY_HUNG, assert_reference_is_hidden_unless_shown, needs, own_words
 
 pytestmark = needs("dspy")
+HOST = "dspy"
 
 
-def test_evaluations_have_scores_and_feedback_and_gepa_runs_on_them(tmp_path: Path) -> None:
-    with local_jurors() as server:
-        found = found_by("dspy", tmp_path, server)
-
+def test_evaluations_have_scores_and_feedback_and_gepa_runs_on_them(
+    server: ProviderServer, found: Any
+) -> None:
     (reached, why), (hung, why_hung), (part, why_part) = found["example"]
     assert (reached, hung, part) == (pytest.approx(0.85), None, None)
     assert "accurate 4, thorough 5, overall 4.4" in why

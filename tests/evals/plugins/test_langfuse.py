@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from langfuse_server import langfuse_server
+from openai_server import ProviderServer
 from plugin_hosts import (
     VISITS,
     WHY_HUNG,
     assert_reference_is_hidden_unless_shown,
     found_by,
-    local_jurors,
     needs,
     own_words,
 )
@@ -18,8 +18,8 @@ from plugin_hosts import (
 pytestmark = needs("langfuse")
 
 
-def test_scores_reach_the_server_as_numbers_or_categories(tmp_path: Path) -> None:
-    with local_jurors() as server, langfuse_server() as langfuse:
+def test_scores_reach_the_server_as_numbers_or_categories(server: ProviderServer, tmp_path: Path) -> None:
+    with langfuse_server() as langfuse:
         found = found_by(
             "langfuse", tmp_path, server,
             LANGFUSE_PUBLIC_KEY="pk", LANGFUSE_SECRET_KEY="sk", LANGFUSE_BASE_URL=langfuse.url,

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
-from plugin_hosts import (
-    VISITS,
-    WHY_HUNG,
-    assert_reference_is_hidden_unless_shown,
-    found_by,
-    local_jurors,
-    needs,
-    own_words,
-)
+from openai_server import ProviderServer
+from plugin_hosts import VISITS, WHY_HUNG, assert_reference_is_hidden_unless_shown, needs, own_words
 
 pytestmark = needs("langsmith")
+HOST = "langsmith"
 
 
-def test_experiments_have_scores_values_and_comments(tmp_path: Path) -> None:
-    with local_jurors() as server:
-        found = found_by("langsmith", tmp_path, server)
-
+def test_experiments_have_scores_values_and_comments(server: ProviderServer, found: Any) -> None:
     example = [{name: value for name, (value, _) in row.items()} for row in found["example"]]
     assert sorted(example, key=str) == sorted(VISITS.values(), key=str)
     (hung,) = (row for row in found["example"] if row["hung"][0] == 2)

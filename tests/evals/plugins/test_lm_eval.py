@@ -5,22 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plugin_hosts import (
-    VISITS,
-    WHY_HUNG,
-    assert_reference_is_hidden_unless_shown,
-    found_by,
-    local_jurors,
-    needs,
-    own_words,
-)
+from openai_server import ProviderServer
+from plugin_hosts import VISITS, WHY_HUNG, assert_reference_is_hidden_unless_shown, found_by, needs, own_words
 
 pytestmark = needs("lm_eval")
 
 
-def test_results_have_means_of_what_was_reached(tmp_path: Path) -> None:
-    with local_jurors() as server:
-        found = found_by("lm_eval", tmp_path, server, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path / "hf"))
+def test_results_have_means_of_what_was_reached(server: ProviderServer, tmp_path: Path) -> None:
+    found = found_by("lm_eval", tmp_path, server, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path / "hf"))
 
     example = found["example"]
     reached = [{name: value for name, value in row.items() if value != "hung"} for row in VISITS.values()]

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
-from plugin_hosts import (
-    VISITS,
-    WHY_HUNG,
-    assert_reference_is_hidden_unless_shown,
-    found_by,
-    local_jurors,
-    needs,
-    own_words,
-)
+from openai_server import ProviderServer
+from plugin_hosts import VISITS, WHY_HUNG, assert_reference_is_hidden_unless_shown, needs, own_words
 
 pytestmark = needs("phoenix/evals")
+HOST = "phoenix"
 
 
-def test_frames_have_scores_labels_and_explanations(tmp_path: Path) -> None:
-    with local_jurors() as server:
-        found = found_by("phoenix", tmp_path, server)
-
+def test_frames_have_scores_labels_and_explanations(server: ProviderServer, found: Any) -> None:
     example = [{name: value for name, (value, *_) in row.items()} for row in found["example"]]
     assert example == list(VISITS.values())
     assert found["example"][0]["accurate"][1:] == ["4 by median, 100% of 3 votes for it", "maximize"]

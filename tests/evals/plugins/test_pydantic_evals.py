@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
-from plugin_hosts import (
-    VISITS,
-    WHY_HUNG,
-    assert_reference_is_hidden_unless_shown,
-    found_by,
-    local_jurors,
-    needs,
-    own_words,
-)
+from openai_server import ProviderServer
+from plugin_hosts import VISITS, WHY_HUNG, assert_reference_is_hidden_unless_shown, needs, own_words
 
 pytestmark = needs("pydantic_evals")
+HOST = "pydantic_evals"
 
 
-def test_reports_have_scores_labels_and_reasons(tmp_path: Path) -> None:
-    with local_jurors() as server:
-        found = found_by("pydantic_evals", tmp_path, server)
-
+def test_reports_have_scores_labels_and_reasons(server: ProviderServer, found: Any) -> None:
     example = found["example"]
     assert {
         name: {key: value for key, (value, _) in marks.items()} for name, marks in example.items()
