@@ -2,7 +2,7 @@
 
     python benchmarks/cluster.py [--cases 300] [--embedded 2]
 
-Each node is a Ray of its own in its own process group (`ray start`), with room for one worker. `server/` and LiteLLM seats ask `provider.py` on loopback;
+Each node is a raylet of its own with its own worker processes, and has room for one worker. `server/` and LiteLLM seats ask `provider.py` on loopback;
 the embedded seat computes in the worker. The start of workers is no part of the seconds: they are counted from the first call to the last.
 """
 
@@ -11,14 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +27,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 from machine import machine  # noqa: E402
 from postgres_cluster import Cluster  # noqa: E402
 from provider import Provider  # noqa: E402
+from ray_nodes import Nodes  # noqa: E402
 from work import QUIET, RUBRIC, SEATS, case_file  # noqa: E402
 
 from venire.orchestration.record.opening import open_database  # noqa: E402
@@ -55,58 +53,13 @@ class Took(NamedTuple):
     """Processor seconds of the process that holds the record and the limits."""
 
 
-@contextmanager
-def nodes(number: int, folder: Path) -> Iterator[str]:
-    """So many Ray nodes with one core each, as long as the block runs; gives their address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    port = address.rpartition(":")[2]
-    head = ["--head", "--port", port, "--include-dashboard=false", "--temp-dir", str(folder / "ray")]
-    with ExitStack() as stack:
-        for place in (head, *[["--address", address]] * (number - 1)):
-            stack.enter_context(_node(place, folder))
-            _wait_for(address)
-        # The second joins after it has started.
-        time.sleep(5 * (number - 1))
-        yield address
-
-
-@contextmanager
-def _node(place: list[str], folder: Path) -> Iterator[None]:
-    ray = [sys.executable, "-m", "ray.scripts.scripts"]
-    common = ["--node-ip-address=127.0.0.1", "--num-cpus=1", "--object-store-memory=100000000", "--block"]
-    with (folder / "ray.log").open("a") as log:
-        node = subprocess.Popen(
-            [*ray, "start", *place, *common, "--disable-usage-stats"],
-            stdout=log, stderr=log, start_new_session=True, env=os.environ | QUIET,
-        )  # fmt: skip
-        try:
-            yield
-        finally:
-            os.killpg(node.pid, signal.SIGTERM)
-            node.wait()
-
-
-def _wait_for(address: str) -> None:
-    host, _, port = address.rpartition(":")
-    for _ in range(300):
-        try:
-            socket.create_connection((host, int(port)), timeout=1).close()
-        except OSError:
-            time.sleep(0.2)
-        else:
-            return
-    raise SystemExit(f"no Ray node answers at {address}")
-
-
 def hear(jury: Path, cases: Path, rubric: str, record: str, *more: str) -> Took:
     """What one run took, with its record in PostgreSQL."""
     command = [sys.executable, "-m", "venire.cli", "run", cases.name, "--rubric", rubric, "--jury", jury.name]
     began, busy = time.perf_counter(), _busy()
     run = subprocess.Popen(
         [*command, "-o", record, "--in-flight", "64", "--quiet", *more],
-        cwd=cases.parent, stdout=subprocess.DEVNULL, env=os.environ | QUIET,
+        cwd=cases.parent, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     _, status, used = os.wait4(run.pid, 0)
     run.returncode = os.waitstatus_to_exitcode(status)
@@ -159,6 +112,8 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=300, help="for server/ and LiteLLM seats")
     parser.add_argument("--embedded", type=int, default=2, help="cases for the embedded seat")
     asked = parser.parse_args()
+    # Workers have the environment of their node.
+    os.environ.update(QUIET)
     print(machine(), flush=True)
     with (
         tempfile.TemporaryDirectory(prefix="cluster-", dir="/tmp") as made,
@@ -172,9 +127,13 @@ def main() -> None:
         juries = {road: jury_file(folder, road, server.url) for road in work}
         print("seats    nodes  calls  seconds  calls/s  whole run  machine busy  coordinator", flush=True)
         for number in (0, 2):
-            with nodes(number, folder) if number else ExitStack() as address:
+            with Nodes() if number else ExitStack() as nodes:
                 for road, (cases, rubric) in work.items():
-                    more = ["--executor", "ray", "--ray-address", str(address)] if number else []
+                    more = (
+                        ["--executor", "ray", "--ray-address", nodes.address]
+                        if isinstance(nodes, Nodes)
+                        else []
+                    )
                     took = hear(juries[road], cases, rubric, postgres.url(f"{road}_{number}"), *more)
                     print(
                         f"{road:<8} {number:>5}  {took.calls:>5}  {took.seconds:>7.1f}  {took.calls / took.seconds:>7.1f}"
