@@ -9,12 +9,13 @@ RUN pip install --no-cache-dir build && VENIRE_VERSION=$VERSION python -m build 
 FROM python:3.11-slim
 COPY --from=build /dist/*.whl /tmp/
 RUN pip install --no-cache-dir "$(ls /tmp/venire-*.whl)[postgres]" && rm /tmp/*.whl \
- && useradd --create-home --uid 10001 venire
+ && useradd --create-home --uid 10001 venire \
+ && install --directory --owner venire --group venire /data
 USER venire
 WORKDIR /home/venire
 # What is written goes to /data (runs) and /tmp: mount both, and the rest may be read-only.
 ENV HOME=/tmp PYTHONDONTWRITEBYTECODE=1
 VOLUME ["/data"]
-EXPOSE 8080
+EXPOSE 8642
 ENTRYPOINT ["venire"]
 CMD ["serve", "--help"]

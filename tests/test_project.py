@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 from checkout import ROOT
+
+from venire import load_rubric
+from venire.cli import app
+from venire.personas.jury import load_jury
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
@@ -63,3 +68,14 @@ def test_the_container_is_nobody_special() -> None:
     assert "\nUSER venire\n" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
     jury = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]["jury"]
     assert jury["read_only"] is True and jury["cap_drop"] == ["ALL"]
+
+
+def test_the_container_serves_what_there_is_where_it_says() -> None:
+    jury = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]["jury"]
+    said = re.sub(r"\$\{\w+:-([\w-]+)\}", r"\1", jury["command"])
+    command, *words = shlex.split(said)
+    assert command == "serve"
+    given = app.commands["serve"].make_context("serve", words, resilient_parsing=True).params
+    assert load_rubric(given["rubric"]) and load_jury(given["jury"])
+    assert jury["ports"] == [f"127.0.0.1:{given['port']}:{given['port']}"]
+    assert f"\nEXPOSE {given['port']}\n" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
