@@ -35,7 +35,7 @@ from ..statistics.estimate import Estimate
 from ..statistics.kappa import cohen_kappa
 from ..statistics.signed_rank import differences, wilcoxon_signed_rank
 from .analyses import comparison_sections
-from .contrasts import contrasts, sentences
+from .contrasts import contrasts, resamples_note, sentences
 from .effects import INTERCEPTS, effects
 from .method_sentences import comparison_methods
 from .panels import panels
@@ -210,12 +210,13 @@ def _comparison(
         CONSTANT: "floor",
         **dict.fromkeys(sheet.overlap.columns, "text overlap"),
     }
+    differences = contrasts(sheet, draws)
     return Comparison(
         agreement={arm: _against_people(sheet, arm, kind, draws) for arm, kind in kinds.items()},
         kinds=kinds,
         icc3k=_icc3k(numeric, draws),
         signed_ranks=_signed_ranks(numeric),
-        differences=contrasts(sheet, draws),
+        differences=differences,
         panels=seated,
         effects=moved,
         costs=evidence.costs,
@@ -229,7 +230,12 @@ def _comparison(
             *(sentence for part in parts for sentence in part.methods),
         ),
         ratings=evidence.ratings,
-        notes=(*evidence.notes, *evidence.reference().notes, *filter(None, [alone]), *dict.fromkeys(told)),
+        notes=(
+            *evidence.notes,
+            *evidence.reference().notes,
+            *filter(None, [alone, resamples_note(differences, draws.resamples)]),
+            *dict.fromkeys(told),
+        ),
         sections=parts,
     )
 
@@ -251,7 +257,11 @@ def _on_rated_cases(table: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
 
 
 def _nothing_to_compare(evidence: Evidence) -> VenireError:
-    """Why the run and the ratings share no score: all is hung, or they are about other cases."""
+    """Why the run and the ratings share no score: none was reached, all is hung, or they are about other cases."""
+    if evidence.arms.empty and evidence.abstentions.empty:
+        return VenireError(
+            "the run has no verdict yet", remedy="the command that made the run goes on where it stopped"
+        )
     hung = _on_rated_cases(evidence.abstentions, evidence.people)
     if hung.empty:
         return VenireError(
