@@ -141,7 +141,8 @@ def rectified_quantile(
 ) -> Rectified:
     """The smallest value that a `share` of people's labels do not exceed, by the corrected share at or below each value.
 
-    The interval is of all values at which the corrected share may be `share`; on a short scale it is a run of its points.
+    The interval is of all values at which the corrected share may be `share`, by a score test: its error is taken to be what it
+    would be if it were `share`. On a short scale it is a run of its points, and holds more often than asked for.
     """
     seen = np.unique(np.concatenate([labels[~np.isnan(labels)], scores[~np.isnan(scores)]]))
     if len(seen) > MOST_VALUES:
@@ -151,16 +152,17 @@ def rectified_quantile(
             np.where(np.isnan(labels), np.nan, labels <= value),
             np.where(np.isnan(scores), np.nan, scores <= value),
             labelling,
-            ends=(0.0, 1.0),
             power=power,
             confidence=confidence,
             normal=normal,
         )
         for value in seen
     ]
+    groups = 0 if normal else len(np.unique(labelling.cluster[~np.isnan(labels)]))
+    method = "prediction-powered quantile (PPI++)"
     return Rectified(
-        _quantile(seen, [each.estimate for each in below], share, "prediction-powered quantile (PPI++)"),
-        _quantile(seen, [each.labels_alone for each in below], share, "labels alone"),
+        _quantile(seen, [each.estimate for each in below], share, groups, method),
+        _quantile(seen, [each.labels_alone for each in below], share, groups, "labels alone"),
         float(np.nanmean([each.power for each in below])) if below else math.nan,
     )
 
@@ -266,8 +268,10 @@ def _sum_of_sides(
     )
 
 
-def _quantile(values: FloatArray, below: Sequence[Estimate], share: float, method: str) -> Estimate:
-    """Where the shares at or below each value reach `share`."""
+def _quantile(
+    values: FloatArray, below: Sequence[Estimate], share: float, groups: int, method: str
+) -> Estimate:
+    """Where the shares at or below each value reach `share`; without `groups`, of labels, bounds are taken as they are."""
     if not below or not below[0].defined:
         return replace(below[0], method=method) if below else undefined("no value", method=method)
 
@@ -276,9 +280,28 @@ def _quantile(values: FloatArray, below: Sequence[Estimate], share: float, metho
         return float(values[min(int(np.searchsorted(up, share - 1e-12)), len(values) - 1)])
 
     at = value_at([each.value for each in below])
-    low, high = value_at([each.high for each in below]), value_at([each.low for each in below])
+    bounds = [_share_bounds(each, share, groups) if groups else (each.low, each.high) for each in below]
+    low, high = value_at([high for _, high in bounds]), value_at([low for low, _ in bounds])
     error = below[int(np.searchsorted(values, at))].se
     return Estimate(at, min(low, at), max(high, at), below[0].n, method, below[0].confidence, se=error)
+
+
+def _share_bounds(below: Estimate, share: float, groups: int) -> tuple[float, float]:
+    """The bounds of a share at or below some value, its error being what it would be if that were `share`.
+
+    By its own error a share near 0 would seem known to be near 0, or on the logit to be nearly anything.
+    """
+    if below.se == 0:
+        rare = _rarest(groups, below.confidence)
+        return below.value - rare, below.value + rare
+    middle = min(max(below.value, 0.5 / groups), 1 - 0.5 / groups)
+    reach = (below.high - below.value) * math.sqrt(share * (1 - share) / (middle * (1 - middle)))
+    return below.value - reach, below.value + reach
+
+
+def _rarest(groups: int, confidence: float) -> float:
+    """How often another label may be met where so many, independent of each other, are all the same."""
+    return 1 - ((1 - confidence) / 2) ** (1 / groups)
 
 
 class _Stratum(NamedTuple):
@@ -437,7 +460,7 @@ def _bounds(
     width = high - low
     if flat:
         # Of labels that are all the same, only how rare another one must be is known.
-        rare = width * (1 - ((1 - confidence) / 2) ** (1 / groups))
+        rare = width * _rarest(groups, confidence)
         return (
             max(low, value - rare),
             min(high, value + rare),

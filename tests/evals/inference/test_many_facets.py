@@ -90,6 +90,50 @@ def test_two_values_agree_with_another_package() -> None:
     assert found.spread == pytest.approx(1.499537, abs=6e-4)
 
 
+@pytest.mark.parametrize(
+    ("model", "severity", "errors", "infit", "outfit", "thresholds", "spread"),
+    [
+        (
+            "rating-scale",
+            [-0.91522, -0.14385, 0.0486, 0.29411, 0.71636],
+            [0.06577, 0.05511, 0.05438, 0.05474, 0.05863],
+            [1.0166, 1.0748, 1.0031, 0.9544, 0.9367],
+            [1.0125, 1.0846, 0.9941, 0.9571, 0.9170],
+            [-1.58464, -0.45782, 0.32836, 1.71411],
+            1.3158,
+        ),
+        (
+            "partial-credit",
+            [-0.91518, -0.14409, 0.04842, 0.29408, 0.71676],
+            [0.06575, 0.05512, 0.05439, 0.05475, 0.05866],
+            [1.0152, 1.0754, 1.0029, 0.9556, 0.9384],
+            [1.0121, 1.0837, 0.9936, 0.9577, 0.9191],
+            [-1.59453, -0.47864, 0.34013, 1.73305, -1.57982, -0.43703, 0.32447, 1.69238],
+            1.31599,
+        ),
+    ],
+)
+def test_five_values_agree_with_another_package(
+    model: str,
+    severity: list[float],
+    errors: list[float],
+    infit: list[float],
+    outfit: list[float],
+    thresholds: list[float],
+    spread: float,
+) -> None:
+    """mirt 1.2.0 for Python, `fit_mfrm` of a `PolytomousMFRM` (marginal maximum likelihood, 201 nodes, tol 1e-9)."""
+    found = many_facets(simulated(np.random.default_rng(2027), 200, 0.0), model=model)  # type: ignore[arg-type]
+    raters = found.raters.sort_values("rater")
+
+    assert raters["severity"].tolist() == pytest.approx(severity, abs=1e-4)
+    assert raters["se"].tolist() == pytest.approx(errors, abs=5e-5)
+    assert raters["infit"].tolist() == pytest.approx(infit, abs=2e-4)
+    assert raters["outfit"].tolist() == pytest.approx(outfit, abs=2e-4)
+    assert found.steps["threshold"].tolist() == pytest.approx(thresholds, abs=3e-4)
+    assert found.spread == pytest.approx(spread, abs=1e-4)
+
+
 def test_a_harsh_rater_of_bad_cases_is_told_from_a_harsh_rater() -> None:
     rng = np.random.default_rng(3)
     rows = []
