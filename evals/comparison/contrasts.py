@@ -16,7 +16,7 @@ from ..statistics.error import mae_statistic
 from ..statistics.estimate import undefined
 from ..statistics.icc import icc_coefficient
 from ..statistics.multiplicity import holm
-from ..statistics.paired_test import Contrast, swap_test
+from ..statistics.paired_test import SWAPPED, Contrast, fewest_resamples, swap_test
 from ..statistics.significance import LEVEL, p_words, signed_number
 
 WORDS = {"absolute error": "mean absolute error", "icc3k": "ICC(3,k)"}
@@ -68,6 +68,16 @@ def sentences(table: pd.DataFrame) -> list[str]:
     overall = table[table["attribute"] == OVERALL]
     tests = int(overall["p"].notna().sum())
     return [_sentence(row, tests) for row in overall.to_dict("records")]
+
+
+def resamples_note(table: pd.DataFrame, resamples: int) -> str:
+    """That so few resamples can show no difference among so many tests, and how many can; nothing where there are enough."""
+    whole = table["attribute"] == OVERALL
+    swapped = table["method"].str.contains(SWAPPED)
+    tests = table.groupby(whole)["p"].transform("count")[swapped].max()
+    if not swapped.any() or resamples >= (needed := fewest_resamples(int(tests))):
+        return ""
+    return f"{resamples} resamples can show no difference as one of {int(tests)} tests (Holm's correction): {needed} or more can"
 
 
 def _difference(given: Scores | None, first: str, second: str, measure: str, draws: Draws) -> Contrast:

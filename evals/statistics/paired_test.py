@@ -6,6 +6,7 @@ against its own distribution over such swaps (all of them where they are few, dr
 are read from that one distribution: p is below 0.05 exactly where the 95% interval excludes 0.
 """
 
+import math
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from .bootstrap import Coefficient, OfSums, Statistic, distinct_rows
 from .draws import Draws
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, IntArray
+from .significance import LEVEL
 from .stratified import OfStrata
 
 MANY = 100
@@ -32,6 +34,8 @@ arms which do not differ would be told apart in 6% of studies; from seven on it 
 STRICT = 0.85
 """The least part of the plain p that p may be. Scores of few values leave swaps that are equally extreme, and where many
 are, the mid-p alone would claim up to twice as often as its level; so a test at 5% claims in 5.9% at most."""
+SWAPPED = "arms swapped in"
+"""What the method of a difference says where swaps were drawn or listed."""
 BLOCK = 60_000
 """Sums held at a time: few enough to stay in the processor's cache."""
 WORD = 62
@@ -99,13 +103,23 @@ def swap_test(
     affordably = replace(draws, resamples=min(draws.resamples, affordable))
     swaps, drawn = _swaps(tuple(differing.tolist()), clusters, affordably)
     null = arms.studentise(swaps).size
-    told = f"{method}; jackknife over {_clusters(clusters, n)}, arms swapped in {drawn}"
+    told = f"{method}; jackknife over {_clusters(clusters, n)}, {SWAPPED} {drawn}"
     reach = _critical(null, 1 - confidence) * error
     if not np.isfinite(reach):
-        note = _too_few(len(differing), clusters, n)
+        few = affordably.resamples < fewest_resamples(1, 1 - confidence)
+        note = (
+            f"no interval: {affordably.resamples} resamples are too few for one of {confidence:.0%}"
+            if few
+            else _too_few(len(differing), clusters, n)
+        )
         return Contrast(Estimate(gap, np.nan, np.nan, n, told, confidence, note, se=error), np.nan)
     p = float(_p(null, null[:1])[0])
     return Contrast(Estimate(gap, gap - reach, gap + reach, n, told, confidence, se=error), p)
+
+
+def fewest_resamples(tests: int, level: float = LEVEL) -> int:
+    """The resamples below which no swap test can fall below `level` once it is corrected for so many tests by Holm's method."""
+    return math.floor(STRICT * tests / level + 1e-9)
 
 
 def jackknife_test(

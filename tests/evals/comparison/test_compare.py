@@ -76,6 +76,7 @@ def world(
     questions: dict[str, Question] | None = None,
     groups: list[str] | None = None,
     likeness: dict[str, np.ndarray] | None = None,
+    resamples: int = 400,
 ) -> Comparison:
     """A comparison of scores that are given, without a run."""
     count = max(map(len, arms.values()))
@@ -93,7 +94,7 @@ def world(
             stops=pd.DataFrame(columns=["arm", "reason", "limit", "cases"]),
             kinds=dict.fromkeys(arms, "jury"),
         ),
-        resamples=400,
+        resamples=resamples,
     )
 
 
@@ -231,6 +232,18 @@ def test_no_overlap_is_an_error_with_a_remedy(run: Path) -> None:
     strangers = pd.DataFrame({"case": ["x"], "rater": ["Ana"], "attribute": ["accurate"], "value": [3]})
     with pytest.raises(VenireError, match="1 rating of no case here"):
         compare(run, strangers)
+
+
+@pytest.mark.parametrize(("resamples", "told"), [(99, True), (101, True), (102, False)])
+def test_resamples_too_few_for_a_claim_are_said_with_the_number_needed(resamples: int, told: bool) -> None:
+    rng = np.random.default_rng(8)
+    people = rng.integers(1, 6, 30)
+    tables = {"near": people, "far": np.clip(people + rng.integers(-2, 3, 30), 1, 5)}
+
+    found = world(tables, {"Ana": people}, resamples=resamples)
+
+    assert ("102 or more can" in " ".join(found.notes)) == told
+    assert told or (found.differences["p_holm"] < 0.05).any()
 
 
 def test_people_stand_against_the_others_and_arms_among_them(run: Path, people: pd.DataFrame) -> None:

@@ -12,7 +12,7 @@ from venire.evals.statistics.correlation import spearman_statistic
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.error import mae_statistic
 from venire.evals.statistics.icc import icc_coefficient
-from venire.evals.statistics.paired_test import Contrast, jackknife_test, swap_test
+from venire.evals.statistics.paired_test import Contrast, fewest_resamples, jackknife_test, swap_test
 
 MEASURES: dict[str, Coefficient] = {
     "absolute error": lambda rows: mae_statistic(rows[:, 0], rows[:, 1]),
@@ -182,3 +182,20 @@ def test_a_change_that_cannot_be_swapped_is_held_against_students_t():
 
     expected = ttest_1samp(np.abs(gap[:, 0]), 0)
     assert found.p == pytest.approx(expected.pvalue)
+
+
+def test_resamples_too_few_for_any_interval_are_said_to_be_and_not_the_cases() -> None:
+    scores = ratings(np.random.default_rng(4), 30, ties=0.0, off=2.0)
+
+    few, enough = contrast("absolute error", scores, draws=16), contrast("absolute error", scores, draws=17)
+
+    assert np.isnan(few.p) and "16 resamples are too few" in few.difference.note
+    assert enough.p == pytest.approx(0.85 / 18) and enough.difference.note == ""
+
+
+@pytest.mark.parametrize(("tests", "fewest"), [(1, 17), (6, 102), (12, 204)])
+def test_the_fewest_resamples_can_be_claimed_among_so_many_tests_and_one_less_cannot(
+    tests: int, fewest: int
+) -> None:
+    assert fewest_resamples(tests) == fewest
+    assert tests * 0.85 / (fewest + 1) < 0.05 - 1e-12 <= tests * 0.85 / fewest
