@@ -28,8 +28,8 @@ def deliberation_view(
     case: Case | None,
     found: Sequence[Flag],
     *,
-    way: Child = None,
-    beside: Child = None,
+    way: Child | None = None,
+    beside: Child | None = None,
     prefix: str = "",
     people: Sequence[Rating] = (),
 ) -> Html:
