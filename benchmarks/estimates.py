@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from venire.evals.inference.label_draws import draw_labels
+from venire.evals.inference.labelling import Labelling
 from venire.evals.inference.prediction_powered import (
-    Labelling,
     Rectified,
     rectified_difference,
     rectified_mean,

@@ -11,7 +11,7 @@ import pandas as pd
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.rows import read_rows
 from ..statistics.matrix import FloatArray
-from .prediction_powered import BoolArray, Labelling
+from .labelling import BoolArray, Labelling
 from .verdict_table import WAYS
 
 DrawDesign = Literal["random", "stratified", "active"]

@@ -18,8 +18,8 @@ from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray
 from .label_draws import labelling_of
 from .labelled_verdicts import LabelledVerdicts, labelled_verdicts
+from .labelling import Labelling
 from .prediction_powered import (
-    Labelling,
     Rectified,
     rectified_difference,
     rectified_mean,

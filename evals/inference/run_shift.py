@@ -16,7 +16,8 @@ from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ..statistics.estimate import Estimate
 from .labelled_verdicts import LabelledVerdicts, labelled_verdicts
-from .prediction_powered import FEWEST, Labelling, rectified_mean
+from .labelling import Labelling
+from .prediction_powered import FEWEST, rectified_mean
 
 _WITHOUT = ("made_with", "prices", "venire", "seed")
 

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.significance import LEVEL, p_words
-from .prediction_powered import BoolArray
+from .labelling import BoolArray
 
 Values = npt.NDArray[np.floating] | npt.NDArray[np.str_]
 PERMUTATIONS = 999

@@ -8,8 +8,8 @@ import pytest
 
 from venire import VenireError
 from venire.evals.inference.label_draws import draw_labels
+from venire.evals.inference.labelling import Labelling
 from venire.evals.inference.prediction_powered import (
-    Labelling,
     rectified_difference,
     rectified_mean,
     rectified_quantile,
