@@ -13,8 +13,11 @@ from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 from canary_run import KEY, canary_answer, leaks, write_canary_run
+from checkout import ROOT
 from command_line import venire
 from comparable_runs import questions, steady_answer, verdicts, write_long_run
 from openai_server import ProviderServer
@@ -31,6 +34,14 @@ def nodes() -> Iterator[Nodes]:
         patch.setenv("CANARY_KEY", KEY)
         with Nodes() as started:
             yield started
+
+
+def test_the_example_of_a_cluster_file_is_one_to_ray() -> None:
+    ray = find_spec("ray")
+    assert ray is not None and ray.submodule_search_locations
+    described = Path(ray.submodule_search_locations[0]) / "autoscaler" / "ray-schema.json"
+    cluster = yaml.safe_load((ROOT / "examples/cluster/ray.yaml").read_text(encoding="utf-8"))
+    jsonschema.validate(cluster, json.loads(described.read_text(encoding="utf-8")))
 
 
 def on(nodes: Nodes) -> list[str]:
