@@ -168,7 +168,7 @@ def verdict(
     A rule that learns from a whole run learns from this one case, unless what it `learned` is given.
     """
     standing = transcript.standing()
-    counted = tallies(transcript, rubric, jury)
+    counted = _tallies(transcript, rubric, jury, standing)
     by = learned or counting_rule(count).over(counted)
     outcomes = {
         tally.attribute: _outcome(standing.get(tally.attribute, {}), tally, by, transcript)
@@ -194,7 +194,12 @@ def verdict(
 
 def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:
     """What there is to count of one deliberation, attribute by attribute."""
-    standing = transcript.standing()
+    return _tallies(transcript, rubric, jury, transcript.standing())
+
+
+def _tallies(
+    transcript: Transcript, rubric: Rubric, jury: Jury, standing: Mapping[str, Mapping[str, Standing]]
+) -> list[Tally]:
     findings = {
         finding.attribute: finding
         for entry in transcript.entries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import tempfile
 import threading
@@ -10,34 +11,20 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from ..orchestration.reading.analysis import (
-    Census,
-    Flag,
-    InstantAgreement,
-    contradictions,
-    flags,
-    instant_agreements,
-    interest,
-)
+from ..orchestration.reading.analysis import Census, Flag, InstantAgreement, contradictions, interest
 from ..orchestration.reading.analysis.census import Key
 from ..orchestration.reading.analysis.movement import distance
-from ..orchestration.reading.scores import ScoreCounts, score_sums
-from ..orchestration.record import Arm, FinishedDeliberation, Location, Store
-from ..orchestration.transcript import Abstained, Cast, Decided, Ledger
-from ..orchestration.verdict import Verdict
-from ..rubrics.scale import Value
-from .deliberation_reader import Recounter
+from ..orchestration.reading.scores import ScoreCounts
+from ..orchestration.record import Arm, Location, Store
+from .index_workers import IndexWorkers
+from .summaries import SCORE, Batch, DeliberationSummary, Summariser, add_sum
 
 FILE = "inspector.sqlite"
 _FORM = f"4 {version('venire')}"
 """Changes whenever an index made before could not be read, or would say something else."""
 _BATCH = 40
-_MOST_WORDS = 20_000
-"""Characters of a deliberation's reasons that can be searched."""
-DERIVED = "derived"
-"""The method of a composite or a reversed score."""
-SCORE, CAUSE = "score", "cause"
-"""Topics of sums: scores by system and attribute, and why attributes are hung."""
+_MANY = 400
+"""Deliberations from which on processes of their own summarise what the record holds at first."""
 _PAUSE = 1.0
 
 _SCHEMA = """
@@ -108,15 +95,14 @@ class Index:
     @property
     def read_to(self) -> int:
         """The number of the last deliberation it knows."""
-        (number,) = self.reading.execute("SELECT read_to FROM about").fetchone()
-        return number
+        return _read_to(self.reading)
 
     def catch_up(self) -> None:
         """Read everything that the record holds now, before returning."""
         store = Store.read(self._run)
-        recounter, connection = Recounter(store), _connection(self.path)
+        summariser, connection = Summariser(store), _connection(self.path)
         try:
-            while self._read_some(store, recounter, connection):
+            while self._read_some(summariser, store, connection):
                 pass
         finally:
             connection.close()
@@ -148,38 +134,61 @@ class Index:
 
     def _follow(self) -> None:
         store = Store.read(self._run)
-        recounter, connection = Recounter(store), _connection(self.path)
+        summariser, connection = Summariser(store), _connection(self.path)
         try:
+            if store.last_finished() - _read_to(connection) >= _MANY:
+                self._read_with_workers(store, connection)
             while not self._stopping.is_set():
-                if not self._read_some(store, recounter, connection):
+                if not self._read_some(summariser, store, connection):
                     self._stopping.wait(_PAUSE)
         finally:
             connection.close()
             store.release()
 
-    def _read_some(self, store: Store, recounter: Recounter, connection: sqlite3.Connection) -> bool:
+    def _read_with_workers(self, store: Store, connection: sqlite3.Connection) -> None:
+        """Read what the record holds now, summarised by other processes; stops early where they or another inspector leave off."""
+        arms = {arm.id: arm for arm in store.arms()}
+        with IndexWorkers(self._run, os.cpu_count() or 1) as workers:
+            for batch in workers.batches(_read_to(connection), store.last_finished(), _BATCH):
+                if self._stopping.is_set() or not _write(connection, arms, batch):
+                    return
+
+    def _read_some(self, summariser: Summariser, store: Store, connection: sqlite3.Connection) -> bool:
         """Read the next few deliberations; whether there were any. Several inspectors may do so in turn."""
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            (read_to,) = connection.execute("SELECT read_to FROM about").fetchone()
-            fresh = store.finished_deliberations(after=read_to, most=_BATCH)
-            arms = {arm.id: arm for arm in store.arms()} if fresh else {}
-            for finished in fresh:
-                if self._stopping.is_set():
-                    break
-                arm = arms.get(finished.arm)
-                if arm is not None and not _add(connection, store, recounter, arm, arms, finished):
-                    # A case was changed and judged again: sums cannot be taken back, so all is counted anew.
-                    connection.execute("ROLLBACK")
-                    _start_over(connection)
-                    return True
-                connection.execute("UPDATE about SET read_to = ?", (finished.number,))
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
+        batch = summariser.batch(after=_read_to(connection), most=_BATCH)
+        if batch.read_to == batch.after or self._stopping.is_set():
+            return False
+        _write(connection, {arm.id: arm for arm in store.arms()}, batch)
+        return True
+
+
+def _read_to(connection: sqlite3.Connection) -> int:
+    (number,) = connection.execute("SELECT read_to FROM about").fetchone()
+    return number
+
+
+def _write(connection: sqlite3.Connection, arms: dict[int, Arm], batch: Batch) -> bool:
+    """Add a batch to the index; False where another inspector had read on, or all has to be counted anew."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _read_to(connection) != batch.after:
+            connection.execute("ROLLBACK")
+            return False
+        sums: dict[int, dict[Key, tuple[int, float]]] = {}
+        for summary in batch.summaries:
+            if not _add(connection, summary, arms, sums):
+                # A case was changed and judged again: sums cannot be taken back, so all is counted anew.
                 connection.execute("ROLLBACK")
-            raise
-        return bool(fresh)
+                _start_over(connection)
+                return False
+        _add_sums(connection, sums)
+        connection.execute("UPDATE about SET read_to = ?", (batch.read_to,))
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return True
 
 
 def _prepare(path: Path) -> None:
@@ -221,121 +230,60 @@ def _start_over(connection: sqlite3.Connection) -> None:
 
 def _add(
     connection: sqlite3.Connection,
-    store: Store,
-    recounter: Recounter,
-    arm: Arm,
+    summary: DeliberationSummary,
     arms: dict[int, Arm],
-    finished: FinishedDeliberation,
+    sums: dict[int, dict[Key, tuple[int, float]]],
 ) -> bool:
-    """Index one deliberation; False where the index holds an earlier one of the same arm and case."""
-    known = connection.execute(
-        "SELECT 1 FROM deliberations WHERE arm = ? AND case_id = ?", (arm.id, finished.case)
-    ).fetchone()
-    if known:
+    """Index one deliberation and add to the arms' sums; False where the index holds an earlier one of the arm and case."""
+    others = connection.execute(
+        "SELECT number, arm FROM deliberations WHERE case_id = ?", (summary.case,)
+    ).fetchall()
+    if any(arm == summary.arm for _, arm in others):
         return False
-    verdict = recounter.verdict(arm, finished.transcript)
-    agreements = instant_agreements(finished.transcript, arm.rubric)
-    found = list(flags(verdict, arm.rubric))
-    found += _contrasts(connection, verdict, arm, arms, agreements)
+    number, mine = summary.number, sums.setdefault(summary.arm, {})
+    for key, (times, total) in summary.sums.items():
+        add_sum(mine, key, times, total)
+    own: list[Flag] = []
+    for other_number, other in others:
+        if other in arms:
+            own += _contrast(connection, summary, other_number, arms[other], sums)
+    found = [*summary.flags, *own]
+    for kind in {flag.kind for flag in own} - {flag.kind for flag in summary.flags}:
+        add_sum(mine, ("flagged", kind, ""), 1, 0.0)
     connection.executemany(
-        "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (
-                finished.number,
-                name,
-                o.status,
-                None if o.value is None else json.dumps(o.value),
-                o.method,
-                _number(o.value),
-            )
-            for name, o in verdict.outcomes.items()
-        ]
-        + [
-            (finished.number, name, "reached", json.dumps(value), DERIVED, value)
-            for name, value in verdict.derived.items()
-        ],
+        "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?)", [(number, *score) for score in summary.scores]
     )
-    connection.execute(
-        "INSERT INTO reasons (rowid, words) VALUES (?, ?)", (finished.number, _reasons(verdict))
-    )
+    connection.execute("INSERT INTO reasons (rowid, words) VALUES (?, ?)", (number, summary.reasons))
     connection.executemany(
         "INSERT INTO agreements VALUES (?, ?)",
-        [(finished.number, json.dumps(a._asdict())) for a in agreements],
+        [(number, json.dumps(agreement._asdict())) for agreement in summary.agreements],
     )
-    _add_flags(connection, finished.number, found)
-    _add_row(connection, store, arm, finished, verdict, found)
-    census = Census()
-    census.add(verdict, arm.rubric, arm.jury, tuple(found))
-    for key, (times, total) in census.sums.items():
-        _count(connection, arm.id, key, times, total)
-    case = store.case(finished.case)
-    for attribute, what, times, total in score_sums(verdict):
-        about = json.dumps([(case.system if case else None) or "", attribute])
-        _count(connection, arm.id, (SCORE, about, what), times, total)
-    for cause in {o.why for o in verdict.outcomes.values() if o.status == "hung"}:
-        _count(connection, arm.id, (CAUSE, cause[:200], ""), 1, 0)
-    return True
-
-
-def _number(value: Value | None) -> float | None:
-    """The score that a column is sorted by; None for words."""
-    return None if value is None or isinstance(value, str) else float(value)
-
-
-def _reasons(verdict: Verdict) -> str:
-    """Every reason that was given, to be searched by word: jurors', the orchestrator's questions and decisions."""
-    found: list[str] = []
-    for entry in verdict.transcript.entries:
-        match entry:
-            case Cast():
-                found += [vote.rationale for vote in entry.ballot.votes]
-            case Ledger():
-                found += [f"{dispute.dispute} {dispute.question}" for dispute in entry.disputes]
-            case Decided():
-                found += [finding.rationale for finding in entry.findings]
-            case Abstained():
-                found.append(entry.abstention.detail)
-            case _:
-                continue
-    return "\n".join(found)[:_MOST_WORDS]
-
-
-def _add_row(
-    connection: sqlite3.Connection,
-    store: Store,
-    arm: Arm,
-    finished: FinishedDeliberation,
-    verdict: Verdict,
-    found: list[Flag],
-) -> None:
-    transcript, cost = finished.transcript, finished.transcript.cost
-    case = store.case(finished.case)
-    spreads = [o.spread for o in verdict.outcomes.values() if o.spread is not None]
-    about = [case.group, case.system, case.question] if case else []
+    _add_flags(connection, number, found)
     connection.execute(
         "INSERT INTO deliberations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            finished.number,
-            arm.id,
-            arm.name,
-            finished.case,
-            " ".join(case.output[:400].split())[:160] if case else "",
-            " ".join(part[:80] for part in about if part),
-            verdict.stop.reason,
-            transcript.rounds,
-            transcript.turns,
-            cost.tokens,
-            cost.usd,
-            cost.seconds,
-            max(spreads, default=None),
-            sum(o.status == "hung" for o in verdict.outcomes.values()),
+            number,
+            summary.arm,
+            summary.arm_name,
+            summary.case,
+            summary.title,
+            summary.about,
+            summary.stop,
+            summary.rounds,
+            summary.turns,
+            summary.tokens,
+            summary.usd,
+            summary.seconds,
+            summary.spread,
+            summary.hung,
             len(found),
             interest(flag.weight for flag in found),
-            (case.group if case else None) or "",
-            (case.system if case else None) or "",
-            next((o.why for o in verdict.outcomes.values() if o.status == "hung"), "")[:400],
+            summary.group,
+            summary.system,
+            summary.cause,
         ),
     )
+    return True
 
 
 def _add_flags(connection: sqlite3.Connection, number: int, found: list[Flag]) -> None:
@@ -345,42 +293,35 @@ def _add_flags(connection: sqlite3.Connection, number: int, found: list[Flag]) -
     )
 
 
-def _contrasts(
+def _contrast(
     connection: sqlite3.Connection,
-    verdict: Verdict,
-    arm: Arm,
-    arms: dict[int, Arm],
-    agreements: tuple[InstantAgreement, ...],
+    summary: DeliberationSummary,
+    number: int,
+    other: Arm,
+    sums: dict[int, dict[Key, tuple[int, float]]],
 ) -> list[Flag]:
-    """Where this arm agreed at once and another did not follow; the other way round is noted on the other's row."""
-    reached = {name: o.value for name, o in verdict.outcomes.items() if o.value is not None}
-    own: list[Flag] = []
-    others = connection.execute(
-        "SELECT number, arm FROM deliberations WHERE case_id = ?", (verdict.case,)
-    ).fetchall()
-    for number, other in others:
-        if other not in arms:
-            continue
-        rows = connection.execute(
-            "SELECT attribute, value FROM outcomes WHERE number = ? AND value IS NOT NULL", (number,)
-        )
-        found = {name: json.loads(value) for name, value in rows}
-        own += contradictions(agreements, arms[other].name, found)
-        shared = reached.keys() & found.keys()
-        alike = sum(distance(reached[name], found[name]) < 0.5 for name in shared)
-        _count(connection, arm.id, ("alike", arms[other].name, ""), len(shared), alike)
-        theirs = [
-            InstantAgreement(**json.loads(content))
-            for (content,) in connection.execute("SELECT content FROM agreements WHERE number = ?", (number,))
-        ]
-        noted = list(contradictions(theirs, arm.name, reached))
-        if noted:
-            _note(connection, number, other, noted)
-    return own
+    """Where this arm agreed at once and the other did not follow; the other way round is noted on the other's row."""
+    rows = connection.execute(
+        "SELECT attribute, value FROM outcomes WHERE number = ? AND value IS NOT NULL", (number,)
+    )
+    found = {name: json.loads(value) for name, value in rows}
+    shared = summary.reached.keys() & found.keys()
+    alike = sum(distance(summary.reached[name], found[name]) < 0.5 for name in shared)
+    add_sum(sums[summary.arm], ("alike", other.name, ""), len(shared), alike)
+    theirs = [
+        InstantAgreement(**json.loads(content))
+        for (content,) in connection.execute("SELECT content FROM agreements WHERE number = ?", (number,))
+    ]
+    noted = list(contradictions(theirs, summary.arm_name, summary.reached))
+    if noted:
+        kinds = _note(connection, number, noted)
+        for kind in kinds:
+            add_sum(sums.setdefault(other.id, {}), ("flagged", kind, ""), 1, 0.0)
+    return list(contradictions(summary.agreements, other.name, found))
 
 
-def _note(connection: sqlite3.Connection, number: int, arm: int, noted: list[Flag]) -> None:
-    """Add flags to a deliberation that was indexed before."""
+def _note(connection: sqlite3.Connection, number: int, noted: list[Flag]) -> set[str]:
+    """Add flags to a deliberation that was indexed before; the kinds that are new to it."""
     before = connection.execute("SELECT kind, weight FROM flags WHERE number = ?", (number,)).fetchall()
     _add_flags(connection, number, noted)
     weights = [weight for _, weight in before] + [flag.weight for flag in noted]
@@ -388,13 +329,12 @@ def _note(connection: sqlite3.Connection, number: int, arm: int, noted: list[Fla
         "UPDATE deliberations SET flags = ?, interest = ? WHERE number = ?",
         (len(weights), interest(weights), number),
     )
-    for kind in {flag.kind for flag in noted} - {kind for kind, _ in before}:
-        _count(connection, arm, ("flagged", kind, ""), 1, 0)
+    return {flag.kind for flag in noted} - {kind for kind, _ in before}
 
 
-def _count(connection: sqlite3.Connection, arm: int, key: Key, times: int, total: float) -> None:
-    connection.execute(
+def _add_sums(connection: sqlite3.Connection, sums: dict[int, dict[Key, tuple[int, float]]]) -> None:
+    connection.executemany(
         "INSERT INTO sums VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET times = times + excluded.times, "
         "total = total + excluded.total",
-        (arm, *key, times, total),
+        [(arm, *key, times, total) for arm, mine in sums.items() for key, (times, total) in mine.items()],
     )

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from ..rubrics.scale import Value
-from .index import DERIVED
+from .summaries import DERIVED
 
 PAGE = 50
 SORTS = {

@@ -91,14 +91,16 @@ class Reader:
         ((content,),) = self._database.rows("SELECT content FROM transcripts WHERE id = ?", (number,))
         return self._parse_stored(Transcript, content)
 
-    def finished_deliberations(self, *, after: int, most: int) -> list[FinishedDeliberation]:
-        """The next `most` deliberations that were finished after number `after`, in that order.
+    def finished_deliberations(
+        self, *, after: int, most: int, last: int | None = None
+    ) -> list[FinishedDeliberation]:
+        """The next `most` deliberations that were finished after number `after` (and up to `last`), in that order.
 
         Where a case was changed and heard again, only the latest. For readers that follow a run as it goes on.
         """
         rows = self._database.rows(
-            f"SELECT id, arm, case_id, content FROM transcripts AS one WHERE id > ? AND {_LATEST} ORDER BY id LIMIT ?",
-            (after, most),
+            f"SELECT id, arm, case_id, content FROM transcripts AS one WHERE id > ? AND id <= ? AND {_LATEST} ORDER BY id LIMIT ?",
+            (after, self.last_finished() if last is None else last, most),
         )
         return [
             FinishedDeliberation(number, arm, case, self._parse_stored(Transcript, content))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ....agents.cost import Cost
 from ....personas.jury import Jury
 from ....rubrics.rubric import Rubric
 from ....rubrics.scale import Value
 from ...stopping import settled
+from ...transcript import Transcript
 from ...verdict import Verdict
 from .conformity import chances, conformity
 from .convergence import convergence
@@ -56,9 +58,10 @@ class Census:
             self._count("decided", attribute, total=float(outcome.method == "decision"))
         for kind in {flag.kind for flag in found}:
             self._count("flagged", kind)
-        for spent, number in _cost_sums(verdict):
+        cost = transcript.cost
+        for spent, number in _cost_sums(transcript, cost):
             self._count("spent", spent, total=number)
-        if transcript.cost.usd is None:
+        if cost.usd is None:
             self._count("unpriced")
         self._first_votes(verdict, rubric, jury)
         for attribute, points in convergence(transcript).items():
@@ -167,9 +170,7 @@ class Census:
                     )
 
 
-def _cost_sums(verdict: Verdict) -> Iterator[tuple[str, float]]:
-    transcript = verdict.transcript
-    cost = transcript.cost
+def _cost_sums(transcript: Transcript, cost: Cost) -> Iterator[tuple[str, float]]:
     yield "calls", cost.calls
     yield "tokens", cost.tokens
     yield "usd", cost.usd or 0.0

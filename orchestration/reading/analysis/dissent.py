@@ -25,11 +25,10 @@ class Overruling(NamedTuple):
 
 def overrulings(verdict: Verdict) -> tuple[Overruling, ...]:
     """Each attribute that somebody decided against the vote of a juror. A count overrules nobody."""
-    standing = verdict.transcript.standing()
+    decisions = [entry for entry in verdict.transcript.entries if isinstance(entry, Decided)]
+    standing = verdict.transcript.standing() if decisions else {}
     found: list[Overruling] = []
-    for entry in verdict.transcript.entries:
-        if not isinstance(entry, Decided):
-            continue
+    for entry in decisions:
         for finding in entry.findings:
             outcome = verdict.outcomes.get(finding.attribute)
             if outcome is None or outcome.method != "decision" or not outcome.dissent:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ....rubrics.quotes import Exhibit, find_quote
 from ...transcript import Transcript
-from .movement import Move, Step, distance, moves, paths
+from .movement import Move, Step, distance, moves, of_latest, paths
 
 
 class Influence(NamedTuple):
@@ -24,6 +24,7 @@ class Influence(NamedTuple):
     """The evidence that was new to the mover: quotes that stand in the case, its own or named from what it had read."""
 
 
+@of_latest
 def influence(transcript: Transcript) -> tuple[Influence, ...]:
     """Each move with each juror it may be owed to. A move that was ordered is owed to nobody.
 

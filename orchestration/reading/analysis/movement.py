@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ....rubrics.ballot import Vote
 from ....rubrics.scale import Value
@@ -47,10 +48,29 @@ class Move(NamedTuple):
     """Whether the juror had been told which way to argue; such a move is nobody's influence."""
 
 
+Found = TypeVar("Found")
+
+
+def of_latest(analysis: Callable[[Transcript], Found]) -> Callable[[Transcript], Found]:
+    """The analysis, which remembers its answer for the transcript it was last given: the others of one deliberation build on it."""
+    latest: tuple[Transcript, Found] | None = None
+
+    @wraps(analysis)
+    def remembering(transcript: Transcript) -> Found:
+        nonlocal latest
+        known = latest
+        if known is None or known[0] is not transcript:
+            known = latest = (transcript, analysis(transcript))
+        return known[1]
+
+    return remembering
+
+
 Paths = Mapping[str, Mapping[str, tuple[Step, ...]]]
 """Each attribute's votes by juror, in the order they were cast."""
 
 
+@of_latest
 def paths(transcript: Transcript) -> Paths:
     """The jurors' paths through the deliberation."""
     found: dict[str, dict[str, list[Step]]] = {}
@@ -62,6 +82,7 @@ def paths(transcript: Transcript) -> Paths:
     return {a: {juror: tuple(steps) for juror, steps in by.items()} for a, by in found.items()}
 
 
+@of_latest
 def moves(transcript: Transcript) -> tuple[Move, ...]:
     """Every change of a score, in the order they were made."""
     made = [

@@ -21,7 +21,14 @@ class UnsupportedQuote(NamedTuple):
 
 def unsupported_quotes(transcript: Transcript) -> tuple[UnsupportedQuote, ...]:
     """Every quote found in no exhibit, in the order they were made."""
-    standing = transcript.standing()
+    missing = [
+        (entry, vote, quote)
+        for entry in transcript.ballots
+        for vote in entry.ballot.votes
+        for quote in vote.evidence
+        if not quote.found
+    ]
+    standing = transcript.standing() if missing else {}
     return tuple(
         UnsupportedQuote(
             entry.speaker,
@@ -31,8 +38,5 @@ def unsupported_quotes(transcript: Transcript) -> tuple[UnsupportedQuote, ...]:
             quote.text,
             standing[vote.attribute][entry.speaker].entry == entry.id,
         )
-        for entry in transcript.ballots
-        for vote in entry.ballot.votes
-        for quote in vote.evidence
-        if not quote.found
+        for entry, vote, quote in missing
     )
