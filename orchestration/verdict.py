@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
@@ -274,9 +275,8 @@ def _outcome_of(
     tolerance: float,
     why: str = "",
 ) -> Outcome:
-    against = tuple(
-        held for held in standing.values() if not _agrees(held.vote.value, value, scale, tolerance)
-    )
+    reach = max(tolerance, _half_step(scale))
+    against = tuple(held for held in standing.values() if not _agrees(held.vote.value, value, reach))
     return Outcome(
         status=status,
         value=value,
@@ -285,7 +285,7 @@ def _outcome_of(
         votes=len(standing),
         method=method,
         why=why,
-        dissent=tuple(Dissent(juror=h.juror, value=h.vote.value, reason=h.vote.rationale) for h in against),
+        dissent=tuple(map(_dissent, against)),
     )
 
 
@@ -322,17 +322,26 @@ def _hung_outcome(standing: Mapping[str, Standing], why: str) -> Outcome:
         votes=len(standing),
         method="none",
         why=why,
-        dissent=tuple(
-            Dissent(juror=h.juror, value=h.vote.value, reason=h.vote.rationale) for h in standing.values()
-        ),
+        dissent=tuple(map(_dissent, standing.values())),
     )
 
 
-def _agrees(vote: Value, value: Value | None, scale: Scale, tolerance: float) -> bool:
-    """Whether the vote is the value: within the tolerance, or nearer to it than half a step of the scale."""
+def _dissent(held: Standing) -> Dissent:
+    return Dissent(juror=held.juror, value=held.vote.value, reason=held.vote.rationale)
+
+
+def _agrees(vote: Value, value: Value | None, reach: float) -> bool:
+    """Whether the vote is the value: no farther from it than `reach`, or the same word."""
     if value is None:
         return vote == NOT_APPLICABLE
     if isinstance(vote, str) or isinstance(value, str):
         return vote == value
-    steps = [float(b) - float(a) for a, b in zip(scale.values, scale.values[1:], strict=False)]
-    return abs(float(vote) - float(value)) <= max(tolerance, min(steps, default=0.0) / 2)
+    return abs(float(vote) - float(value)) <= reach
+
+
+def _half_step(scale: Scale) -> float:
+    """Half of the shortest step of a scale of numbers; a vote nearer than that to a value stands for it."""
+    values = scale.values
+    if not scale.numeric:
+        return 0.0
+    return min((float(b) - float(a) for a, b in pairwise(values)), default=0.0) / 2

@@ -361,14 +361,18 @@ class Jury(BaseModel):
         return self.model_copy(update={"protocol": protocol, "options": default_options(protocol)})
 
     def fill(self, *, model: str | None, base_url: str | None = None) -> Jury:
-        """The jury with `model` in every seat that names none, the orchestrator's included."""
+        """The jury with `model` in every seat that names none, the orchestrator's included.
+
+        `base_url` goes with it, and to every `server/` seat that names no address.
+        """
 
         def model_of(settings: ModelSettings) -> dict[str, str | None]:
-            return (
-                {}
-                if settings.model
-                else {"model": model or "local", "base_url": settings.base_url or base_url}
-            )
+            if settings.model and not settings.model.startswith("server/"):
+                return {}
+            return {
+                "model": settings.model or model or "local",
+                "base_url": settings.base_url or base_url,
+            }
 
         return self.model_copy(
             update={

@@ -158,6 +158,11 @@ class Rubric(BaseModel):
             for a in self.attributes
         }
 
+    @cached_property
+    def scale_lengths(self) -> Mapping[str, float | None]:
+        """By attribute, from the lowest value of its scale to the highest; None where its values have no order."""
+        return {name: _length(scale) for name, scale in self._worded_scales.items()}
+
     def exhibits(self, case: Case) -> tuple[Exhibit, ...]:
         """The texts of `case` that a juror may read, the one under judgement last.
 
@@ -204,3 +209,10 @@ def load_rubric(name_or_path: str | Path) -> Rubric:
     if path.suffix in (".yaml", ".yml") or path.exists():
         return load_yaml(path, Rubric)
     return load_yaml(library_file(GROUP, str(name_or_path), "rubric"), Rubric)
+
+
+def _length(scale: Scale) -> float | None:
+    if not scale.ordered:
+        return None
+    low, high = scale.ends
+    return float(high) - float(low)

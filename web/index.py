@@ -20,7 +20,7 @@ from .index_workers import IndexWorkers
 from .summaries import SCORE, Batch, DeliberationSummary, Summariser, add_sum
 
 FILE = "inspector.sqlite"
-_FORM = f"4 {version('venire')}"
+_FORM = f"5 {version('venire')}"
 """Changes whenever an index made before could not be read, or would say something else."""
 _BATCH = 40
 _MANY = 400
@@ -43,8 +43,7 @@ CREATE VIRTUAL TABLE reasons USING fts5 (words, content = '', tokenize = 'unicod
 CREATE TABLE flags (
     number INTEGER NOT NULL, kind TEXT NOT NULL, weight INTEGER NOT NULL, attribute TEXT NOT NULL, text TEXT NOT NULL
 );
-CREATE INDEX flags_of ON flags (number);
-CREATE INDEX flags_by_kind ON flags (kind, attribute, number);
+CREATE INDEX flags_of ON flags (number, kind, attribute);
 CREATE TABLE outcomes (
     number INTEGER NOT NULL, attribute TEXT NOT NULL, status TEXT NOT NULL, value TEXT, method TEXT NOT NULL, score REAL
 );
@@ -137,7 +136,9 @@ class Index:
         summariser, connection = Summariser(store), _connection(self.path)
         try:
             if store.last_finished() - _read_to(connection) >= _MANY:
-                self._read_with_workers(store, connection)
+                # Without them, this thread goes on from where they left off, and says what they could not.
+                with suppress(OSError, EOFError):
+                    self._read_with_workers(store, connection)
             while not self._stopping.is_set():
                 if not self._read_some(summariser, store, connection):
                     self._stopping.wait(_PAUSE)
@@ -146,7 +147,7 @@ class Index:
             store.release()
 
     def _read_with_workers(self, store: Store, connection: sqlite3.Connection) -> None:
-        """Read what the record holds now, summarised by other processes; stops early where they or another inspector leave off."""
+        """Read what the record holds now, summarised by other processes; less where another inspector reads it too."""
         arms = {arm.id: arm for arm in store.arms()}
         with IndexWorkers(self._run, os.cpu_count() or 1) as workers:
             for batch in workers.batches(_read_to(connection), store.last_finished(), _BATCH):

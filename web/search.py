@@ -190,8 +190,9 @@ class Finder:
         elif search.flag == "none":
             parts.append("d.flags = 0")
         elif search.flag:
-            on = " AND attribute = ?" if search.attribute and not search.value else ""
-            parts.append(f"d.number IN (SELECT number FROM flags WHERE kind = ?{on})")
+            on = " AND f.attribute = ?" if search.attribute and not search.value else ""
+            # A common flag has dozens of rows a deliberation: each deliberation is looked up, the flags never listed.
+            parts.append(f"EXISTS (SELECT 1 FROM flags f WHERE f.number = d.number AND f.kind = ?{on})")
             values += [search.flag, search.attribute] if on else [search.flag]
         if search.attribute and search.value:
             if search.value in ("hung", "not_applicable"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..orchestration.reading.analysis import Census, Flag, InstantAgreement, flags, instant_agreements
 from ..orchestration.reading.analysis.census import Key
-from ..orchestration.reading.scores import score_sums
+from ..orchestration.reading.scores import as_json, score_sums
 from ..orchestration.record import Arm, FinishedDeliberation, Store
 from ..orchestration.transcript import Abstained, Cast, Decided, Ledger
 from ..orchestration.verdict import Verdict
@@ -102,7 +103,8 @@ class Summariser:
 def summarise(number: int, arm: Arm, verdict: Verdict, case: Case | None) -> DeliberationSummary:
     """The summary of deliberation `number`; redacted runs have no case."""
     transcript, cost = verdict.transcript, verdict.transcript.cost
-    found = flags(verdict, arm.rubric)
+    agreements = instant_agreements(transcript, arm.rubric)
+    found = flags(verdict, arm.rubric, agreements)
     outcomes = verdict.outcomes.values()
     spreads = [o.spread for o in outcomes if o.spread is not None]
     hung = [o.why for o in outcomes if o.status == "hung"]
@@ -130,18 +132,18 @@ def summarise(number: int, arm: Arm, verdict: Verdict, case: Case | None) -> Del
         scores=_scores(verdict),
         reached={name: o.value for name, o in verdict.outcomes.items() if o.value is not None},
         flags=found,
-        agreements=instant_agreements(transcript, arm.rubric),
+        agreements=agreements,
         sums=_sums(verdict, arm, found, system, hung),
     )
 
 
 def _scores(verdict: Verdict) -> tuple[Score, ...]:
     given = (
-        Score(name, o.status, None if o.value is None else json.dumps(o.value), o.method, _number(o.value))
+        Score(name, o.status, None if o.value is None else as_json(o.value), o.method, _number(o.value))
         for name, o in verdict.outcomes.items()
     )
     derived = (
-        Score(name, "reached", json.dumps(value), DERIVED, value) for name, value in verdict.derived.items()
+        Score(name, "reached", as_json(value), DERIVED, value) for name, value in verdict.derived.items()
     )
     return (*given, *derived)
 
@@ -175,10 +177,16 @@ def _sums(
     census.add(verdict, arm.rubric, arm.jury, found)
     sums = census.sums
     for attribute, what, times, total in score_sums(verdict):
-        add_sum(sums, (SCORE, json.dumps([system, attribute]), what), times, total)
+        add_sum(sums, (SCORE, _about(system, attribute), what), times, total)
     for cause in set(hung):
         add_sum(sums, (CAUSE, cause[:200], ""), 1, 0.0)
     return sums
+
+
+@lru_cache(maxsize=4096)
+def _about(system: str, attribute: str) -> str:
+    """What a sum of scores is about, as JSON."""
+    return json.dumps([system, attribute])
 
 
 def add_sum(sums: dict[Key, tuple[int, float]], key: Key, times: int, total: float) -> None:

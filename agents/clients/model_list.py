@@ -44,6 +44,10 @@ _NO_SUCH_MODEL = re.compile(
 )
 
 
+_NO_LIST = (404, 405, 501)
+"""The answers of a server that has no list of models."""
+
+
 class Undecided(Exception):
     """The server says neither yes nor no."""
 
@@ -78,8 +82,12 @@ class ModelServer:
         return Endpoint(url, self.headers)
 
 
-async def find_model(server: ModelServer, name: str) -> bool:
+async def find_model(server: ModelServer, name: str, *, without_list: bool = False) -> bool:
     """Whether `name` is known to be there: True, or False where the server does not say.
+
+    Args:
+        without_list: Whether a server that lists no models is sent a question without a message, which costs nothing and
+            is refused for its key or model first; for clients that take seconds to be asked with.
 
     Raises:
         ModelUnreachable: Nothing answers at the address, or it refuses the key, or has no such model.
@@ -94,6 +102,8 @@ async def find_model(server: ModelServer, name: str) -> bool:
             return await _answers_as(server, name, ())
         if answer.status == 404:
             await _check_path(server, name)
+        if without_list and answer.status in _NO_LIST:
+            await _check_refusal(server, name)
     except Undecided:
         pass
     return False
@@ -181,7 +191,11 @@ async def _get(server: ModelServer, path: str) -> Answer:
 
 
 async def _ask_one_token(server: ModelServer, name: str) -> Answer:
-    body = {"model": name, "max_tokens": 1, "messages": [{"role": "user", "content": "Say yes."}]}
+    return await _ask(server, name, [{"role": "user", "content": "Say yes."}])
+
+
+async def _ask(server: ModelServer, name: str, messages: list[dict[str, str]]) -> Answer:
+    body = {"model": name, "max_tokens": 1, "messages": messages}
     endpoint = server.endpoint("/chat/completions")
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
@@ -190,6 +204,21 @@ async def _ask_one_token(server: ModelServer, name: str) -> Answer:
         raise Undecided from None
     finally:
         endpoint.close()
+
+
+async def _check_refusal(server: ModelServer, name: str) -> None:
+    """An error where the server refuses the key or the model even of a question that says nothing."""
+    answer = await _ask(server, name, [])
+    said = answer.body[:10_000].decode("utf-8", "replace")
+    if answer.status in (401, 403):
+        raise _refused_key(server, answer.status)
+    if answer.status in (400, 404, 422) and _NO_SUCH_MODEL.search(said):
+        raise _unknown_model(server, name, ())
+    if answer.status in _NO_LIST:
+        raise ModelUnreachable(
+            f"{server.model!r} cannot be asked at {server.shown} (HTTP {answer.status})",
+            remedy=f"correct its name, or its address ({server.where})",
+        )
 
 
 async def _answers_as(server: ModelServer, name: str, models: tuple[str, ...]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...rubrics.rubric import Rubric
@@ -70,7 +71,7 @@ def score_sums(verdict: Verdict) -> Iterator[tuple[str, str, int, float]]:
         if outcome.value is None or outcome.status != "reached":
             yield attribute, outcome.status, 1, 0.0
             continue
-        yield attribute, json.dumps(outcome.value), 1, 0.0
+        yield attribute, as_json(outcome.value), 1, 0.0
         yield attribute, REACHED, 1, 0.0 if isinstance(outcome.value, str) else float(outcome.value)
     for name, value in verdict.derived.items():
         yield name, REACHED, 1, value
@@ -80,6 +81,12 @@ def score_sums(verdict: Verdict) -> Iterator[tuple[str, str, int, float]]:
                 yield from ((attribute, ABSTAINED, 1, 0.0) for attribute in verdict.outcomes)
             case Cast():
                 yield from ((part.attribute, ABSTAINED, 1, 0.0) for part in entry.ballot.abstained)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def as_json(value: Value) -> str:
+    """A score as JSON; there are few, and they are asked for often."""
+    return json.dumps(value)
 
 
 def histogram(counts: Sequence[tuple[Value, int]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
 import time
@@ -115,6 +116,35 @@ def test_a_server_without_a_list_proves_nothing() -> None:
     with ProviderServer(ANSWERS) as server:
         assert not ask(at(server.url))
     assert server.calls == []
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "told"),
+    [
+        (401, "invalid key", "refuses the key in OPENAI_API_KEY"),
+        (404, "The model `a` does not exist", "has no model 'a'"),
+        (400, "unknown model: a", "has no model 'a'"),
+        (404, "not found", "'openai/a' cannot be asked at"),
+        (400, "messages: too short", ""),
+        (500, "no idea", ""),
+    ],
+)
+def test_litellm_is_not_loaded_to_hear_that_a_server_without_a_list_says_no(
+    status: int, said: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789")
+    asked: list[Call] = []
+
+    def refuse(call: Call) -> Fault:
+        asked.append(call)
+        return Fault(status, body=json.dumps({"error": {"message": said}}))
+
+    with ProviderServer(refuse) as server:
+        if told:
+            assert told in refusal(at(server.url, "openai/a")).problem
+        else:
+            assert not ask(at(server.url, "openai/a"))
+    assert [call.body["messages"] for call in asked] == [[]]
 
 
 @pytest.mark.parametrize("model", ["server/a", "hosted_vllm/a"])

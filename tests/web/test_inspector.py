@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -217,6 +218,39 @@ def test_a_deleted_index_is_made_again_the_same(tmp_path: Path) -> None:
             path.unlink()
 
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("python", [sys.executable, "/bin/false", "/nowhere/python"])
+def test_an_index_made_by_workers_is_the_one_made_alone(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: str
+) -> None:
+    alone, together = (shutil.copytree(run, tmp_path / name) for name in ("alone", "together"))
+    index = Index(alone)
+    index.catch_up()
+    wanted = _rows_of(index)
+    index.close()
+    monkeypatch.setattr("venire.web.index._MANY", 1)
+    monkeypatch.setattr("venire.web.index._BATCH", 3)
+    monkeypatch.setattr(sys, "executable", python)
+    index = Index(together)
+    last = Store.read(together).last_finished()
+    index.start()
+    until = time.monotonic() + 30
+    while index.read_to < last and time.monotonic() < until:
+        time.sleep(0.02)
+
+    assert _rows_of(index) == wanted
+    index.close()
+
+
+def _rows_of(index: Index) -> list[object]:
+    tables = ("about", "deliberations", "flags", "outcomes", "agreements", "sums")
+    return [
+        index.reading.execute(
+            f"SELECT * FROM {table} ORDER BY 1, 2, 3, 4, 5" if table == "flags" else f"SELECT * FROM {table}"
+        ).fetchall()
+        for table in tables
+    ]
 
 
 def test_a_case_that_was_changed_and_rerun_is_counted_once(tmp_path: Path) -> None:

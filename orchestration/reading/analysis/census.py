@@ -179,25 +179,19 @@ def _cost_sums(transcript: Transcript, cost: Cost) -> Iterator[tuple[str, float]
     yield "rounds", transcript.rounds
 
 
-def _length(rubric: Rubric, attribute: str) -> float:
-    scale = rubric.scale_of(attribute)
-    if not scale.ordered:
-        return 1.0
-    low, high = scale.ends
-    return float(high) - float(low)
-
-
 def _apart(values: list[Value], rubric: Rubric, attribute: str) -> float:
     """The distance between the votes as a share of the scale; among words, the share outside the commonest."""
+    length = rubric.scale_lengths[attribute]
     numbers = [float(value) for value in values if not isinstance(value, str)]
-    if len(numbers) == len(values) and rubric.scale_of(attribute).ordered:
-        return (max(numbers) - min(numbers)) / _length(rubric, attribute)
+    if len(numbers) == len(values) and length is not None:
+        return (max(numbers) - min(numbers)) / length
     return 1 - max(values.count(value) for value in values) / len(values)
 
 
 def _leanings(first: dict[str, Value], rubric: Rubric, attribute: str) -> Iterator[tuple[str, float]]:
     """Each juror's distance above the mean of the others, in the direction that is better."""
-    if not rubric.scale_of(attribute).ordered:
+    length = rubric.scale_lengths[attribute]
+    if length is None:
         return
     numbers = {juror: float(value) for juror, value in first.items() if not isinstance(value, str)}
     if len(numbers) < 2:
@@ -206,4 +200,4 @@ def _leanings(first: dict[str, Value], rubric: Rubric, attribute: str) -> Iterat
     total = sum(numbers.values())
     for juror, value in numbers.items():
         others = (total - value) / (len(numbers) - 1)
-        yield juror, better * (value - others) / _length(rubric, attribute)
+        yield juror, better * (value - others) / length

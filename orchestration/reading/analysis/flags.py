@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from ....rubrics.rubric import Rubric
@@ -43,10 +43,17 @@ class Flag(NamedTuple):
     text: str
 
 
-def flags(verdict: Verdict, rubric: Rubric) -> tuple[Flag, ...]:
-    """The deliberation's flags, the weightiest first. None where nothing out of the ordinary happened."""
+def flags(
+    verdict: Verdict, rubric: Rubric, agreements: Sequence[InstantAgreement] | None = None
+) -> tuple[Flag, ...]:
+    """The deliberation's flags, the weightiest first. None where nothing out of the ordinary happened.
+
+    `agreements` saves the work of finding its instant agreements again.
+    """
+    if agreements is None:
+        agreements = instant_agreements(verdict.transcript, rubric)
     found = [
-        *_premature(verdict, rubric),
+        *_premature(agreements),
         *_unsupported_evidence(verdict),
         *_moves(verdict),
         *_overridden_votes(verdict),
@@ -61,8 +68,8 @@ def interest(weights: Iterable[int]) -> float:
     return max(found) + min(sum(found), 99) / 100 if found else 0.0
 
 
-def _premature(verdict: Verdict, rubric: Rubric) -> Iterator[Flag]:
-    for agreement in instant_agreements(verdict.transcript, rubric):
+def _premature(agreements: Sequence[InstantAgreement]) -> Iterator[Flag]:
+    for agreement in agreements:
         if agreement.premature:
             weight = {"unchallenged": 3, "brushed aside": 3}.get(agreement.test, 2)
             yield Flag(
