@@ -1,37 +1,25 @@
-"""Notebooks run as Jupyter runs them: cell by cell, in one namespace, inside a running event loop."""
+"""Notebooks run by a Jupyter kernel of their own."""
 
 from __future__ import annotations
 
-import ast
-import asyncio
-import inspect
-import json
 from pathlib import Path
 from typing import Any
 
-
-def run_notebook(path: Path) -> dict[str, Any]:
-    """The namespace after the last cell; `_` holds what the last cell shows."""
-    cells = [
-        cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"
-    ]
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    asyncio.run(_run_cells([("".join(cell["source"]), cell["id"]) for cell in cells], namespace))
-    return namespace
+import nbformat
+from nbclient import NotebookClient
 
 
-async def _run_cells(cells: list[tuple[str, str]], namespace: dict[str, Any]) -> None:
-    for source, name in cells:
-        tree = ast.parse(source, name)
-        shown = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-        await _run(compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), namespace)
-        if shown is not None:
-            assert isinstance(shown, ast.Expr)
-            expression = ast.Expression(shown.value)
-            code = compile(expression, name, "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-            namespace["_"] = await _run(code, namespace)
+def run_notebook(path: Path, folder: Path) -> dict[str, str]:
+    """What each code cell shows, by its id: text, and HTML where it has any. It runs in `folder`; a cell that fails is an error."""
+    notebook = nbformat.read(path, as_version=4)
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=60, kernel_name="python3", resources=resources).execute()
+    return {
+        cell.id: "".join(map(_shown, cell.outputs)) for cell in notebook.cells if cell.cell_type == "code"
+    }
 
 
-async def _run(code: Any, namespace: dict[str, Any]) -> Any:
-    result = eval(code, namespace)
-    return await result if inspect.iscoroutine(result) else result
+def _shown(output: Any) -> str:
+    if output.output_type == "stream":
+        return str(output.text)
+    return str(output.data.get("text/html") or output.data["text/plain"])
