@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from io import StringIO
 from statistics import fmean
 from typing import Any
 
-from rich.console import Console
-
 from ...orchestration.reading.export import case_json
 from ...orchestration.reading.requirements import Requirement
-from ...orchestration.reading.show import show
+from ...orchestration.reading.show import deliberation_text
 from ...orchestration.verdict import Outcome, Status, Verdict
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
@@ -82,9 +79,7 @@ class Judgement:
     @cached_property
     def text(self) -> str:
         """The deliberation as `venire show` prints it, without colours."""
-        page = StringIO()
-        show(self.verdict, Console(file=page, width=_WIDTH, color_system=None, highlight=False, emoji=False))
-        return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+        return deliberation_text(self.verdict, _WIDTH)
 
     @property
     def headline(self) -> str:

@@ -15,35 +15,38 @@ from ...rubrics.scale import Value
 from ..transcript import Abstained, Cast, Checked, Decided, Entry, Extracted, Ledger, Said
 from ..verdict import Outcome, Verdict
 from .analysis import Flag
+from .plain_text import plain_lines
 
 
 def show(verdict: Verdict, console: Console, found: Sequence[Flag] = ()) -> None:
     """Print the whole deliberation, and before it what was `found` to deserve a look."""
+    for part in _parts(verdict, found):
+        console.print(part)
+
+
+def deliberation_text(verdict: Verdict, width: int) -> str:
+    """The whole deliberation as `show` prints it, without colours."""
+    return "\n".join(line for part in _parts(verdict, ()) for line in plain_lines(part, width))
+
+
+def _parts(verdict: Verdict, found: Sequence[Flag]) -> Iterator[RenderableType]:
     transcript = verdict.transcript
-    console.print(
-        Text.assemble(
-            ("case ", "dim"), (safe(verdict.case), "bold"), ("  jury ", "dim"), (verdict.arm, "bold"),
-            ("  protocol ", "dim"), (transcript.protocol, "bold"),
-        )
+    yield Text.assemble(
+        ("case ", "dim"), (safe(verdict.case), "bold"), ("  jury ", "dim"), (verdict.arm, "bold"),
+        ("  protocol ", "dim"), (transcript.protocol, "bold"),
     )  # fmt: skip
-    for flag in found:
-        console.print(_flag(flag))
-    renderer = EntryRenderer()
-    for entry in transcript.entries:
-        console.print(renderer.render(entry))
-    console.print()
-    console.print(Text.assemble(("stopped: ", "dim"), (safe(str(verdict.stop)), "bold")))
-    console.print(outcome_table(verdict))
+    yield from map(_flag, found)
+    yield from map(EntryRenderer().render, transcript.entries)
+    yield Text("")
+    yield Text.assemble(("stopped: ", "dim"), (safe(str(verdict.stop)), "bold"))
+    yield outcome_table(verdict)
     for name, outcome in verdict.outcomes.items():
-        for part in _reasons(name, outcome):
-            console.print(part)
+        yield from _reasons(name, outcome)
     cost = transcript.cost
-    console.print(
-        Text(
-            f"{transcript.rounds} rounds, {transcript.turns} turns, {cost.calls} calls, {transcript.steps} serial "
-            f"steps, {cost.usage.prompt}+{cost.usage.completion} tokens, {cost.price}, {cost.seconds:.1f} s",
-            "dim",
-        )
+    yield Text(
+        f"{transcript.rounds} rounds, {transcript.turns} turns, {cost.calls} calls, {transcript.steps} serial "
+        f"steps, {cost.usage.prompt}+{cost.usage.completion} tokens, {cost.price}, {cost.seconds:.1f} s",
+        "dim",
     )
 
 
