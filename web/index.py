@@ -11,7 +11,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from ..orchestration.reading.analysis import Census, Flag, InstantAgreement, contradictions, interest
+from ..orchestration.reading.analysis import Census, Flag, InstantAgreement, Kind, contradictions, interest
 from ..orchestration.reading.analysis.census import Key
 from ..orchestration.reading.analysis.movement import distance
 from ..orchestration.reading.scores import ScoreCounts
@@ -321,7 +321,7 @@ def _contrast(
     return list(contradictions(summary.agreements, other.name, found))
 
 
-def _note(connection: sqlite3.Connection, number: int, noted: list[Flag]) -> set[str]:
+def _note(connection: sqlite3.Connection, number: int, noted: list[Flag]) -> set[Kind]:
     """Add flags to a deliberation that was indexed before; the kinds that are new to it."""
     before = connection.execute("SELECT kind, weight FROM flags WHERE number = ?", (number,)).fetchall()
     _add_flags(connection, number, noted)
