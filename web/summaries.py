@@ -24,7 +24,7 @@ _MOST_WORDS = 20_000
 """Characters of a deliberation's reasons that can be searched."""
 
 
-class Score(NamedTuple):
+class ScoreRow(NamedTuple):
     """One attribute or derived score."""
 
     attribute: str
@@ -57,7 +57,7 @@ class DeliberationSummary(NamedTuple):
     system: str
     cause: str
     reasons: str
-    scores: tuple[Score, ...]
+    scores: tuple[ScoreRow, ...]
     reached: dict[str, Value]
     flags: tuple[Flag, ...]
     """Those that the deliberation has by itself; what another arm makes of the case may add to them."""
@@ -97,10 +97,10 @@ class Summariser:
 
     def _summary(self, arm: Arm, finished: FinishedDeliberation) -> DeliberationSummary:
         verdict = self._recounter.verdict(arm, finished.transcript)
-        return summarise(finished.number, arm, verdict, self._store.case(finished.case))
+        return deliberation_summary(finished.number, arm, verdict, self._store.case(finished.case))
 
 
-def summarise(number: int, arm: Arm, verdict: Verdict, case: Case | None) -> DeliberationSummary:
+def deliberation_summary(number: int, arm: Arm, verdict: Verdict, case: Case | None) -> DeliberationSummary:
     """The summary of deliberation `number`; redacted runs have no case."""
     transcript, cost = verdict.transcript, verdict.transcript.cost
     agreements = instant_agreements(transcript, arm.rubric)
@@ -137,13 +137,13 @@ def summarise(number: int, arm: Arm, verdict: Verdict, case: Case | None) -> Del
     )
 
 
-def _scores(verdict: Verdict) -> tuple[Score, ...]:
+def _scores(verdict: Verdict) -> tuple[ScoreRow, ...]:
     given = (
-        Score(name, o.status, None if o.value is None else as_json(o.value), o.method, _number(o.value))
+        ScoreRow(name, o.status, None if o.value is None else as_json(o.value), o.method, _number(o.value))
         for name, o in verdict.outcomes.items()
     )
     derived = (
-        Score(name, "reached", as_json(value), DERIVED, value) for name, value in verdict.derived.items()
+        ScoreRow(name, "reached", as_json(value), DERIVED, value) for name, value in verdict.derived.items()
     )
     return (*given, *derived)
 
