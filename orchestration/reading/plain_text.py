@@ -25,7 +25,7 @@ def plain_lines(part: RenderableType, width: int) -> Iterator[str]:
         case _:
             text = part.plain if isinstance(part, Text) else str(part)
             for line in text.split("\n"):
-                yield from _wrapped(line, width)
+                yield from _fitting_lines(line, width)
 
 
 def _table_lines(table: Table, width: int) -> Iterator[str]:
@@ -41,12 +41,12 @@ def _table_lines(table: Table, width: int) -> Iterator[str]:
     left = sum(places)
     for *cells, words in zip(*first, last, strict=True):
         head = "".join(cell.ljust(place) for cell, place in zip(cells, places, strict=True))
-        lines = [line for part in words.split("\n") for line in _wrapped(part, width - left - gap)]
+        lines = [line for part in words.split("\n") for line in _fitting_lines(part, width - left - gap)]
         yield f"{head}{lines[0]}".rstrip()
         yield from (f"{' ' * left}{line}".rstrip() for line in lines[1:])
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def _fitting_lines(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line.rstrip()]
     wrapper = TextWrapper(max(width, 1), break_on_hyphens=False, replace_whitespace=False, expand_tabs=False)
