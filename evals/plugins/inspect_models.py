@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Literal
 
 from ...agents.clients.client_factory import ClientFactory
@@ -63,11 +65,16 @@ class InspectClient(ModelClient):
         if "seed" in settings:
             settings["seed"] += request.repeat
         if request.schema is not None:
-            form = ResponseSchema(name="answer", json_schema=strict(request.schema), strict=True)
-            settings["response_schema"] = form
+            settings["response_schema"] = _response_schema(json.dumps(request.schema))
         messages = [_ROLES[message.role](content=message.content) for message in request.messages]
         model = get_model(self._name, base_url=self._base_url)
         return await model.generate(messages, config=GenerateConfig(**settings))
+
+
+@lru_cache(maxsize=64)
+def _response_schema(schema: str) -> ResponseSchema:
+    """The form of an answer as Inspect takes it, made once: every case of a jury asks for the same few."""
+    return ResponseSchema(name="answer", json_schema=strict(json.loads(schema)), strict=True)
 
 
 def _reply(output: ModelOutput, seconds: float) -> Reply:
