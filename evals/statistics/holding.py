@@ -26,11 +26,16 @@ SKEWED = 0.3
 """The share from which on intervals that assume normal scores are too narrow."""
 SHORT = 12
 """The most values that a scale has for which answers are modelled."""
-LEAST = 3
-"""Clusters that tell something, without which there is no interval: they hold another score than the commonest or, for an
-error by the jackknife, two that differ."""
+LEAST = 4
+"""Clusters that tell something, without which there is no interval: they hold another score than the commonest."""
+LEAST_DIFFERING = 3
+"""The same for how often answers differ, by the jackknife; of an error, clusters that hold two that differ."""
 LEAST_SHARES = 1
 """The same where the model gives how often answers differ: to ask for more would pick out the samples that differ most."""
+NEARLY_ALL = 0.8
+"""The share of scores at one end from which on the model's draws hold most products more often than they say."""
+FEWEST_OUTSIDE = 0.5
+"""The least of the draws asked for that are left outside, however many raters."""
 LEAST_USED, LEAST_CLUSTERS = 6, 4
 """Cases that the coefficient itself must rest on, and clusters that these must be in."""
 
@@ -42,13 +47,28 @@ class Basis(NamedTuple):
     """Clusters with another score than the commonest, from which on leaving them out is enough by itself."""
     power: int
     """What is added up correlates within clusters as scores do, to this power: 2 for products of two scores."""
+    outside: tuple[float, float] = (1.0, 1.0)
+    """How many of the model's draws to leave outside for each that is asked for; and where nearly all scores stand at one end.
+    The model allows for more than most populations are, and its draws hold the truth of a product too often; by simulation."""
+    crowd: int | None = None
+    """Raters beyond whom fewer draws are left outside, in proportion: many agree on a case, and say more of it than of others."""
+
+    def tails(self, confidence: float, grid: Matrix, scale: FloatArray) -> FloatArray:
+        """The shares of draws below the lower bound and below the upper one."""
+        more = 1.0
+        # Of two values there is nothing more that the model could allow for.
+        if len(scale) > 2:
+            more = self.outside[end_share(grid) >= NEARLY_ALL]
+            more *= max(FEWEST_OUTSIDE, min(1.0, self.crowd / len(grid.raters))) if self.crowd else 1.0
+        tail = more * (1 - confidence) / 2
+        return np.array([tail, 1 - tail])
 
 
-COUNTS = Basis(14, 2)
+COUNTS = Basis(14, 2, (1.0, 1.4))
 """How often two answers meet, whatever lies between them, or their ranks."""
-SQUARES = Basis(30, 2)
+SQUARES = Basis(30, 2, (1.2, 1.6))
 """Squared distances, of which a few scores far off make most."""
-SHARES = Basis(14, 1)
+SHARES = Basis(14, 1, crowd=4)
 """How often answers differ, or by how much, not held against how much cases do."""
 SQUARED_ERRORS = Basis(30, 1)
 
@@ -82,10 +102,10 @@ def holding(
     """
     n, scale = int(frequency.sum()), _scale(everyone, levels)
     modelled = population is not None and _few_tell(grid, scale, basis)
-    least = LEAST_SHARES if modelled and basis.power == 1 else LEAST
+    least = LEAST if basis.power == 2 else LEAST_SHARES if modelled else LEAST_DIFFERING
     if why := _too_little(everyone, link, n, used, least):
         return Estimate(value, np.nan, np.nan, n, method, confidence, why)
-    found = jackknife(value, left_out, frequency, link)
+    found = jackknife(value, left_out, frequency, link, clustered=everyone.clustered)
     if population is None or not modelled:
         if found is None:
             alike = link is DIFFERENCE and bool(np.isclose(left_out, value).all())
@@ -99,7 +119,7 @@ def holding(
         low, high = found.bounds(confidence)
         return Estimate(value, low, high, n, f"{method}; jackknife of {_units(everyone)}", confidence)
     trait = latent_trait(everyone.values, everyone.cluster, scale, seed, basis.power)
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    tails = basis.tails(confidence, everyone, scale)
     low, high = trait.quantiles(population(trait), tails) if trait else (np.nan, np.nan)
     if trait is None or np.isnan(low):
         why = "no interval: the latent-trait model, which so few scores that differ need, does not fit these"
@@ -146,7 +166,7 @@ def _too_little(grid: Matrix, link: Link, clusters: int, used: int, least: int) 
     if used < LEAST_USED or clusters < LEAST_CLUSTERS:
         few = f"{used} cases" if used < LEAST_USED else f"{clusters} clusters"
         return f"no interval: {few} are too few"
-    if link in (ERROR, SHARE) and least == LEAST:
+    if link in (ERROR, SHARE) and least == LEAST_DIFFERING:
         differing = _differing(grid)
         return f"no interval: raters differ in {differing} of {_units(grid)}" if differing < least else ""
     informative = _informative(grid)

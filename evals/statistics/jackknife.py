@@ -14,6 +14,8 @@ ENOUGH = 0.5
 """The share of leave-one-out values that must be defined."""
 FURTHEST = 3.0
 """The bias is believed up to this many standard errors."""
+LOST = 0.5
+"""Degrees of freedom that clusters of several cases have fewer than single cases; chosen in simulation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,9 @@ class Jackknife:
         return float(2 * stdtr(self.freedom, -abs(gap) / self.se)) if self.se > 0 else np.nan
 
 
-def jackknife(value: float, left_out: FloatArray, frequency: IntArray, link: Link) -> Jackknife | None:
+def jackknife(
+    value: float, left_out: FloatArray, frequency: IntArray, link: Link, *, clustered: bool = False
+) -> Jackknife | None:
     """The jackknife of an estimate; None where too few leave-one-out values are defined, or none differs.
 
     The degrees of freedom are those of a variance of contributions of the kurtosis seen: where a few cases carry
@@ -83,6 +87,7 @@ def jackknife(value: float, left_out: FloatArray, frequency: IntArray, link: Lin
     Args:
         left_out: The coefficient without one cluster of each kind.
         frequency: How many clusters are of that kind.
+        clustered: Whether clusters hold several cases each: of few such ones the spread is known less well still.
 
     References:
         Efron and Stein (1981), "The jackknife estimate of variance", Annals of Statistics 9:586-596.
@@ -100,7 +105,8 @@ def jackknife(value: float, left_out: FloatArray, frequency: IntArray, link: Lin
     if second <= 1e-24 * max(1.0, own**2):
         return None
     excess = fourth / second**2 - 1
-    freedom = max(1.0, min(n - 1, 2 * n / excess if excess > 0 else n - 1))
+    most = n - 1 - (LOST if clustered else 0.0)
+    freedom = max(1.0, min(most, 2 * n / excess if excess > 0 else most))
     variance = second * (n - 1)
     bias = float(np.clip((n - 1) * (mean - own), -FURTHEST * variance**0.5, FURTHEST * variance**0.5))
     return Jackknife(link, own - bias / 2, float((variance + bias**2 / 2) ** 0.5), freedom, value)

@@ -26,6 +26,9 @@ DRAWS = 400
 """Draws from the posterior, for each of which a coefficient is computed."""
 TRIED, WORTH, ROUNDS = 400, 200, 4
 """Draws tried in a round of importance sampling, how many independent ones all rounds must be worth, and the most rounds."""
+CORRELATIONS = (np.arange(200) + 0.5) / 200
+"""What scores may correlate by within clusters."""
+TINY = 1e-300
 SURE_OF_SOME = 1.92
 """By how much the log-likelihood must fall without any correlation for it to be taken as shown, at 2.5% one-sided."""
 
@@ -168,7 +171,11 @@ def _students(
 
 
 def _design_effect(values: FloatArray, cluster: IntArray, power: int) -> float:
-    """By how much the variance of a mean of scores to the `power` grows, cases being in clusters."""
+    """By how much the variance of a mean of scores to the `power` grows, cases being in clusters.
+
+    The mean over what the correlation within clusters may be, any being as likely beforehand: the one estimated from few
+    clusters is often 0 where there is some.
+    """
     rated = ~np.isnan(values).all(axis=1)
     place = np.unique(cluster[rated], return_inverse=True)[1]
     sizes = np.bincount(place)
@@ -176,9 +183,11 @@ def _design_effect(values: FloatArray, cluster: IntArray, power: int) -> float:
         return 1.0
     score = np.nanmean(values[rated], axis=1)
     means = np.bincount(place, weights=score) / sizes
-    between = (sizes * (means - score.mean()) ** 2).sum() / (len(sizes) - 1)
-    within = ((score - means[place]) ** 2).sum() / (len(place) - len(sizes))
-    typical = (len(place) - (sizes**2).sum() / len(place)) / (len(sizes) - 1)
-    total = between + (typical - 1) * within
-    correlation = np.clip((between - within) / total, 0.0, 1.0) if total > 0 else 0.0
-    return float(1 + (typical - 1) * correlation**power)
+    apart, inside = len(sizes) - 1, len(place) - len(sizes)
+    between, within = (sizes * (means - score.mean()) ** 2).sum(), ((score - means[place]) ** 2).sum()
+    typical = (len(place) - (sizes**2).sum() / len(place)) / apart
+    grown = 1 + typical * CORRELATIONS / (1 - CORRELATIONS)
+    # The squares between clusters over those within, so grown, are distributed as F; either sum alone may be zero.
+    log = -apart / 2 * np.log(grown) - (apart + inside) / 2 * np.log(between / grown + within + TINY)
+    weight = np.exp(log - log.max())
+    return float(1 + (typical - 1) * (weight @ CORRELATIONS**power) / weight.sum())

@@ -57,6 +57,28 @@ def test_the_sum_over_quality_is_fine_enough_for_seven_raters_who_agree(
     assert found == pytest.approx(fine._log_likelihood(fine._answers(close)), abs=0.1)
 
 
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_design_effect_of_many_groups_is_that_of_their_correlation(power: int) -> None:
+    rng = np.random.default_rng(3)
+    cluster = np.repeat(np.arange(2_000), 3)
+    scores = rng.normal(size=2_000)[cluster] + rng.normal(size=6_000)
+
+    assert module._design_effect(scores[:, None], cluster, power) == pytest.approx(
+        1 + 2 * 0.5**power, abs=0.05
+    )
+    assert module._design_effect(scores[:, None], np.arange(6_000), power) == 1
+
+
+def test_a_handful_of_groups_cannot_exclude_that_their_cases_are_alike() -> None:
+    cluster = np.repeat(np.arange(5), 3)
+    unlike = np.tile([1.0, 3.0, 5.0], 5)
+    alike = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], 3)
+
+    assert 1.05 < module._design_effect(unlike[:, None], cluster, 1) < 1.5
+    assert module._design_effect(alike[:, None], cluster, 1) == pytest.approx(3, abs=0.05)
+    assert module._design_effect(np.full((15, 1), 5.0), cluster, 1) < 3
+
+
 def test_draws_of_agreement_lie_about_the_truth() -> None:
     def share_equal(trait: LatentTrait) -> FloatArray:
         return np.trace(trait.tables.mean(axis=1), axis1=1, axis2=2)
