@@ -1,0 +1,36 @@
+"""How fast the embedded juror is on this machine: two ballots, two attributes each, on one case of 300 words.
+
+    python benchmarks/embedded_juror/pace.py
+
+The first is cold: the model is loaded in it, and all of the prompt read. The second, of another seat, finds the case already read. Run it twice on an
+idle machine and take the second run: the first may have to unpack the model (`venire doctor` tells).
+"""
+
+from __future__ import annotations
+
+from venire import Jury, deliberate_sync, load_cases, load_rubric
+from venire.commands.demonstration import FOLDER
+
+CASE = "demo-12"
+JURY = {
+    "name": "pace",
+    "protocol": "panel",
+    "seats": [
+        {"name": "plain", "persona": "plain-judge", "model": "local", "timeout": 600},
+        {"name": "low", "persona": "low-scoring", "model": "local", "timeout": 600},
+    ],
+}
+
+
+def main() -> None:
+    case = next(case for case in load_cases(FOLDER / "cases.jsonl") if case.id == CASE)
+    verdict = deliberate_sync(case, load_rubric(FOLDER / "live.yaml"), Jury.model_validate(JURY))
+    for entry in sorted(verdict.transcript.entries, key=lambda entry: entry.spent.cached):
+        spent = entry.spent
+        print(
+            f"{spent.prompt} tokens of prompt, {spent.cached} of them already read; {spent.completion} written: {spent.seconds:.1f} s"
+        )
+
+
+if __name__ == "__main__":
+    main()
