@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from ..personas.persona import Persona
 from ..rubrics.ballot import AbstentionReason
@@ -66,6 +66,18 @@ class ChecksAnswer(BaseModel):
     model_config = STRICT
 
     checks: list[_CheckAnswer]
+
+
+@lru_cache(maxsize=1024)
+def checks_shape(ids: tuple[str, ...]) -> type[ChecksAnswer]:
+    """The form for the claims `ids`: the schema names them, so that a decoder bound by it can name no other.
+
+    An answer that names another is read all the same: it is the abstention of the claims that it leaves out.
+    """
+    named: Any = Annotated[str, Field(json_schema_extra={"enum": list(ids)})]
+    check = create_model("Check", __base__=_CheckAnswer, claim=(named, ...))
+    checks: Any = Annotated[list[check], at_most(len(ids), "maxItems")]  # type: ignore[valid-type]
+    return create_model("Checks", __base__=ChecksAnswer, checks=(checks, ...))
 
 
 @dataclass(frozen=True)
@@ -177,13 +189,14 @@ async def verify_claims(
 ) -> Verification:
     """The juror's check of each of `claims`, asked for in one call; a claim without a usable verdict is an abstention."""
     brief, against = direction.brief, direction.against
+    shape = checks_shape(tuple(claim.id for claim in claims))
     body = CLAIM_PROMPTS.words(
         "verify",
         stance=_stance(juror.persona),
         nonce=brief.nonce,
         claims="\n\n".join(map(direction.claim_text, claims)),
         asked=", ".join(claim.id for claim in claims),
-        form=form_of(ChecksAnswer),
+        form=form_of(shape),
     )
     prompt = _prompt(
         "verifier", direction.opening, body, brief, juror.name, against, "verification", tuple(claims)
@@ -196,7 +209,7 @@ async def verify_claims(
         return next((check.detail for check in checks if check.abstained), None)
 
     try:
-        filled = await juror.gateway.fill(prompt, ChecksAnswer, check=problem)
+        filled = await juror.gateway.fill(prompt, shape, check=problem)
         given, spent = [vars(each) for each in filled.value.checks], filled.spent
     except FillFailed as failed:
         raw = failed.fields.get("checks")

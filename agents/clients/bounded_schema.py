@@ -9,15 +9,21 @@ from typing import Any
 TEXT = 160
 QUOTE = 80
 QUOTES = 2
+FORMS = 12
 
 
 def tighten(
-    schema: Mapping[str, Any], *, text: int = TEXT, quote: int = QUOTE, quotes: int = QUOTES
+    schema: Mapping[str, Any],
+    *,
+    text: int = TEXT,
+    quote: int = QUOTE,
+    quotes: int = QUOTES,
+    forms: int = FORMS,
 ) -> dict[str, Any]:
     """The schema with bounds under which a small model's answer must end; it admits nothing that `schema` does not.
 
-    Words get at most `text` characters, lists of words at most `quotes` entries of `quote` characters; a list of
-    choices, as many entries as there are choices.
+    Words get at most `text` characters, lists of words at most `quotes` entries of `quote` characters, lists of forms (claims,
+    checks of claims) at most `forms` entries; a list of choices, as many entries as there are choices.
     """
 
     def limit(node: Any, longest: int) -> Any:
@@ -31,7 +37,7 @@ def tighten(
             bounded["maxLength"] = _upper_bound(node, "minLength", "maxLength", longest)
         elif node.get("type") == "array":
             entry = node.get("items", {})
-            most = len(_choices(entry)) or quotes
+            most = len(_choices(entry)) or (forms if "properties" in entry else quotes)
             bounded["items"] = limit(entry, quote)
             bounded["maxItems"] = _upper_bound(node, "minItems", "maxItems", most)
         elif "properties" in node:

@@ -88,6 +88,14 @@ def test_choices_stay_as_they_are_and_each_can_be_named_once() -> None:
     assert parts["score"] == schema["properties"]["score"]
 
 
+def test_a_list_of_forms_has_room_for_more_of_them_than_a_list_of_quotes() -> None:
+    form = {"type": "object", "properties": {"id": {"enum": ["c1", "c2", "c3"], "type": "string"}}}
+    asked = {"type": "array", "items": form, "maxItems": 3}
+
+    assert tighten(asked, quotes=1) == asked
+    assert tighten({"type": "array", "items": form}, forms=5)["maxItems"] == 5
+
+
 def test_a_bound_never_contradicts_the_least_that_is_required() -> None:
     schema = {"type": "array", "minItems": 3, "items": {"type": "string", "minLength": 50}}
 

@@ -55,6 +55,20 @@ def test_one_extraction_and_every_verifier_on_every_batch_in_two_steps(
     assert transcript.turns == verifiers
 
 
+def test_the_schema_of_a_verification_names_the_claims_that_are_asked_about_and_no_other(
+    claims: Rubric,
+) -> None:
+    output = sentences(3)
+    with ProviderServer(claim_provider(output, lambda model, claim: "supported")) as server:
+        jury = claims_jury(server.url, "first", options={"batch": 2})
+        deliberate_sync(claims_case(output), claims, jury)
+
+        for call in server.calls[1:]:
+            checks = (call.schema or {})["properties"]["checks"]
+            assert checks["items"]["properties"]["claim"]["enum"] == asked_ids(call)
+            assert checks["maxItems"] == len(asked_ids(call))
+
+
 def test_both_ways_is_two_extractions_and_still_two_steps(claims: Rubric) -> None:
     output, reference = sentences(4), sentences(3, "Fact")
     with ProviderServer(
