@@ -156,8 +156,8 @@ def test_a_second_process_on_a_run_in_a_database_is_refused(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     database: Cluster = request.getfixturevalue("cluster")
-    with ProviderServer(steady_answer, latency=0.5) as server:
-        command = write_long_run(tmp_path, server.url, database.url("taken"), 30)
+    with ProviderServer(steady_answer, hold_from=3) as server:
+        command = write_long_run(tmp_path, server.url, database.url("taken"), 3)
         first = subprocess.Popen(
             [sys.executable, "-m", "venire.cli", *map(str, command), "--quiet"],
             cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -165,6 +165,7 @@ def test_a_second_process_on_a_run_in_a_database_is_refused(
         while not server.calls:
             time.sleep(0.01)
         second = venire(*command, cwd=tmp_path)
+        server.release()
         first.wait()
 
     assert second.returncode == 2
