@@ -1,8 +1,11 @@
-"""Choosing by Spearman on recorded scores that people scored too: `python benchmarks/ordinal_sets.py DATA [--splits 20]`.
+"""Choosing by Spearman on recorded scores that people scored too: `python benchmarks/ordinal_sets.py DATA [--splits 20]`, or on simulated ones:
+`python benchmarks/ordinal_sets.py --simulated 30 --items 200 600 1200`.
 
 DATA has the folders `mts_dialog` (200 summaries of 50 dialogues, four facts-based scores by people) and `wer-is-unaware` (175 utterances, the mean of two
 clinicians' 0 to 2). The judges are what can be counted without a model: overlaps with the reference and the source, error counts. For each attribute and split into
 halves (dialogues and consultations whole) the chosen arm's Spearman on the other half stands beside the best single judge's and the greedy jury of three's.
+
+Simulated: nine judges of unequal skill whose errors are correlated score 1 to 5, three people too, whose mean is the truth; items stand in groups of four.
 """
 
 from __future__ import annotations
@@ -28,9 +31,15 @@ UNIT = Question(Scale(level="interval", minimum=0, maximum=1), "high")
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("data", type=Path)
+    options.add_argument("data", type=Path, nargs="?")
     options.add_argument("--splits", type=int, default=20)
+    options.add_argument("--simulated", type=int, default=0, metavar="SETS")
+    options.add_argument("--items", type=int, nargs="+", default=[200, 600, 1200])
     given = options.parse_args()
+    for items in given.items if given.simulated else ():
+        _show_simulated(items, given.simulated)
+    if given.data is None:
+        return
     for name, (judges, truth, groups) in {
         "mts_dialog": _summaries(given.data),
         "wer-is-unaware": _utterances(given.data),
@@ -41,33 +50,64 @@ def main() -> None:
 
 
 def _show(attribute: str, judges: pd.DataFrame, truth: pd.Series, groups: pd.Series, splits: int) -> None:
-    rows, pays = [], 0
-    for seed in range(splits):
-        rng = np.random.default_rng(seed)
-        names = rng.permutation(groups.unique())
-        test = groups.isin(names[: len(names) // 2])
-        known = truth.notna()
-        train, held = known & ~test, known & test
-        long = judges[known].stack().rename_axis(["case", "juror"]).rename("value").reset_index()
-        long = long.assign(attribute=attribute, group=long["case"].map(groups))
-        people = pd.DataFrame(
-            {"case": truth[known].index, "rater": "people", "attribute": attribute, "value": truth[known]}
-        )
-        found = analyse(
-            long, people, questions={attribute: UNIT}, goal=Goal(objective("spearman")), reference="mean",
-            test=list(truth[held].index), resamples=20, largest=5,
-        )  # fmt: skip
-        row = found.choices.iloc[0]
-        pays += bool(row["pays"])
-        chosen = _greedy(judges[train], truth[train])
-        single, three = (
-            spearmanr(judges.loc[held, chosen[:size]].mean(axis=1), truth[held]).statistic for size in (1, 3)
-        )
-        rows.append((row["value"], single, three))
-    value, single, three = np.array(rows).mean(axis=0)
+    found = np.array([_held_out(attribute, judges, truth, groups, seed) for seed in range(splits)])
+    value, single, three, pays = found.mean(axis=0)
     print(
-        f"  {attribute:20} chosen {value:+.3f}  single {single:+.3f}  greedy three {three:+.3f}  a jury pays in {pays} of {splits}"
+        f"  {attribute:20} chosen {value:+.3f}  single {single:+.3f}  greedy three {three:+.3f}  a jury pays in {pays * splits:.0f} of {splits}"
     )
+
+
+def _show_simulated(items: int, sets: int) -> None:
+    """How far the chosen arm is above the better of the two others, over many sets with one split each."""
+    above = []
+    for seed in range(sets):
+        value, single, three, _ = _held_out("quality", *_simulated(items, seed), seed)
+        above.append(value - max(single, three))
+    short = np.mean(np.array(above) < -0.01)
+    print(
+        f"{items} items: {np.mean(above):+.3f} on average, lowest {min(above):+.3f}, short by more than .01 in {short:.0%} of {sets} sets",
+        flush=True,
+    )
+
+
+def _held_out(
+    attribute: str, judges: pd.DataFrame, truth: pd.Series, groups: pd.Series, seed: int
+) -> tuple[float, float, float, bool]:
+    """Spearman on one half of what was chosen on the other: the chosen arm, the best judge, the greedy jury of three; whether a jury pays."""
+    rng = np.random.default_rng(seed)
+    names = rng.permutation(groups.unique())
+    test = groups.isin(names[: len(names) // 2])
+    known = truth.notna()
+    train, held = known & ~test, known & test
+    long = judges[known].stack().rename_axis(["case", "juror"]).rename("value").reset_index()
+    long = long.assign(attribute=attribute, group=long["case"].map(groups))
+    people = pd.DataFrame(
+        {"case": truth[known].index, "rater": "people", "attribute": attribute, "value": truth[known]}
+    )
+    found = analyse(
+        long, people, questions={attribute: UNIT}, goal=Goal(objective("spearman")), reference="mean",
+        test=list(truth[held].index), resamples=20, largest=5,
+    )  # fmt: skip
+    row = found.choices.iloc[0]
+    chosen = _greedy(judges[train], truth[train])
+    single, three = (
+        spearmanr(judges.loc[held, chosen[:size]].mean(axis=1), truth[held]).statistic for size in (1, 3)
+    )
+    return float(row["value"]), float(single), float(three), bool(row["pays"])
+
+
+def _simulated(items: int, seed: int) -> tuple[pd.DataFrame, pd.Series, pd.Series]:
+    rng = np.random.default_rng([items, seed])
+    quality, shared, alike = rng.normal(size=items), rng.normal(size=items), rng.uniform(0, 0.5)
+    skill = rng.uniform(0.25, 0.75, 9)
+    errors = np.sqrt(alike) * shared[:, None] + np.sqrt(1 - alike) * rng.normal(size=(items, 9))
+    seen = skill * quality[:, None] + np.sqrt(1 - skill**2) * errors
+    scores = np.clip(np.round(3.6 + seen * rng.uniform(0.5, 1.2, 9) + rng.normal(0, 0.5, 9)), 1, 5)
+    people = np.clip(np.round(3 + quality[:, None] + rng.normal(0, 0.8, (items, 3))), 1, 5).mean(axis=1)
+    index = [f"i{number}" for number in range(items)]
+    judges = pd.DataFrame((scores - 1) / 4, index, [f"judge {number}" for number in range(9)])
+    groups = pd.Series([f"g{number // 4}" for number in range(items)], index)
+    return judges, pd.Series((people - 1) / 4, index), groups
 
 
 def _greedy(judges: pd.DataFrame, truth: pd.Series) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from ..evals.suites.suite_files import ANSWERS, DOCUMENT, MARK, REPORT, VERDICTS
 from ..orchestration.record import Location
 from ..orchestration.record.opening import run_exists
+from ..rubrics.errors import VenireError
 
 
 def suite_folder(run: Location) -> Path | None:
@@ -22,10 +23,20 @@ def suite_folder(run: Location) -> Path | None:
 
 
 def record_of(run: Location) -> Location:
-    """The record to inspect: of a suite's run what its juries said, or what its systems answered where no jury sat."""
+    """The record to inspect: of a suite's run what its juries said, or what its systems answered where no jury sat.
+
+    Raises:
+        VenireError: It has neither, as every output was recorded elsewhere and no jury sat.
+    """
     if suite_folder(run) != run or not isinstance(run, Path):
         return run
-    return run / VERDICTS if run_exists(run / VERDICTS) else run / ANSWERS
+    for name in (VERDICTS, ANSWERS):
+        if run_exists(run / name):
+            return run / name
+    raise VenireError(
+        f"{run}: no system was asked and no jury sat, so there is no deliberation to inspect",
+        remedy=f"venire suite report SUITE.yaml writes its board as a page: {run / REPORT / 'report.html'}",
+    )
 
 
 class BoardReader:

@@ -11,6 +11,7 @@ from ..figures.ranks import ranks_figure
 from ..figures.section import Section
 from ..ratings.evidence import Evidence
 from ..ratings.pooling import pooling
+from ..ratings.reserved_names import composite_label
 from ..statistics.draws import Draws
 from ..statistics.ranks import FEW, SIDES, rank_agreement, ranking
 from .audit import Audit
@@ -78,7 +79,8 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
 def _qualities(evidence: Evidence, arm: str, scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """What systems are ranked by: each composite, or the mean of the attributes that share a scale, high being good."""
     rubric = evidence.rubrics.get(arm)
-    named = [name for name in (rubric.composites if rubric else ()) if name in set(scores["attribute"])]
+    composites = map(composite_label, rubric.composites if rubric else ())
+    named = [name for name in composites if name in set(scores["attribute"])]
     if named:
         return {name: scores[scores["attribute"] == name] for name in named}
     pooled = pooling(evidence.questions, set(scores["attribute"]), good_is_high=True)

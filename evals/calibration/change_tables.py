@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..ratings.pooling import Pooling, pooling
+from ..ratings.reserved_names import attribute_label
 from ..ratings.sheet import OVERALL
 from ..statistics.draws import Draws
 from .calibrator import JuryCalibrator
@@ -30,7 +31,9 @@ def changes_table(crossed: CrossValidation, draws: Draws, *, jurors: bool) -> pd
     arm, scores = crossed.labelled.arm, crossed.scores
     whole = crossed_pooling(crossed)
     parts = [(arm, OVERALL, whole.rows(scores, SIDES))]
-    parts += [(arm, str(name), mine) for name, mine in scores.groupby("attribute", sort=False)]
+    parts += [
+        (arm, attribute_label(str(name)), mine) for name, mine in scores.groupby("attribute", sort=False)
+    ]
     if not crossed.labelled.direct:
         for juror, votes in by_juror(crossed).groupby("juror", sort=False):
             # A seat may have its jury's name; the verdict is still told from its votes.
@@ -38,7 +41,10 @@ def changes_table(crossed: CrossValidation, draws: Draws, *, jurors: bool) -> pd
             shared = whole.rows(votes, SIDES)
             parts += [(who, OVERALL, shared)] if len(shared) else []
             if jurors:
-                parts += [(who, str(name), mine) for name, mine in votes.groupby("attribute", sort=False)]
+                parts += [
+                    (who, attribute_label(str(name)), mine)
+                    for name, mine in votes.groupby("attribute", sort=False)
+                ]
     rows = [
         {"arm": arm, "evaluator": who, "attribute": attribute, **each.row()}
         for who, attribute, mine in parts

@@ -13,6 +13,7 @@ from ..ratings.clusters import clusters
 from ..ratings.evidence import Evidence
 from ..ratings.question import Question
 from ..ratings.reference import Rule
+from ..ratings.reserved_names import composite_label
 from .calibrator import Ends
 
 LEAST = 10
@@ -144,7 +145,8 @@ def composites(scores: pd.DataFrame, rubric: Rubric | None) -> pd.DataFrame:
             for name in rubric.composites:
                 if all(name in values for values in found.values()):
                     start = {"case": case, "cluster": mine["cluster"].iloc[0], "fold": mine["fold"].iloc[0]}
-                    rows.append({**start, "attribute": name, **{side: found[side][name] for side in sides}})
+                    values = {side: found[side][name] for side in sides}
+                    rows.append({**start, "attribute": composite_label(name), **values})
     return pd.DataFrame(rows, columns=list(scores.columns)) if rows else scores.iloc[:0]
 
 

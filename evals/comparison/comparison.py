@@ -28,6 +28,7 @@ from ..ratings.people import load_ratings
 from ..ratings.pooling import pooling
 from ..ratings.rating_check import RatingCheck
 from ..ratings.reference import Rule
+from ..ratings.reserved_names import without_reserved_names
 from ..ratings.sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, nearest_legal, pairs, scores
 from ..statistics.correlation import spearman
 from ..statistics.draws import Draws
@@ -183,6 +184,7 @@ def compare_evidence(
     """
     if _on_rated_cases(evidence.arms, evidence.people).empty:
         raise _nothing_to_compare(evidence)
+    evidence = without_reserved_names(evidence)
     # Products here are too small to be shared out among threads, which only spin and wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
         return _comparison(

@@ -19,6 +19,7 @@ from ..figures.section import Section
 from ..ratings.evidence import Evidence, gather
 from ..ratings.marks import lay_marks
 from ..ratings.reference import Rule
+from ..ratings.reserved_names import attribute_label, without_reserved_names
 from ..ratings.sheet import OVERALL, lay_out
 from ..statistics.draws import Draws
 from ..statistics.significance import LEVEL, interval_phrase, p_words
@@ -56,9 +57,8 @@ def gather_design(
     draws: Draws,
 ) -> DesignInput:
     """What is known of a study's arms, read from its run; `people` are all raters, those who re-scored among them."""
-    whole = gather(store, people, rescore=design.people.rescore, rule=rule, columns=design.columns).of_arms(
-        arms
-    )
+    read = gather(store, people, rescore=design.people.rescore, rule=rule, columns=design.columns)
+    whole = without_reserved_names(read.of_arms(arms))
     repeats = {arm.name: arm.jury.repeats for arm in store.arms()}
     return DesignInput(whole, whole.of_cases(test) if test else whole, design, test, repeats, draws)
 
@@ -236,6 +236,10 @@ def _detection(given: DesignInput) -> Section:
         why = "No label is named: say under label which metadata column tells that a case is wrong."
         return Section("detection", "Detecting wrong cases by an outside label", (why,))
     outside = outside_label(
-        given.evidence.cases, label.column, wrong=label.wrong, pool=label.pool, attributes=label.attributes
+        given.evidence.cases,
+        label.column,
+        wrong=label.wrong,
+        pool=label.pool,
+        attributes=tuple(map(attribute_label, label.attributes)),
     )
     return detection_section(lay_marks(given.evidence), outside, given.draws)

@@ -69,12 +69,15 @@ def run_query(database: Path, query: str, *, seconds: float) -> list[tuple[Any, 
         end = time.monotonic() + seconds
         connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         try:
-            rows = connection.execute(query).fetchmany(MOST_ROWS + 1)
+            cursor = connection.execute(query)
+            rows = cursor.fetchmany(MOST_ROWS + 1)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             late = time.monotonic() > end
             raise RefusedQuery(f"more than {seconds:g} s" if late else str(error)) from None
         except MemoryError:
             raise RefusedQuery("more memory than there is") from None
+    if cursor.description is None:
+        raise RefusedQuery("it returns no table")
     if len(rows) > MOST_ROWS:
         raise RefusedQuery(f"more than {MOST_ROWS:,} rows")
     return rows

@@ -227,6 +227,8 @@ def test_order_counts_where_it_is_asked_for(clinic: Path) -> None:
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n",
         "SELECT zeroblob(900000000)",
         "VACUUM INTO '/tmp/copy.sqlite'",
+        "REINDEX",
+        "-- There is no such patient.",
         "not a query",
         "",
     ],

@@ -28,6 +28,8 @@ from venire.evals.suites.suite import load_suite
 from venire.evals.suites.suite_plan import plan_suite
 from venire.evals.suites.suite_results import suite_results
 from venire.evals.suites.suite_run import SuiteRun, SuiteSession, paid_at, run_suite
+from venire.rubrics.errors import VenireError
+from venire.web.suite_report import record_of
 
 QUESTIONS = [
     {"id": str(number), "question": f"Is {number} even?", "target": "yes" if number % 2 == 0 else "no", "secret": "canary"}
@@ -203,6 +205,20 @@ def test_a_budget_stops_the_suite_and_the_same_command_goes_on(tmp_path: Path) -
         done = run(tmp_path)
 
     assert (stopped.limit, calls, done.limit, len(server.calls)) == ("max_calls", 5, None, 12)
+
+
+def test_a_suite_of_recorded_outputs_alone_names_the_page_of_its_board(tmp_path: Path) -> None:
+    scenario(tmp_path)
+    (tmp_path / "outputs.jsonl").write_text(
+        json.dumps({"case": "0", "system": "one", "output": "yes"}) + "\n"
+    )
+    suite(tmp_path, [{"outputs": "outputs.jsonl"}])
+    run(tmp_path)
+
+    with pytest.raises(VenireError, match="no system was asked and no jury sat") as refused:
+        record_of(tmp_path / "suite-run")
+
+    assert "report.html" in refused.value.remedy
 
 
 RATED = {"a": (4, 4, 4), "b": (5, 5, 5), "c": (3, 3, 3)}
