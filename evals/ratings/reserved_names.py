@@ -29,22 +29,22 @@ def without_reserved_names(evidence: Evidence) -> Evidence:
     if OVERALL not in evidence.questions:
         return evidence
 
-    def renamed(table: pd.DataFrame) -> pd.DataFrame:
+    def with_label(table: pd.DataFrame) -> pd.DataFrame:
         if "attribute" not in table:
             return table
         return table.assign(attribute=table["attribute"].replace(OVERALL, ATTRIBUTE))
 
     return replace(
         evidence,
-        arms=renamed(evidence.arms),
-        people=renamed(evidence.people),
+        arms=with_label(evidence.arms),
+        people=with_label(evidence.people),
         questions={attribute_label(name): asked for name, asked in evidence.questions.items()},
-        ballots=renamed(evidence.ballots),
-        moments=renamed(evidence.moments),
-        rounds=renamed(evidence.rounds),
+        ballots=with_label(evidence.ballots),
+        moments=with_label(evidence.moments),
+        rounds=with_label(evidence.rounds),
         rubrics={arm: _renamed_rubric(rubric) for arm, rubric in evidence.rubrics.items()},
-        rescored=renamed(evidence.rescored),
-        abstentions=renamed(evidence.abstentions),
+        rescored=with_label(evidence.rescored),
+        abstentions=with_label(evidence.abstentions),
         notes=(
             *evidence.notes,
             f"the attribute {OVERALL!r} stands as {ATTRIBUTE!r}: {OVERALL!r} is all attributes together",
