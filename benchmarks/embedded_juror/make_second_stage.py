@@ -1,4 +1,4 @@
-"""Ballots for the second stage, on dialogues that the first never saw: each with its right answer at every level, the answer of a juror who sees no fault, and a wrong one.
+"""Ballots for the second stage, on dialogues that the first never saw: each with its right answer at every level, and a wrong one.
 
     python benchmarks/embedded_juror/make_second_stage.py MTS-Dialog-TrainingSet.csv OUT.gz --count 6000 --seed 31
 
@@ -13,20 +13,19 @@ import random
 from pathlib import Path
 from typing import Any
 
-from deliberations import LEANS, PERSONAS, Situation, filled
+from deliberations import Situation, filled
 from make_examples import CLINICAL, HELD_OUT, Maker, mts_cases, packed
-from stories import story
 
-from venire import Case, Rubric
+from venire import Rubric
 from venire.evals.training.captured_prompts import PromptTooLong, juror_prompt
 from venire.evals.training.examples import more_lenient
 from venire.evals.training.planting import truth_of
 from venire.evals.training.right_ballots import aspect_of
+from venire.personas.persona import load_persona
 from venire.rubrics.ballot import Vote
 
-SEATED = (None, "plain-judge", "plain-judge", *PERSONAS)
+JUDGE = load_persona("plain-judge")
 POINTS = (1, 2, 3, 4)
-STORIES = 0.15
 TRIES = 8
 """Texts looked at for one with (or without) a fault of accuracy; half are to have one."""
 
@@ -47,33 +46,26 @@ class SecondStage(Maker):
         rng = self.rng
         wanted = rng.random() < 0.5
         for _ in range(TRIES):
-            case, invented = self._dialogue(), rng.random() < STORIES
-            if invented:
-                made = story(rng)
-                case = Case(id="story", output=made.summary, source=made.notes)
+            case = self._dialogue()
             truth = truth_of(case)
-            planted = self._plant(case, truth, self.told if invented else self.anything, invented)
+            planted = self._plant(case, truth, self.anything, invented=False)
             if wanted == any(fault.attribute == "accurate" for fault in planted.faults):
                 break
         rubric = CLINICAL if rng.random() < 0.6 else rng.choice(self.rubrics_on_accuracy)
         at = Situation.of(case, planted, truth, rubric)
         first, *others = rubric.names
         asked = [first, *(name for name in others if rng.random() < 0.5)]
-        persona = rng.choice(SEATED)
-        votes = {name: at.vote(name, rng, persona) for name in asked}
+        votes = {name: at.vote(name, rng, None) for name in asked}
         lost = sum(fault.points for fault in planted.faults if fault.attribute == "accurate")
         graded = [at.right.vote(first, lean=points - lost) for points in POINTS] if lost else [votes[first]]
         wrong = _lenient(rubric, votes) if lost else {**votes, first: at.false_alarm(first, rng)}
-        seated = PERSONAS[persona] if persona else None
-        prompt = juror_prompt("seat", seated, lambda juror: juror.cast(at.brief, asked))
+        prompt = juror_prompt("seat", rng.choice((None, JUDGE)), lambda juror: juror.cast(at.brief, asked))
         system, user = (message.content for message in prompt.messages)
         answers = [_text({**votes, first: vote}) for vote in graded if vote is not None]
         answer = {
             "first": first,
             "points": lost,
-            "lean": LEANS.get(persona or "", 0),
             "right": answers,
-            "unseen": _text({**votes, first: at.vote(first, rng, None, sees=False)}),
             "wrong": _text(wrong),
             "chosen": _text(votes),
         }

@@ -148,8 +148,6 @@ class Fact:
     asked: str
     answered: str
     written: str
-    rewritten: str
-    """The same in other words, where there are any."""
     slips: tuple[Slip, ...]
 
     @property
@@ -160,7 +158,7 @@ class Fact:
 
 def fact(rng: random.Random, woman: bool) -> Fact:
     """One invented fact."""
-    asked, answered, written, rewritten = _wording(rng)
+    asked, answered, written = _wording(rng)
     said: dict[str, str] = {}
     noted: dict[str, str] = {
         "She": rng.choice(("She" if woman else "He", "The patient")),
@@ -177,24 +175,13 @@ def fact(rng: random.Random, woman: bool) -> Fact:
         if "{" + slot + "}" in written.lower():
             points = 2 if kind in SMALL else 3
             slips.append(Slip(clinical, other[1], other[0], _slip_kind(kind), points))
-    return Fact(
-        _filled(asked, said),
-        _filled(answered, said),
-        _filled(written, noted),
-        _filled(rewritten, noted),
-        tuple(slips),
-    )
-
-
-def invented_facts(rng: random.Random) -> list[Fact]:
-    """Some facts about one patient, none of which contradicts another."""
-    woman = rng.random() < 0.5
-    return _unlike([fact(rng, woman) for _ in range(rng.choice((2, 3, 3, 4, 4, 5, 6, 8)))])
+    return Fact(_filled(asked, said), _filled(answered, said), _filled(written, noted), tuple(slips))
 
 
 def talk(rng: random.Random) -> tuple[Case, tuple[Slip, ...]]:
     """An invented talk with its note, and the slips that can be made in it."""
-    facts = invented_facts(rng)
+    woman = rng.random() < 0.5
+    facts = _unlike([fact(rng, woman) for _ in range(rng.choice((2, 3, 3, 4, 4, 5, 6, 8)))])
     lines = []
     for each in facts:
         lines += [f"Doctor: {each.asked}", f"Patient: {each.answered}"]
@@ -248,14 +235,13 @@ def slipped(
     return None
 
 
-def _wording(rng: random.Random) -> tuple[str, str, str, str]:
-    """A question, an answer and two sentences for the note that say what both say: no more, and where it can be no less."""
+def _wording(rng: random.Random) -> tuple[str, str, str]:
+    """A question, an answer and a sentence of the note that says what both say: no more, and where it can be no less."""
     asked, answers, notes = (part.split("|") for part in rng.choice(FACTS))
     question = rng.choice(asked)
     pairs = [(a, n) for a in answers for n in notes if _slots(n) <= _slots(question + a)]
     whole = [(a, n) for a, n in pairs if _slots(a) <= _slots(n)]
-    answer, written = rng.choice(whole or pairs)
-    return question, answer, written, rng.choice([n for n in notes if _slots(n) == _slots(written)])
+    return question, *rng.choice(whole or pairs)
 
 
 def _slots(text: str) -> set[str]:

@@ -14,13 +14,11 @@ import argparse
 import gzip
 import json
 import math
-import os
 import pickle
 import random
 import re
 import time
 from bisect import bisect_left, bisect_right
-from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +41,10 @@ PARTS = {
 HEADS, KEY_HEADS = 9, 3
 """Of SmolLM2-135M."""
 LONGEST = 3072
-A_SHARE = 2000
-"""Examples that one process turns into tokens at a time."""
 BATCH = 600
 """Questions answered at a time."""
-_STRESSED = re.compile(
-    r'"score": [^,}]+|"rationale": "[^ ]+|"reason": "(?:Nothing|The|.)|says (?:so|otherwise)|"verdict": "\w+'
-)
-"""The words that decide: the score or verdict, the first word of the reason, and how a quoted passage bears on a claim."""
-AVERAGED = 0.998
-"""How much of the running average of the weights is kept at each step."""
+_STRESSED = re.compile(r'"score": [^,}]+|"rationale": "[^ ]+')
+"""The words that decide: the score, and the first word of the reason."""
 
 
 class LoraLinear(nn.Module):
@@ -177,10 +169,8 @@ def read_examples(path: Path) -> list[tuple[str, str]]:
     return found
 
 
-def tokenised(
-    tokenizer: Tokenizer, pairs: list[tuple[str, str]], longest: int = LONGEST
-) -> list[tuple[np.ndarray, int, np.ndarray]]:
-    """Each example of at most `longest` tokens: where its answer begins, and how much each token of the answer counts."""
+def tokenised(tokenizer: Tokenizer, pairs: list[tuple[str, str]]) -> list[tuple[np.ndarray, int, np.ndarray]]:
+    """Each example as tokens, where its answer begins, and how much each token of the answer counts."""
     prompts = tokenizer.encode_batch([prompt for prompt, _ in pairs], add_special_tokens=False)
     answers = tokenizer.encode_batch([answer for _, answer in pairs], add_special_tokens=False)
     found = []
@@ -189,30 +179,19 @@ def tokenised(
         ends = [end for _, end in second.offsets]
         for match in _STRESSED.finditer(answer):
             weight[bisect_right(ends, match.start()) : bisect_left(ends, match.end()) + 1] = 4.0
-        if len(first.ids) + len(second.ids) <= longest:
+        if len(first.ids) + len(second.ids) <= LONGEST:
             found.append((np.array([*first.ids, *second.ids], dtype=np.int32), len(first.ids), weight))
     return found
 
 
-def tokenised_by_many(tokenizer: Path, pairs: list[tuple[str, str]]) -> list[Any]:
-    """`tokenised`, shared out among processes."""
-    shares = [(tokenizer, pairs[at : at + A_SHARE]) for at in range(0, len(pairs), A_SHARE)]
-    with Pool(min(12, os.cpu_count() or 1)) as pool:
-        return [example for share in pool.imap(_tokenised_share, shares) for example in share]
-
-
-def _tokenised_share(share: tuple[Path, list[tuple[str, str]]]) -> list[Any]:
-    return tokenised(Tokenizer.from_file(str(share[0])), share[1])
-
-
-def batches(lengths: list[int], tokens: int, rng: random.Random) -> list[list[int]]:
-    """Places of examples of like length together, as many as `tokens` allow, in an order left to chance."""
-    order = sorted(range(len(lengths)), key=lambda i: lengths[i] + rng.random() * 48)
-    found: list[list[int]] = [[]]
+def batches(examples: list[Any], tokens: int, rng: random.Random) -> list[list[Any]]:
+    """Examples of like length together, as many as `tokens` allow, in an order left to chance."""
+    order = sorted(range(len(examples)), key=lambda i: len(examples[i][0]) + rng.random() * 48)
+    found: list[list[Any]] = [[]]
     for i in order:
-        if found[-1] and (len(found[-1]) + 1) * lengths[i] > tokens:
+        if found[-1] and (len(found[-1]) + 1) * len(examples[i][0]) > tokens:
             found.append([])
-        found[-1].append(i)
+        found[-1].append(examples[i])
     rng.shuffle(found)
     return found
 
@@ -273,25 +252,6 @@ def answers(
     return found
 
 
-class WeightAverage:
-    """The running average of weights that are being learnt: steadier than the last of them."""
-
-    def __init__(self, learnt: list[nn.Parameter], kept: float) -> None:
-        self.learnt = learnt
-        self.kept = kept
-        self.mean = [p.detach().clone() for p in learnt]
-
-    @torch.no_grad()
-    def add(self, step: int) -> None:
-        share = 1 - min(self.kept, (1 + step) / (10 + step))
-        torch._foreach_lerp_(self.mean, [p.detach() for p in self.learnt], share)
-
-    @torch.no_grad()
-    def put_in_place(self) -> None:
-        for parameter, mean in zip(self.learnt, self.mean, strict=True):
-            parameter.copy_(mean)
-
-
 def train(
     model: LlamaForCausalLM,
     examples: list[Any],
@@ -302,32 +262,24 @@ def train(
     tokens: int,
     rng: random.Random,
 ) -> list[dict[str, float]]:
-    """Teach the model until the clock runs out, the rate falling along a cosine; what was seen on the way comes back.
-
-    It is left with the running average of its weights.
-    """
+    """Teach the model until the clock runs out, the rate falling along a cosine; what was seen on the way comes back."""
     learnt = [p for p in model.parameters() if p.requires_grad]
-    average = WeightAverage(learnt, AVERAGED)
-    optimiser = torch.optim.AdamW(
-        learnt, lr=rate, betas=(0.9, 0.98), weight_decay=0.0, fused=device == "cuda"
-    )
-    lengths = [len(ids) for ids, _, _ in examples]
-    queue = batches(lengths, tokens, rng)
+    optimiser = torch.optim.AdamW(learnt, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
+    queue = batches(examples, tokens, rng)
     log: list[dict[str, float]] = []
     step, started, recent = 0, time.monotonic(), []
     model.train()
     while (spent := time.monotonic() - started) < seconds:
         if step and step % len(queue) == 0:
-            queue = batches(lengths, tokens, rng)
+            queue = batches(examples, tokens, rng)
         fall = 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * spent / seconds))
         for group in optimiser.param_groups:
             group["lr"] = rate * min(1.0, (step + 1) / 60) * fall
-        loss = loss_on(model, [examples[i] for i in queue[step % len(queue)]], device)
+        loss = loss_on(model, queue[step % len(queue)], device)
         loss.backward()
         nn.utils.clip_grad_norm_(learnt, 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
-        average.add(step)
         recent.append(loss.detach())
         step += 1
         if step % 100 == 0 or step in (5, 20):
@@ -335,7 +287,6 @@ def train(
             recent = []
             log.append({"step": step, "seconds": spent, "loss": mean})
             print(f"{spent:.0f} s: step {step}, loss {mean:.4f}, passes {step / len(queue):.2f}", flush=True)
-    average.put_in_place()
     return log
 
 
@@ -374,16 +325,18 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=40_000)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--part", help="FIRST:LAST, the examples to be taken")
     options = parser.parse_args()
     began = time.monotonic()
-    tokenizer = Tokenizer.from_file(str(options.tokenizer))
-    examples = tokenised_by_many(options.tokenizer, read_examples(options.examples))
     torch.manual_seed(options.seed)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = load_base(options.base, device, torch.bfloat16 if device == "cuda" else torch.float32)
     learnt = add_adapter(model, options.rank, options.alpha)
     if options.start:
         load_adapter(model, adapter_in(options.start))
+    tokenizer = Tokenizer.from_file(str(options.tokenizer))
+    first, last = (int(end) for end in options.part.split(":")) if options.part else (0, None)
+    examples = tokenised(tokenizer, read_examples(options.examples)[first:last])
     print(
         f"{time.monotonic() - began:.0f} s: {len(examples)} examples, {sum(len(e[0]) for e in examples) / 1e6:.1f} M tokens, {sum(p.numel() for p in learnt) / 1e6:.1f} M weights to learn",
         flush=True,
