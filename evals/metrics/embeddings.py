@@ -136,8 +136,8 @@ class MiniLM:
         return flat.reshape(*hidden.shape[:-1], -1)
 
     def _layer_norm(self, name: str, hidden: Vectors) -> Vectors:
-        centred = hidden - hidden.mean(axis=-1, keepdims=True)
-        spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(1e-12))
+        centred: Vectors = hidden - hidden.mean(axis=-1, keepdims=True)
+        spread: Vectors = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(1e-12))
         return (
             centred / spread * self.weights[f"{name}.LayerNorm.weight"]
             + self.weights[f"{name}.LayerNorm.bias"]
