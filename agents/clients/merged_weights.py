@@ -223,8 +223,11 @@ def _last_use(path: Path) -> float:
 
 
 def _cache_folder() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "venire"
+    """The user's, or a temporary one for a user who has no home, as in a container."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    with suppress(RuntimeError):
+        return (Path(cache) if cache else Path.home() / ".cache") / "venire"
+    return _temporary_folder()
 
 
 @lru_cache(maxsize=1)

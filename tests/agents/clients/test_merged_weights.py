@@ -191,6 +191,17 @@ def test_where_the_cache_cannot_be_written_it_is_a_temporary_file(
     assert MergedWeights(base, None).file() == made
 
 
+def test_a_user_without_a_home_gets_a_temporary_file(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", nowhere)
+    made = MergedWeights(base, None).file()
+    assert made.is_file()
+    assert made.is_relative_to(merged_weights._temporary_folder())
+
+
 def test_no_room_anywhere_is_told_with_what_to_do(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
