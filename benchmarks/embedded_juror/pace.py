@@ -8,10 +8,32 @@ idle machine and take the second run: the first may have to unpack the model (`v
 
 from __future__ import annotations
 
-from venire import Jury, deliberate_sync, load_cases, load_rubric
+from venire import Jury, Rubric, deliberate_sync, load_cases
 from venire.commands.demonstration import FOLDER
 
 CASE = "demo-12"
+RUBRIC = {
+    "name": "pace",
+    "version": 1,
+    "scales": {
+        "agree5": {
+            "level": "ordinal",
+            "anchors": {1: "Not at all", 2: "Slightly", 3: "Partly", 4: "Mostly", 5: "Completely"},
+        }
+    },
+    "attributes": [
+        {
+            "name": "accurate",
+            "question": "Is every statement in the output supported by the source?",
+            "scale": "agree5",
+        },
+        {
+            "name": "thorough",
+            "question": "Does the output have everything from the source that matters?",
+            "scale": "agree5",
+        },
+    ],
+}
 JURY = {
     "name": "pace",
     "protocol": "panel",
@@ -24,7 +46,7 @@ JURY = {
 
 def main() -> None:
     case = next(case for case in load_cases(FOLDER / "cases.jsonl") if case.id == CASE)
-    verdict = deliberate_sync(case, load_rubric(FOLDER / "live.yaml"), Jury.model_validate(JURY))
+    verdict = deliberate_sync(case, Rubric.model_validate(RUBRIC), Jury.model_validate(JURY))
     for entry in sorted(verdict.transcript.entries, key=lambda entry: entry.spent.cached):
         spent = entry.spent
         print(
