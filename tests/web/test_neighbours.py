@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,7 +16,7 @@ ROWS = 44
 
 
 @pytest.fixture(scope="module")
-def finder() -> Finder:
+def finder() -> Iterator[Finder]:
     """An index of made-up deliberations in two arms, with many ties and missing values."""
     rng = random.Random(3)
     connection = sqlite3.connect(":memory:")
@@ -31,7 +32,8 @@ def finder() -> Finder:
         if rng.random() < 0.8:
             scored = (number, "accurate", "reached", "4", "", rng.choice([None, 1.0, 2.0, 3.0]))
             connection.execute("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?)", scored)
-    return Finder(connection, [0, 1])
+    yield Finder(connection, [0, 1])
+    connection.close()
 
 
 @pytest.mark.parametrize("up", ["", "1"])

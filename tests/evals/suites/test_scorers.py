@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,7 @@ def test_a_metric_by_name() -> None:
 @pytest.fixture
 def clinic(tmp_path: Path) -> Path:
     path = tmp_path / "clinic.sqlite"
-    with sqlite3.connect(path) as made:
+    with closing(sqlite3.connect(path)) as connection, connection as made:
         made.execute("CREATE TABLE visits (patient TEXT, age INTEGER, note TEXT)")
         made.executemany(
             "INSERT INTO visits VALUES (?, ?, ?)", [("a", 30, None), ("b", 40, "well"), ("c", None, None)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
@@ -290,7 +291,9 @@ def test_a_worker_with_another_venire_is_refused() -> None:
     version, prompts = build_identity()
 
     refuse_other_build("node-7", version, prompts)
-    with pytest.raises(VenireError, match=f"on node node-7: venire is 0.0.9, here it is {version}"):
+    with pytest.raises(
+        VenireError, match=re.escape(f"on node node-7: venire is 0.0.9, here it is {version}")
+    ):
         refuse_other_build("node-7", "0.0.9", prompts)
     with pytest.raises(VenireError, match="other prompts"):
         refuse_other_build("node-7", version, "0" * 16)
