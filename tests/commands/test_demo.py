@@ -32,7 +32,9 @@ def test_the_demo_fits_80_columns_and_breaks_no_word(tmp_path: Path) -> None:
     assert "accurate 5 -> 2 The dose is wrong, and acting on it would under-treat." in said
     assert "lens-jury agrees better with the labels than lens-single" in said
     assert said.index("A deliberation") < said.index("A study") < said.index("venire inspect kept/study")
-    assert Store.read(tmp_path / "kept" / "study").arms()
+    store = Store.read(tmp_path / "kept" / "study")
+    assert store.arms()
+    store.release()
 
 
 def test_the_record_that_comes_along_is_what_the_example_says(tmp_path: Path) -> None:

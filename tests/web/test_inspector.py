@@ -233,7 +233,9 @@ def test_an_index_made_by_workers_is_the_one_made_alone(
     monkeypatch.setattr("venire.web.index._BATCH", 3)
     monkeypatch.setattr(sys, "executable", python)
     index = Index(together)
-    last = Store.read(together).last_finished()
+    store = Store.read(together)
+    last = store.last_finished()
+    store.release()
     index.start()
     until = time.monotonic() + 30
     while index.read_to < last and time.monotonic() < until:

@@ -46,7 +46,9 @@ def test_an_attribute_called_overall_stands_beside_all_attributes_together(tmp_p
     together, alone = (document["arms"][jury][name]["mae"]["n"] for name in ("overall", "overall-attribute"))
     assert together == 2 * alone
     assert any("overall-attribute" in note for note in document["notes"])
-    evidence = without_reserved_names(gather(Store.read(run), load_ratings(tmp_path / "labels.csv")))
+    store = Store.read(run)
+    evidence = without_reserved_names(gather(store, load_ratings(tmp_path / "labels.csv")))
+    store.release()
     (rubric,) = evidence.rubrics.values()
     assert rubric.composites["both"] == {"overall-attribute": 0.5, "clear": 0.5}
     assert rubric.by_name["brief"].asked_if == {"overall-attribute": 5}

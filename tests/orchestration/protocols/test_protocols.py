@@ -445,7 +445,9 @@ def test_the_record_has_the_options_and_the_prompts_of_a_third_partys_protocol(
         Jury.model_validate({**fields, "name": "plain", "protocol": "panel"}),
     ]
     run_session(RunSession([case], rubric, juries, tmp_path / "run"), Console(file=io.StringIO()), quiet=True)
-    own, plain = (arm.manifest for arm in sorted(Store.read(tmp_path / "run").arms()))
+    store = Store.read(tmp_path / "run")
+    own, plain = (arm.manifest for arm in sorted(store.arms()))
+    store.release()
 
     prompts = protocol("second-reading").prompts
     assert prompts is not None and prompts.names == ["second-look.md"]
