@@ -107,14 +107,14 @@ document.addEventListener("keydown", (event) => {
 // News: while the run goes on, or is still being read, the lists renew themselves.
 const reach = document.getElementById("reach");
 let known = Number(document.body.dataset.read);
-let moment = null;
+// What is in progress may have changed between the page's making and the first look, which therefore renews.
+let moment = 0;
 async function renew() {
   const answer = await fetch("./live");
   if (!answer.ok) return;
   const now = await answer.json();
   if (reach) reach.textContent = now.told;
   const parts = all("[data-live]");
-  moment ??= now.moment;
   if ((now.read === known && now.moment === moment) || !parts.length || parts.some((part) => part.contains(document.activeElement))) return;
   [known, moment] = [now.read, now.moment];
   const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
