@@ -41,7 +41,15 @@ class GGUFFile:
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         try:
             self._read()
-        except (struct.error, UnicodeDecodeError, KeyError, OverflowError):
+        except (
+            struct.error,
+            UnicodeDecodeError,
+            KeyError,
+            OverflowError,
+            TypeError,
+            ZeroDivisionError,
+            RecursionError,
+        ):
             raise ValueError(f"{path.name} is not a whole GGUF file") from None
 
     def _read(self) -> None:

@@ -125,7 +125,8 @@ async def probe(settings: ModelSettings) -> bool:
     server = ModelServer(model, address, headers, key_name, where, hosted)
     try:
         if protocol == "openai":
-            return await find_model(server, name, without_list=True)
+            # LiteLLM asks Ollama at another path than the one tried here.
+            return await find_model(server, name, without_list=prefix not in _OLLAMA)
         if protocol == "anthropic":
             return await find_anthropic_model(server, name)
         await check_address(server)

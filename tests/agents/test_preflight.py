@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from openai_server import Call, Fault, ProviderServer, jury_of
@@ -110,6 +111,25 @@ def test_a_server_that_wants_a_key_where_none_is_named() -> None:
         error = refusal(at(server.url))
     assert "wants a key" in error.problem
     assert "api_key_env" in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("model", "refused"), [("ollama/a", False), ("ollama_chat/a", False), ("hosted_vllm/a", True)]
+)
+def test_ollama_is_not_refused_for_lacking_a_path_that_litellm_does_not_ask(
+    model: str, refused: bool
+) -> None:
+    server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    seat = ModelSettings(model=model, base_url=f"http://127.0.0.1:{server.server_port}")
+    try:
+        if refused:
+            assert "cannot be asked" in refusal(seat).problem
+        else:
+            assert not ask(seat)
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_a_server_without_a_list_proves_nothing() -> None:

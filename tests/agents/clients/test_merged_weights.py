@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from first_tokens import first_tokens
 from gguf_files import bf16, f16, f32, q4_1, q8_0, write_gguf
 
 from venire.agents.clients import local, merged_weights, weights
@@ -129,6 +131,25 @@ def test_a_file_cut_short_is_not_a_gguf_file(base: Path) -> None:
             GGUFFile(base)
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        (b"general.alignment", struct.pack("<II", 4, 0)),
+        (b"general.alignment", struct.pack("<IIQ", 9, 4, 0)),
+        (b"deep", struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 2000),
+        (b"long", struct.pack("<IIQ", 9, 8, 2**62)),
+        (b"odd", struct.pack("<I", 99)),
+    ],
+    ids=["no alignment", "alignment is a list", "lists in lists", "endless list", "unknown kind"],
+)
+def test_a_hostile_head_is_not_a_gguf_file(tmp_path: Path, head: tuple[bytes, bytes]) -> None:
+    name, value = head
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, len(name)) + name + value)
+    with pytest.raises(ValueError, match="not a whole GGUF file"):
+        GGUFFile(path)
+
+
 def test_it_is_made_once_and_again_when_it_is_not_whole(base: Path) -> None:
     wanted = MergedWeights(base, None)
     assert not wanted.is_made
@@ -234,24 +255,11 @@ def test_the_merged_file_gives_the_probabilities_of_base_and_adapter(monkeypatch
     assert base is not None
     merged = MergedWeights(base, shipped).file()
 
-    one = _first_tokens(merged, None)
+    one = first_tokens(merged, None, PROMPTS)
 
     # Packed weights are multiplied in eight bits, so a little is off; without the adapter nearly all of it is.
-    assert np.mean(_distances(one, _first_tokens(base, shipped))) < 0.15
-    assert np.mean(_distances(one, _first_tokens(base, None))) > 0.4
-
-
-def _first_tokens(path: Path, with_adapter: Any) -> list[dict[int, float]]:
-    """The five likeliest tokens after each prompt, with their log-probabilities."""
-    server = local._load(path, with_adapter, 256, "key")
-    found = []
-    for prompt in PROMPTS:
-        heard: list[dict[str, Any]] = []
-        asked = {"prompt": prompt, "max_tokens": 1, "logprobs": 5, "temperature": 0, "stream": False}
-        server.handle_completions(asked, lambda event, heard=heard: bool(heard.append(event)))
-        (content,) = heard[-1]["choices"][0]["logprobs"]["content"]
-        found.append({token["id"]: token["logprob"] for token in content["top_logprobs"]})
-    return found
+    assert np.mean(_distances(one, first_tokens(base, shipped, PROMPTS))) < 0.15
+    assert np.mean(_distances(one, first_tokens(base, None, PROMPTS))) > 0.4
 
 
 def _distances(one: list[dict[int, float]], other: list[dict[int, float]]) -> list[float]:

@@ -13,17 +13,9 @@ from command_line import venire
 from openai_server import ProviderServer
 from planted_studies import Fault, PlantedCase, judges, planted_cases, write_study
 
-NINE = [
-    "cited",
-    "accurate",
-    "thorough",
-    "useful",
-    "organized",
-    "comprehensible",
-    "succinct",
-    "synthesized",
-    "stigmatizing",
-]
+from venire import load_rubric
+
+NINE = list(load_rubric("pdsqi-9").names)
 FOUR = ["dx", "ddx", "reasoning", "risk"]
 
 

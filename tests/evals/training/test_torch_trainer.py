@@ -22,9 +22,9 @@ transformers = pytest.importorskip(
 
 gguf = pytest.importorskip("gguf", reason="the extra `train` is not installed: make train-test")
 
+from first_tokens import first_tokens  # noqa: E402
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
 
-from venire.agents.clients import local  # noqa: E402
 from venire.agents.clients.adapters import read_adapter  # noqa: E402
 from venire.agents.clients.weights import SHA256, weights_path  # noqa: E402
 from venire.evals.training import gguf_adapter, torch_trainer  # noqa: E402
@@ -240,7 +240,7 @@ def test_llama_cpp_gives_the_probabilities_that_peft_gives_and_only_with_q_and_k
         write_adapter(
             low_rank, path, alpha=alpha, heads=heads, key_heads=key_heads, base_sha256=SHA256, name="test"
         )
-        found = _llama_first_tokens(base, path)
+        found = first_tokens(base, read_adapter(path), PROMPTS)
         return max(
             abs(likely[token] - known[token])
             for known, likely in zip(expected, found, strict=True)
@@ -275,16 +275,3 @@ def _write_unquantised(weights: Path, path: Path) -> Path:
     writer.write_tensors_to_file()
     writer.close()
     return path
-
-
-def _llama_first_tokens(base: Path, adapter: Path) -> list[dict[int, float]]:
-    """The five likeliest first tokens after each prompt, and their log-probabilities."""
-    server = local._load(base, read_adapter(adapter), 256, "key")
-    found = []
-    for prompt in PROMPTS:
-        heard: list[dict[str, Any]] = []
-        asked = {"prompt": prompt, "max_tokens": 1, "logprobs": 5, "temperature": 0, "stream": False}
-        server.handle_completions(asked, lambda event, heard=heard: bool(heard.append(event)))
-        (content,) = heard[-1]["choices"][0]["logprobs"]["content"]
-        found.append({token["id"]: token["logprob"] for token in content["top_logprobs"]})
-    return found
