@@ -27,6 +27,9 @@ from venire.rubrics.ratings import read_ratings
 from venire.rubrics.yaml_files import load_yaml
 
 MB = 2**20
+SECONDS = 10
+"""Of one thread. A file that is read in a way that grows faster than itself takes minutes; a fresh process takes less than a second, one that
+has run many tests several, most of them for garbage collection."""
 LETTERS = "abcdefghij"
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in pairwise(LETTERS)
@@ -111,18 +114,18 @@ def load_study_file(path: Path) -> object:
 @pytest.mark.parametrize(
     "load", [load_rubric, load_jury, load_persona, load_prices, load_component, load_study_file]
 )
-def test_hostile_yaml_is_refused_in_two_lines_within_a_second(
+def test_hostile_yaml_is_refused_in_two_lines_soon(
     tmp_path: Path, name: str, load: Callable[[Path], object]
 ) -> None:
     text, problem = YAML[name]
     path = tmp_path / "hostile.yaml"
     path.write_text(text)
-    begun = time.process_time()
+    begun = time.thread_time()
 
     with pytest.raises(VenireError) as caught:
         load(path)
 
-    assert time.process_time() - begun < 1
+    assert time.thread_time() - begun < SECONDS
     said = str(caught.value)
     if load is load_rubric:
         assert problem in said
@@ -135,17 +138,17 @@ def test_hostile_yaml_is_refused_in_two_lines_within_a_second(
 
 @pytest.mark.parametrize("name", JSON)
 @pytest.mark.parametrize("load", [load_calibration, load_preferences])
-def test_hostile_json_is_refused_in_two_lines_within_a_second(
+def test_hostile_json_is_refused_in_two_lines_soon(
     tmp_path: Path, name: str, load: Callable[[Path], object]
 ) -> None:
     path = tmp_path / "hostile.json"
     path.write_text(JSON[name])
-    begun = time.process_time()
+    begun = time.thread_time()
 
     with pytest.raises(InvalidFile) as caught:
         load(path)
 
-    assert time.process_time() - begun < 1
+    assert time.thread_time() - begun < SECONDS
     assert len(str(caught.value).splitlines()) == 2
     assert len(str(caught.value)) < 1000
 
@@ -153,21 +156,18 @@ def test_hostile_json_is_refused_in_two_lines_within_a_second(
 @pytest.mark.parametrize(
     ("suffix", "name"), [(kind, n) for kind, all in (("jsonl", JSONL), ("csv", CSV)) for n in all]
 )
-def test_hostile_rows_are_refused_in_two_lines_within_a_second(
-    tmp_path: Path, suffix: str, name: str
-) -> None:
+def test_hostile_rows_are_refused_in_two_lines_soon(tmp_path: Path, suffix: str, name: str) -> None:
     text, problem = (JSONL if suffix == "jsonl" else CSV)[name]
     path = tmp_path / f"hostile.{suffix}"
     path.write_text(f"{text}\n{ROW}1}}\n" if suffix == "jsonl" else text)
-    begun = time.process_time()
+    begun = time.thread_time()
 
     with pytest.raises(InvalidFile) as caught:
         list(load_cases(path))
     with pytest.raises(InvalidFile):
         list(read_ratings(path))
 
-    # Generous: in a process that has run many tests, garbage collection takes most of it.
-    assert time.process_time() - begun < 10
+    assert time.thread_time() - begun < SECONDS
     assert problem in caught.value.problem
     assert len(str(caught.value).splitlines()) == 2
 
