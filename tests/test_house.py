@@ -54,7 +54,7 @@ HOMES = {
     "pandas": ["evals/", "orchestration/verdict.py"],
     "scipy": ["evals/"],
     "sklearn": ["evals/calibration/estimator.py"],
-    "threadpoolctl": ["evals/"],
+    "threadpoolctl": ["evals/", "agents/embedded/blas_threads.py"],
     "nltk": ["evals/metrics/meteor.py"],
     "tokenizers": ["evals/metrics/embeddings"],
     "safetensors": ["evals/metrics/embeddings", "evals/training/gguf_adapter.py"],

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...personas.jury import Jury, ModelSettings
 from ...rubrics.errors import VenireError
-from .gguf_file import GGUFFile
+from ..embedded.gguf_file import GGUFFile
 
 SHIPPED = Path(__file__).parent.parent / "adapters" / "embedded-juror.gguf"
 """What `local` adds to the embedded base: weights taught to fill in ballots."""

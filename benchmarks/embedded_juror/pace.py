@@ -2,8 +2,7 @@
 
     python benchmarks/embedded_juror/pace.py
 
-The first is cold: the model is loaded in it, and all of the prompt read. The second, of another seat, finds the case already read. Run it twice on an
-idle machine and take the second run: the first may have to unpack the model (`venire doctor` tells).
+The first is cold: the model is loaded in it, and all of the prompt read. The second, of another seat, finds the case already read.
 """
 
 from __future__ import annotations

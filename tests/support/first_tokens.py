@@ -1,4 +1,4 @@
-"""What the engine would say first after a prompt, to hold one way of loading a model against another."""
+"""What llama.cpp would say first after a prompt, to hold one way of loading a model against another."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from venire.agents.clients import local
 from venire.agents.clients.adapters import Adapter
+from venire.agents.clients.llama_cpp import load_server
 
 
 def first_tokens(path: Path, adapter: Adapter | None, prompts: Sequence[str]) -> list[dict[int, float]]:
     """The five likeliest tokens after each prompt, with their log-probabilities."""
-    server = local._load(path, adapter, 256, "key")
+    server = load_server(path, adapter, 256, "key")
     found = []
     for prompt in prompts:
         heard: list[dict[str, Any]] = []

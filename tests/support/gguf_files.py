@@ -13,20 +13,16 @@ Tensors = Mapping[str, tuple[int, tuple[int, ...], bytes]]
 """By name: the kind, the shape with the rows first, and the bytes."""
 
 
-def write_gguf(
-    path: Path, words: Mapping[str, str | float | Sequence[str]], tensors: Tensors | None = None
-) -> Path:
+Word = str | bool | int | float | Sequence[str] | Sequence[int]
+
+
+def write_gguf(path: Path, words: Mapping[str, Word], tensors: Tensors | None = None) -> Path:
     """A GGUF file with these words at its head and these tensors."""
     tensors = tensors or {}
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(words))
     for name, value in words.items():
-        head += _text(name)
-        if isinstance(value, str):
-            head += struct.pack("<I", 8) + _text(value)
-        elif isinstance(value, float):
-            head += struct.pack("<If", 6, value)
-        else:
-            head += struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(_text, value))
+        kind, content = _word(value)
+        head += _text(name) + struct.pack("<I", kind) + content
     data = b""
     for name, (kind, shape, content) in tensors.items():
         head += _text(name) + struct.pack("<I", len(shape))
@@ -72,6 +68,23 @@ def q4_1(scales: Sequence[float], least: Sequence[float], whole: Any) -> tuple[i
 def _plain(kind: int, values: Any, form: str) -> tuple[int, tuple[int, ...], bytes]:
     array = np.asarray(values, form)
     return kind, array.shape, array.tobytes()
+
+
+def _word(value: Word) -> tuple[int, bytes]:
+    """The number of a value's kind, and its bytes."""
+    match value:
+        case str():
+            return 8, _text(value)
+        case bool():
+            return 7, struct.pack("<?", value)
+        case int():
+            return 4, struct.pack("<I", value)
+        case float():
+            return 6, struct.pack("<f", value)
+        case [int(), *_]:
+            return 9, struct.pack(f"<IQ{len(value)}i", 5, len(value), *value)
+        case _:
+            return 9, struct.pack("<IQ", 8, len(value)) + b"".join(map(_text, value))  # type: ignore[arg-type]
 
 
 def _text(words: str) -> bytes:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from gguf_files import write_gguf
+from gguf_files import f32, write_gguf
 
 from venire import Jury, Rubric
-from venire.agents.clients import local, weights
+from venire.agents.clients import weights
 from venire.agents.clients.adapters import SHIPPED, adapter_hashes, adapter_of, file_sha256, read_adapter
 from venire.agents.clients.local import connect
+from venire.agents.clients.local_engine import sampling_of
 from venire.agents.doctor import diagnose
 from venire.agents.gateway import sampling
+from venire.agents.model import Request, Sampling
 from venire.orchestration.arm_manifest import arm_manifest
 from venire.orchestration.record.manifest import arm_fingerprint
 from venire.personas.jury import ModelSettings, load_jury
@@ -64,6 +66,22 @@ def test_an_adapter_that_names_its_base_or_none_is_taken(tmp_path: Path, base: P
         adapter = adapter_file(tmp_path / name, base=stated)
 
         assert connect(ModelSettings(model=f"local/{base}", adapter=str(adapter)))._engine is not None
+
+
+@pytest.mark.skipif(weights.weights_path() is None, reason="needs the embedded weights")
+def test_an_adapter_that_cannot_be_added_to_the_embedded_weights_is_refused(tmp_path: Path) -> None:
+    words = {"general.type": "adapter", "adapter.type": "lora"}
+    place = "blk.99.attn_q.weight"
+    path = write_gguf(
+        tmp_path / "odd.gguf",
+        words,
+        {f"{place}.lora_a": f32([[1.0] * 32]), f"{place}.lora_b": f32([[1.0]])},
+    )
+
+    with pytest.raises(VenireError, match=r"odd\.gguf cannot be put on the embedded model") as error:
+        connect(ModelSettings(model="local", adapter=str(path)))
+
+    assert "low-rank" in error.value.remedy
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"GGUF", b"GGUF" + b"\xff" * 40])
@@ -135,12 +153,10 @@ def test_doctor_tells_base_and_adapter_with_their_hashes(monkeypatch: pytest.Mon
 
 
 def test_repeats_are_not_penalised_once_the_model_was_taught() -> None:
-    from venire.agents.model import Request, Sampling
-
     request = Request("local", (), None, Sampling(), repeat=0, timeout=1)
 
-    assert local._sampling(request, taught=True)["repeat_penalty"] == 1.0
-    assert local._sampling(request, taught=False)["repeat_penalty"] == 1.1
+    assert sampling_of(request, taught=True).repeat_penalty == 1.0
+    assert sampling_of(request, taught=False).repeat_penalty == 1.1
 
 
 def test_a_jury_without_a_local_model_has_the_manifest_that_it_had() -> None:

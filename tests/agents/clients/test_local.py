@@ -8,25 +8,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny_llama import write_tiny_llama
 
 from venire import Rubric
 from venire.agents.clients import bounded_schema, local, weights
 from venire.agents.clients.adapters import SHIPPED
 from venire.agents.clients.bounded_schema import tighten
 from venire.agents.clients.local import LocalClient, connect
-from venire.agents.model import Message, ModelFailure, Request, Sampling
+from venire.agents.embedded.gguf_file import GGUFFile
+from venire.agents.model import Message, ModelFailure, Reply, Request, Sampling
 from venire.personas.jury import ModelSettings
 from venire.rubrics.errors import VenireError
 from venire.rubrics.shapes import Schema, ballot_schema, ballot_shape
 
 real = pytest.mark.skipif(
-    find_spec("xllamacpp") is None or weights.weights_path() is None,
-    reason="needs xllamacpp and the embedded weights (venire model install)",
+    weights.weights_path() is None, reason="needs the embedded weights (venire model install)"
 )
 
 NOTES = (
@@ -195,6 +195,14 @@ def test_a_ballot_has_the_asked_form_and_ends(provider: LocalClient, rubric: Rub
 
 
 @real
+def test_a_form_that_is_not_known_is_a_failure_that_names_it(provider: LocalClient) -> None:
+    schema = {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}}
+
+    with pytest.raises(ModelFailure, match="cannot be held to this form: the keyword 'format'"):
+        asyncio.run(provider.complete(asked("Which day?", schema=schema)))
+
+
+@real
 def test_numbers_stay_within_their_bounds(provider: LocalClient) -> None:
     number = {"type": "number", "minimum": 0, "maximum": 1}
     schema = {
@@ -312,6 +320,33 @@ def test_one_file_with_one_adapter_is_loaded_once_and_stays_until_its_last_user_
         return (await provider.complete(asked("Is water wet?", max_tokens=2))).text
 
     assert asyncio.run(second())
+
+
+@real
+def test_a_file_of_ones_own_runs_in_llama_cpp_and_keeps_to_the_form(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    base = weights.weights_path()
+    assert base is not None
+    words = GGUFFile(base).metadata
+    path = write_tiny_llama(tmp_path / "mine.gguf", words, len(words["tokenizer.ggml.tokens"]))
+    schema = {
+        "type": "object",
+        "properties": {"score": {"enum": [1, 2], "type": "integer"}},
+        "required": ["score"],
+        "additionalProperties": False,
+    }
+
+    async def hear() -> list[Reply]:
+        mine = connect(ModelSettings(model=f"local/{path}", context=512))
+        replies = [await mine.complete(asked(NOTES[:200], schema=schema, max_tokens=20)) for _ in range(2)]
+        await mine.close()
+        return replies
+
+    first, again = asyncio.run(hear())
+
+    assert json.loads(first.text)["score"] in (1, 2)
+    assert again.text == first.text
+    assert (first.usage.cached, again.usage.cached) == (0, 64)
 
 
 @real

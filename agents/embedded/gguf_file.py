@@ -1,13 +1,12 @@
-"""GGUF, the file format of llama.cpp's weights: header and tensors read; a file written that has the same header and other tensors."""
+"""GGUF, the file format of llama.cpp's weights: header and tensors read."""
 
 from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterable, Mapping
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 _MAGIC = b"GGUF"
 _STRING, _ARRAY = 8, 9
@@ -60,9 +59,8 @@ class GGUFFile:
         self.metadata: dict[str, Any] = {
             cursor.text(): cursor.value(cursor.numbers("I")[0]) for _ in range(entries)
         }
-        self._metadata_end = cursor.at
         table = [(cursor.text(), cursor.dimensions(), *cursor.numbers("IQ")) for _ in range(tensors)]
-        start = cursor.at + self._padding(cursor.at)
+        start = cursor.at + -cursor.at % int(self.metadata.get("general.alignment", _ALIGNMENT))
         self.tensors = {
             name: Tensor(shape[::-1], kind, start + offset) for name, shape, kind, offset in table
         }
@@ -75,40 +73,6 @@ class GGUFFile:
     def raw(self, tensor: Tensor) -> bytes:
         """A tensor's bytes as they are."""
         return self._bytes[tensor.start : tensor.start + packed_size(tensor.shape, tensor.kind)]
-
-    def rewritten_size(self, kinds: Mapping[str, int]) -> int:
-        """The bytes of the file that `rewrite` writes."""
-        head, sizes = self._layout(kinds)
-        return len(head) + sum(size + self._padding(size) for size in sizes)
-
-    def rewrite(self, out: BinaryIO, kinds: Mapping[str, int], contents: Iterable[bytes]) -> None:
-        """Write a file with this one's header words and tensors, each of the kind given for it, `contents` being their bytes in order."""
-        head, sizes = self._layout(kinds)
-        out.write(head)
-        for content, size in zip(contents, sizes, strict=True):
-            out.write(content)
-            out.write(bytes(self._padding(size)))
-
-    def _layout(self, kinds: Mapping[str, int]) -> tuple[bytes, list[int]]:
-        """Everything before the first tensor, and each tensor's size."""
-        parts, sizes, offset = [self._bytes[: self._metadata_end]], [], 0
-        for name, tensor in self.tensors.items():
-            words = name.encode()
-            size = packed_size(tensor.shape, kinds[name])
-            parts += [
-                struct.pack("<Q", len(words)),
-                words,
-                struct.pack(f"<I{len(tensor.shape)}Q", len(tensor.shape), *tensor.shape[::-1]),
-                struct.pack("<IQ", kinds[name], offset),
-            ]
-            sizes.append(size)
-            offset += size + self._padding(size)
-        head = b"".join(parts)
-        return head + bytes(self._padding(len(head))), sizes
-
-    def _padding(self, size: int) -> int:
-        """The empty bytes that follow so many."""
-        return -size % int(self.metadata.get("general.alignment", _ALIGNMENT))
 
 
 def packed_size(shape: tuple[int, ...], kind: int) -> int:

@@ -1,0 +1,107 @@
+"""A model in this process and the one thread that works it: what the engines of local models have in common."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from abc import ABC, abstractmethod
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from ...rubrics.errors import VenireError
+from ..model import ModelFailure, Reply, Request
+from .adapters import Adapter
+from .bounded_schema import longest_answer
+
+_THREADS = 4
+_SPEECH = 512
+"""Tokens of an answer that has no schema."""
+
+
+class Sampling(NamedTuple):
+    """The seat's own settings over defaults that give the same text every time."""
+
+    temperature: float
+    top_p: float | None
+    seed: int
+    repeat_penalty: float
+
+
+class LocalEngine(ABC):
+    """A loaded model, which no two requests ever use at once. It is loaded at the first."""
+
+    name: ClassVar[str]
+    """What failures are said to be of."""
+
+    def __init__(self, path: Path, adapter: Adapter | None, context: int) -> None:
+        self.path = path
+        self.adapter = adapter
+        self.borrowers = 0
+        self._context = context
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="venire-local")
+
+    def ask(self, request: Request, gone: threading.Event) -> Future[Reply]:
+        """The answer, in its turn. Setting `gone` ends the work at the next token."""
+        return self._worker.submit(self._reply, request, gone)
+
+    def free(self) -> Future[None]:
+        """Unload the model once the work in hand is done."""
+        done = self._worker.submit(self.unload)
+        self._worker.shutdown(wait=False)
+        return done
+
+    @abstractmethod
+    def answer(self, request: Request, gone: threading.Event, started: float) -> Reply:
+        """The reply to a request; any error is a failure of the model."""
+
+    @abstractmethod
+    def unload(self) -> None: ...
+
+    def _reply(self, request: Request, gone: threading.Event) -> Reply:
+        started = time.perf_counter()
+        check_awaited(gone)
+        try:
+            return self.answer(request, gone, started)
+        except VenireError as error:
+            raise ModelFailure("unavailable", error.problem) from None
+        except (RuntimeError, ValueError, OSError, LookupError, MemoryError) as error:
+            said = " ".join(str(error).split())[:300] or type(error).__name__
+            raise ModelFailure("unavailable", f"{self.name}: {said}") from None
+
+
+def check_awaited(gone: threading.Event) -> None:
+    """Raise where nobody waits for the answer any more."""
+    if gone.is_set():
+        raise ModelFailure("unavailable", "nobody waits for this answer any more")
+
+
+def most_tokens(request: Request, schema: dict[str, Any] | None, prompt: int, context: int) -> int:
+    """The tokens that an answer may have; a `ModelFailure` where the prompt leaves no room for one."""
+    wanted = _SPEECH if schema is None else longest_answer(schema)
+    if prompt + wanted // 3 >= context:
+        raise ModelFailure("unavailable", f"prompt of {prompt} tokens does not fit the context of {context}")
+    # A token can be a single byte, and a character up to four of them.
+    most = int(request.settings.get("max_tokens", wanted if schema is None else 4 * wanted))
+    return min(most, context - prompt)
+
+
+def sampling_of(request: Request, *, taught: bool) -> Sampling:
+    """How the tokens of an answer are chosen.
+
+    A bare small model goes round in circles unless repeats are penalised; one that was taught has to repeat what it quotes.
+    """
+    asked = request.settings
+    return Sampling(
+        float(asked.get("temperature", 0)),
+        asked.get("top_p"),
+        int(asked.get("seed", 0)) + request.repeat,
+        1.0 if taught else 1.1,
+    )
+
+
+def worker_threads() -> int:
+    """The threads that a model may work in: a few of those that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(_THREADS, cores)

@@ -1,0 +1,299 @@
+"""A form: the JSON texts that a schema admits, told byte by byte, in the one spelling that `json.dumps` has.
+
+What is still to come is a `Path`: rules in a row, the nearest first. A form in hand is every path that what was written leaves open: several
+where choices begin alike. Taking a byte gives a new form, so that any continuation can be tried without harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Protocol
+
+Path = tuple["Rule", "Path"] | None
+"""The rules still to come; None where the text may end."""
+
+
+class Rule(Protocol):
+    """A part of a text."""
+
+    def open(self, rest: Path) -> Iterable[Path]:
+        """The paths that begin here, each with a rule in front that takes bytes; what may be empty opens `rest` too."""
+        ...
+
+    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+        """The paths after one byte; none where it does not belong."""
+        ...
+
+
+class Form:
+    """What may still be written."""
+
+    def __init__(self, paths: tuple[Path, ...]) -> None:
+        self._paths = paths
+
+    @classmethod
+    def of(cls, rules: Iterable[Rule]) -> Form:
+        return cls(tuple(_open(follow(rules, None))))
+
+    def after(self, text: bytes) -> Form | None:
+        """The form once `text` is written; None where it does not fit."""
+        paths = self._paths
+        for byte in text:
+            paths = tuple(path for step in paths if step is not None for path in step[0].take(byte, step[1]))
+            if not paths:
+                return None
+        return Form(paths)
+
+    @property
+    def may_end(self) -> bool:
+        return None in self._paths
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can be added."""
+        return all(path is None for path in self._paths)
+
+    @property
+    def only_text(self) -> bytes:
+        """What must be written next in any case, as far as that is certain."""
+        found, form = bytearray(), self
+        while (byte := form._only_byte()) is not None:
+            found.append(byte)
+            following = form.after(bytes([byte]))
+            assert following is not None
+            form = following
+        return bytes(found)
+
+    def _only_byte(self) -> int | None:
+        fronts = [path[0] if path is not None else None for path in self._paths]
+        bytes_next = {front.text[0] if isinstance(front, Fixed) else None for front in fronts}
+        return bytes_next.pop() if len(bytes_next) == 1 else None
+
+
+def follow(rules: Iterable[Rule], rest: Path) -> Path:
+    """The path on which these rules come before the rest."""
+    for rule in reversed(tuple(rules)):
+        rest = (rule, rest)
+    return rest
+
+
+def _open(path: Path) -> Iterable[Path]:
+    return (None,) if path is None else path[0].open(path[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """These bytes, of which there is at least one."""
+
+    text: bytes
+
+    def open(self, rest: Path) -> Iterable[Path]:
+        return ((self, rest),)
+
+    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+        if byte != self.text[0]:
+            return ()
+        return ((Fixed(self.text[1:]), rest),) if len(self.text) > 1 else _open(rest)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of several sequences of rules."""
+
+    options: tuple[tuple[Rule, ...], ...]
+
+    def open(self, rest: Path) -> Iterator[Path]:
+        for option in self.options:
+            yield from _open(follow(option, rest))
+
+    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The inside of a list."""
+
+    item: tuple[Rule, ...]
+    at_least: int
+    at_most: int
+    count: int = 0
+
+    def open(self, rest: Path) -> Iterator[Path]:
+        if self.count >= self.at_least:
+            yield from _open(rest)
+        if self.count < self.at_most:
+            more = Items(self.item, self.at_least, self.at_most, self.count + 1)
+            comma = (Fixed(b", "),) if self.count else ()
+            yield from _open(follow((*comma, *self.item, more), rest))
+
+    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of an object: its name with quotes and colon, its value, and whether it must be there."""
+
+    name: bytes
+    value: tuple[Rule, ...]
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The inside of an object, in the order of its schema."""
+
+    members: tuple[Member, ...]
+    is_first: bool = True
+
+    def open(self, rest: Path) -> Iterator[Path]:
+        if not self.members:
+            yield from _open(rest)
+            return
+        member, *others = self.members
+        name = Fixed(member.name if self.is_first else b", " + member.name)
+        after = Members(tuple(others), is_first=False)
+        yield from _open(follow((name, *member.value, after), rest))
+        if not member.required:
+            yield from Members(tuple(others), self.is_first).open(rest)
+
+    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """The inside of a string: UTF-8, with JSON's escapes, each counted as one."""
+
+    at_least: int
+    at_most: int
+
+    def open(self, rest: Path) -> Iterator[Path]:
+        if self.at_most > 0:
+            yield (self, rest)
+        if self.at_least <= 0:
+            yield from _open(rest)
+
+    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+        more: Path = (Characters(self.at_least - 1, self.at_most - 1), rest)
+        if byte == ord("\\"):
+            return ((_Escape(), more),)
+        if 0x20 <= byte < 0x7F and byte != ord('"'):
+            return _open(more)
+        if (tail := _TAILS.get(byte)) is not None:
+            return (follow((_Between(*span) for span in tail), more),)
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Between:
+    """One byte from a span."""
+
+    low: int
+    high: int
+
+    def open(self, rest: Path) -> Iterable[Path]:
+        return ((self, rest),)
+
+    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+        return _open(rest) if self.low <= byte <= self.high else ()
+
+
+_ANY = (0x80, 0xBF)
+_TAILS: dict[int, tuple[tuple[int, int], ...]] = {
+    **dict.fromkeys(range(0xC2, 0xE0), (_ANY,)),
+    **dict.fromkeys(range(0xE0, 0xF0), (_ANY, _ANY)),
+    **dict.fromkeys(range(0xF0, 0xF5), (_ANY, _ANY, _ANY)),
+    0xE0: ((0xA0, 0xBF), _ANY),
+    0xED: ((0x80, 0x9F), _ANY),
+    0xF0: ((0x90, 0xBF), _ANY, _ANY),
+    0xF4: ((0x80, 0x8F), _ANY, _ANY),
+}
+"""The bytes that follow the first of a character, in UTF-8."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Escape:
+    """What follows a backslash."""
+
+    def open(self, rest: Path) -> Iterable[Path]:
+        return ((self, rest),)
+
+    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+        if byte == ord("u"):
+            return ((_HexDigits(), rest),)
+        return _open(rest) if byte in b'"\\/bfnrt' else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _HexDigits:
+    """The four digits of an escaped character, which is no half of a pair."""
+
+    digits: str = ""
+
+    def open(self, rest: Path) -> Iterable[Path]:
+        return ((self, rest),)
+
+    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+        digits = self.digits + chr(byte).lower()
+        if digits[-1] not in "0123456789abcdef" or "d8" <= digits[:2] <= "df":
+            return ()
+        return _open(rest) if len(digits) == 4 else ((_HexDigits(digits), rest),)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number within bounds, with so many decimals at the most and no exponent."""
+
+    low: Decimal
+    high: Decimal
+    decimals: int
+    text: str = ""
+
+    @classmethod
+    def between(cls, low: Decimal, high: Decimal, decimals: int) -> Number:
+        """Bounds brought to the nearest numbers inside them that can be written; a `ValueError` where there are none."""
+        step = Decimal(1).scaleb(-decimals)
+        low, high = low.quantize(step, ROUND_CEILING), high.quantize(step, ROUND_FLOOR)
+        if low > high:
+            raise ValueError(f"no number with {decimals} decimals is within the bounds")
+        return cls(low, high, decimals)
+
+    def open(self, rest: Path) -> Iterator[Path]:
+        yield (self, rest)
+        if self.text[-1:].isdigit() and self.low <= Decimal(self.text) <= self.high:
+            yield from _open(rest)
+
+    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+        longer = Number(self.low, self.high, self.decimals, self.text + chr(byte))
+        return longer.open(rest) if longer._can_be_completed() else ()
+
+    def _can_be_completed(self) -> bool:
+        whole, point, fraction = self.text.removeprefix("-").partition(".")
+        if not (
+            (whole + fraction).isascii()
+            and (whole + fraction).isdigit() | (self.text == "-")
+            and (whole == "0" or not whole.startswith("0"))
+            and (not point or (whole and self.decimals))
+            and len(fraction) <= self.decimals
+        ):
+            return False
+        low, high = (-self.high, -self.low) if self.text.startswith("-") else (self.low, self.high)
+        return any(least <= high and most >= low for least, most in self._reach(whole, point, fraction))
+
+    def _reach(self, whole: str, point: str, fraction: str) -> Iterator[tuple[Decimal, Decimal]]:
+        """The least and the most, signs aside, that the text can become: with a point, with none, with one digit more, two, ..."""
+        step = Decimal(1).scaleb(-self.decimals)
+        if point:
+            value = Decimal(f"{whole}.{fraction}")
+            yield value, value + Decimal(1).scaleb(-len(fraction)) - step
+        elif not whole:
+            yield Decimal(0), max(abs(self.low), abs(self.high))
+        else:
+            longest = len(str(int(max(abs(self.low), abs(self.high)))))
+            more = range(longest - len(whole) + 1) if whole != "0" else range(1)
+            for digits in more:
+                yield Decimal(whole).scaleb(digits), (Decimal(whole) + 1).scaleb(digits) - step

@@ -1,0 +1,149 @@
+"""The embedded language model: messages in, an answer in the asked form out.
+
+The same request gets the same text, whatever was asked before it: see `transformer` on how a prompt is read, `prefix_slots` on what of it is
+used again, `sampling` on the choice of tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from .blas_threads import one_blas_thread
+from .form import Form
+from .merged_weights import Array, MergedWeights
+from .prefix_slots import PrefixSlots
+from .sampling import Sampler
+from .tokenizer import ChatMessage, Tokenizer
+from .transformer import CHUNK, Cache, Check, Transformer
+
+_SLOTS = 2
+"""Prompts kept for reuse: the jurors' and the orchestrator's open with different words and take turns."""
+
+
+class Answer(NamedTuple):
+    """What was written, and how many tokens that took."""
+
+    text: str
+    written: int
+    """Tokens of the answer, those included that the form left no choice about."""
+    cached: int
+    """Tokens of the prompt that had been read before."""
+    is_cut: bool
+    """Whether it reached its limit before its end."""
+
+
+class LanguageModel:
+    """A base and an adapter, loaded. One thread at a time may ask it."""
+
+    def __init__(self, base: Path, adapter: Path | None, *, context: int, threads: int) -> None:
+        weights = MergedWeights(base, adapter)
+        with one_blas_thread():
+            self._transformer = Transformer(weights, threads=threads)
+        self._tokenizer = Tokenizer(weights.metadata)
+        self.context = min(context, self._transformer.sizes.context)
+        """Tokens of prompt and answer together."""
+        self._slots = PrefixSlots(_SLOTS, CHUNK)
+        self._caches = [self._transformer.new_cache() for _ in range(_SLOTS)]
+
+    def tokens(self, messages: Sequence[ChatMessage]) -> list[int]:
+        """The prompt that a conversation makes."""
+        return self._tokenizer.encode_chat(messages)
+
+    def answer(
+        self, prompt: Sequence[int], form: Form | None, sampler: Sampler, *, most: int, check: Check
+    ) -> Answer:
+        """The answer to a prompt, of `most` tokens at the most; in free words where there is no form.
+
+        `check` is called between pieces of work and may raise to end it.
+        """
+        writing = _Writing(self._tokenizer, form, sampler, prompt, most)
+        with one_blas_thread():
+            logits, cache, ready = self._read(writing.tokens, check)
+            while (new := writing.go_on(logits)) and not writing.is_over:
+                check()
+                logits = self._transformer.read(new, cache, len(writing.tokens) - len(new), check)
+        return Answer(writing.text.decode("utf-8", "ignore"), writing.written, ready, writing.is_cut)
+
+    def log_probabilities(self, prompt: Sequence[int], check: Check = lambda: None) -> Array:
+        """How likely each token is to come next after a prompt, whatever the form: natural logarithms, by token."""
+        with one_blas_thread():
+            logits, _, _ = self._read(prompt, check)
+        logits = logits.astype(np.float64) - logits.max()
+        return logits - np.log(np.exp(logits).sum())
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text."""
+        return self._tokenizer.encode(text)
+
+    def _read(self, prompt: Sequence[int], check: Check) -> tuple[Array, Cache, int]:
+        """The logits of what may follow a prompt, the cache it now fills, and how many of its tokens had been read before."""
+        slot, ready = self._slots.take(prompt)
+        logits = self._transformer.read(prompt[ready:], self._caches[slot], ready, check)
+        self._slots.hold(slot, prompt)
+        return logits, self._caches[slot], ready
+
+
+class _Writing:
+    """An answer as it comes to be. What the form leaves no choice about is written at once, from the beginning on."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, form: Form | None, sampler: Sampler, prompt: Sequence[int], most: int
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._form = form
+        self._sampler = sampler
+        self._most = most
+        self.tokens = list(prompt)
+        """The prompt and all that was written."""
+        self.written = 0
+        self.text = b""
+        self.is_over = False
+        self.is_cut = False
+        self._write_certain()
+
+    def go_on(self, logits: Array) -> list[int]:
+        """The tokens that are written next: one that is chosen, and those that the form then leaves no choice about."""
+        before = len(self.tokens)
+        token = self._sampler.choose(logits, self.tokens, self._is_allowed)
+        if token is None:
+            raise RuntimeError("no token fits the form")
+        if token in self._tokenizer.control:
+            self.is_over = True
+        else:
+            self._write([token])
+            self._write_certain()
+        return self.tokens[before:]
+
+    def _write_certain(self) -> None:
+        if self._form is None or self.is_over:
+            return
+        certain = self._form.only_text
+        # Part of a character, where choices begin with the same byte, is left to be chosen.
+        tokens = self._tokenizer.encode(certain.decode("utf-8", "ignore"))
+        following = self._form.after(certain)
+        if following is None or not following.is_over:
+            # So is the last token, which may go on beyond what is certain.
+            tokens = tokens[:-1]
+        self._write(tokens)
+
+    def _write(self, tokens: list[int]) -> None:
+        tokens = tokens[: self._most - self.written]
+        added = self._tokenizer.decode(tokens)
+        self.tokens += tokens
+        self.written += len(tokens)
+        self.text += added
+        if self._form is not None:
+            self._form = self._form.after(added)
+            assert self._form is not None, "what is written fits the form"
+            self.is_over = self._form.is_over
+        self.is_cut = not self.is_over and self.written >= self._most
+        self.is_over = self.is_over or self.is_cut
+
+    def _is_allowed(self, token: int) -> bool:
+        if token in self._tokenizer.control:
+            return self._form is None or self._form.may_end
+        return self._form is None or self._form.after(self._tokenizer.bytes_of[token]) is not None
