@@ -20,7 +20,7 @@ _SPEECH = 512
 """Tokens of an answer that has no schema."""
 
 
-class Sampling(NamedTuple):
+class SeatSampling(NamedTuple):
     """The seat's own settings over defaults that give the same text every time."""
 
     temperature: float
@@ -87,13 +87,13 @@ def most_tokens(request: Request, schema: dict[str, Any] | None, prompt: int, co
     return min(most, context - prompt)
 
 
-def sampling_of(request: Request, *, taught: bool) -> Sampling:
+def sampling_of(request: Request, *, taught: bool) -> SeatSampling:
     """How the tokens of an answer are chosen.
 
     A bare small model goes round in circles unless repeats are penalised; one that was taught has to repeat what it quotes.
     """
     asked = request.settings
-    return Sampling(
+    return SeatSampling(
         float(asked.get("temperature", 0)),
         asked.get("top_p"),
         int(asked.get("seed", 0)) + request.repeat,

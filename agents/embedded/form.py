@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Protocol
 
-Path = tuple["Rule", "Path"] | None
+Path = tuple["FormRule", "Path"] | None
 """The rules still to come; None where the text may end."""
 
 
-class Rule(Protocol):
+class FormRule(Protocol):
     """A part of a text."""
 
     def open(self, rest: Path) -> Iterable[Path]:
@@ -34,7 +34,7 @@ class Form:
         self._paths = paths
 
     @classmethod
-    def of(cls, rules: Iterable[Rule]) -> Form:
+    def of(cls, rules: Iterable[FormRule]) -> Form:
         return cls(tuple(_open(follow(rules, None))))
 
     def after(self, text: bytes) -> Form | None:
@@ -72,7 +72,7 @@ class Form:
         return bytes_next.pop() if len(bytes_next) == 1 else None
 
 
-def follow(rules: Iterable[Rule], rest: Path) -> Path:
+def follow(rules: Iterable[FormRule], rest: Path) -> Path:
     """The path on which these rules come before the rest."""
     for rule in reversed(tuple(rules)):
         rest = (rule, rest)
@@ -102,7 +102,7 @@ class Fixed:
 class OneOf:
     """One of several sequences of rules."""
 
-    options: tuple[tuple[Rule, ...], ...]
+    options: tuple[tuple[FormRule, ...], ...]
 
     def open(self, rest: Path) -> Iterator[Path]:
         for option in self.options:
@@ -116,7 +116,7 @@ class OneOf:
 class Items:
     """The inside of a list."""
 
-    item: tuple[Rule, ...]
+    item: tuple[FormRule, ...]
     at_least: int
     at_most: int
     count: int = 0
@@ -138,7 +138,7 @@ class Member:
     """One member of an object: its name with quotes and colon, its value, and whether it must be there."""
 
     name: bytes
-    value: tuple[Rule, ...]
+    value: tuple[FormRule, ...]
     required: bool
 
 

@@ -24,7 +24,7 @@ _SLOTS = 2
 """Prompts kept for reuse: the jurors' and the orchestrator's open with different words and take turns."""
 
 
-class Answer(NamedTuple):
+class WrittenAnswer(NamedTuple):
     """What was written, and how many tokens that took."""
 
     text: str
@@ -55,7 +55,7 @@ class LanguageModel:
 
     def answer(
         self, prompt: Sequence[int], form: Form | None, sampler: Sampler, *, most: int, check: Check
-    ) -> Answer:
+    ) -> WrittenAnswer:
         """The answer to a prompt, of `most` tokens at the most; in free words where there is no form.
 
         `check` is called between pieces of work and may raise to end it.
@@ -66,7 +66,7 @@ class LanguageModel:
             while (new := writing.go_on(logits)) and not writing.is_over:
                 check()
                 logits = self._transformer.read(new, cache, len(writing.tokens) - len(new), check)
-        return Answer(writing.text.decode("utf-8", "ignore"), writing.written, ready, writing.is_cut)
+        return WrittenAnswer(writing.text.decode("utf-8", "ignore"), writing.written, ready, writing.is_cut)
 
     def log_probabilities(self, prompt: Sequence[int], check: Check = lambda: None) -> Array:
         """How likely each token is to come next after a prompt, whatever the form: natural logarithms, by token."""

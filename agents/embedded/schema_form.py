@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from .form import Characters, Fixed, Form, Items, Member, Members, Number, OneOf, Rule
+from .form import Characters, Fixed, Form, FormRule, Items, Member, Members, Number, OneOf
 
 Schema = Mapping[str, Any]
 
@@ -43,7 +43,7 @@ def form_of_schema(schema: Schema) -> Form:
     return Form.of(_rules(schema))
 
 
-def _rules(schema: Schema) -> tuple[Rule, ...]:
+def _rules(schema: Schema) -> tuple[FormRule, ...]:
     if "enum" in schema or "const" in schema:
         return _choices(schema)
     for combined in ("anyOf", "oneOf"):
@@ -73,7 +73,7 @@ def _rules(schema: Schema) -> tuple[Rule, ...]:
             return (Fixed(b"null"),)
 
 
-def _choices(schema: Schema) -> tuple[Rule, ...]:
+def _choices(schema: Schema) -> tuple[FormRule, ...]:
     _refuse_others(schema, {"enum", "const", "type"})
     values = schema["enum"] if "enum" in schema else [schema["const"]]
     if not values:

@@ -212,12 +212,12 @@ _MASK = np.triu(np.full((CHUNK, CHUNK), -np.inf, np.float32), 1)
 
 
 def _layer(weights: MergedWeights, sizes: Dimensions, number: int) -> Layer:
-    def named(name: str) -> Array:
+    def tensor(name: str) -> Array:
         return weights.tensor(f"blk.{number}.{name}.weight")
 
     scale = np.float32(sizes.head**-0.5)
-    queries_keys_values = np.concatenate([named("attn_q") * scale, named("attn_k"), named("attn_v")])
-    queries_keys_values *= named("attn_norm")
-    gate_and_up = np.concatenate([named("ffn_gate"), named("ffn_up")])
-    gate_and_up *= named("ffn_norm")
-    return Layer(queries_keys_values, named("attn_output"), gate_and_up, named("ffn_down"))
+    queries_keys_values = np.concatenate([tensor("attn_q") * scale, tensor("attn_k"), tensor("attn_v")])
+    queries_keys_values *= tensor("attn_norm")
+    gate_and_up = np.concatenate([tensor("ffn_gate"), tensor("ffn_up")])
+    gate_and_up *= tensor("ffn_norm")
+    return Layer(queries_keys_values, tensor("attn_output"), gate_and_up, tensor("ffn_down"))
