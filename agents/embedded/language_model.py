@@ -63,7 +63,7 @@ class LanguageModel:
         writing = _Writing(self._tokenizer, form, sampler, prompt, most)
         with one_blas_thread():
             logits, cache, ready = self._read(writing.tokens, check)
-            while (new := writing.go_on(logits)) and not writing.is_over:
+            while new := writing.go_on(logits):
                 check()
                 logits = self._transformer.read(new, cache, len(writing.tokens) - len(new), check)
         return WrittenAnswer(writing.text.decode("utf-8", "ignore"), writing.written, ready, writing.is_cut)
@@ -83,7 +83,7 @@ class LanguageModel:
         """The logits of what may follow a prompt, the cache it now fills, and how many of its tokens had been read before."""
         slot, ready = self._slots.take(prompt)
         logits = self._transformer.read(prompt[ready:], self._caches[slot], ready, check)
-        self._slots.hold(slot, prompt)
+        self._slots.hold(slot, tuple(prompt))
         return logits, self._caches[slot], ready
 
 
@@ -101,25 +101,27 @@ class _Writing:
         """The prompt and all that was written."""
         self.written = 0
         self.text = b""
-        self.is_over = False
+        self._is_over = False
         self.is_cut = False
         self._write_certain()
 
     def go_on(self, logits: Array) -> list[int]:
-        """The tokens that are written next: one that is chosen, and those that the form then leaves no choice about."""
+        """The tokens that are written next: one that is chosen, and those that the form then leaves no choice about; none at the end."""
+        if self._is_over:
+            return []
         before = len(self.tokens)
         token = self._sampler.choose(logits, self.tokens, self._is_allowed)
         if token is None:
             raise RuntimeError("no token fits the form")
         if token in self._tokenizer.control:
-            self.is_over = True
+            self._is_over = True
         else:
             self._write([token])
             self._write_certain()
-        return self.tokens[before:]
+        return [] if self._is_over else self.tokens[before:]
 
     def _write_certain(self) -> None:
-        if self._form is None or self.is_over:
+        if self._form is None or self._is_over:
             return
         certain = self._form.only_text
         # Part of a character, where choices begin with the same byte, is left to be chosen.
@@ -139,9 +141,9 @@ class _Writing:
         if self._form is not None:
             self._form = self._form.after(added)
             assert self._form is not None, "what is written fits the form"
-            self.is_over = self._form.is_over
-        self.is_cut = not self.is_over and self.written >= self._most
-        self.is_over = self.is_over or self.is_cut
+            self._is_over = self._form.is_over
+        self.is_cut = not self._is_over and self.written >= self._most
+        self._is_over = self._is_over or self.is_cut
 
     def _is_allowed(self, token: int) -> bool:
         if token in self._tokenizer.control:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 
 import numpy as np
 
@@ -13,6 +13,8 @@ _RECENT = 64
 """Tokens within which a repeat is penalised."""
 _LEAST_SHARE = 0.05
 """Tokens that are less likely than this share of the likeliest are never drawn."""
+_CANDIDATES = 40
+"""Tokens of which one is drawn, at the most."""
 _FIRST = 64
 """Tokens that are put in order before all are."""
 
@@ -20,8 +22,8 @@ _FIRST = 64
 class Sampler:
     """Chooses the tokens of one answer. The same settings and seed choose the same.
 
-    At a temperature above zero a token is drawn from those allowed that have at least a twentieth of the likelihood of the likeliest, and of
-    these from the likeliest that together have `top_p`.
+    At a temperature above zero a token is drawn from those allowed that have at least a twentieth of the likelihood of the likeliest, forty at
+    the most, and of these from the likeliest that together have `top_p`.
     """
 
     def __init__(
@@ -45,7 +47,8 @@ class Sampler:
         if best is None or self._temperature <= 0:
             return best
         least = logits[best] + np.log(_LEAST_SHARE)
-        tokens = np.array([best, *takewhile(lambda token: logits[token] >= least, allowed)])
+        others = takewhile(lambda token: logits[token] >= least, allowed)
+        tokens = np.array([best, *islice(others, _CANDIDATES - 1)])
         return self._draw(tokens, logits[tokens].astype(np.float64))
 
     def _draw(self, tokens: Array, logits: Array) -> int:

@@ -132,8 +132,8 @@ class Transformer:
                     progress.wait_for(index - 1, number)
                     states = self._through_layer(number, states, cache, starts[index])
                     progress.leave(index, number)
-            except BaseException:
-                progress.give_up()
+            except BaseException as error:
+                progress.give_up(error)
                 raise
             return states
 
@@ -184,7 +184,7 @@ class _Progress:
 
     def __init__(self, pieces: int) -> None:
         self._left = [-1] * pieces
-        self._given_up = False
+        self._error: BaseException | None = None
         self._changed = threading.Condition()
 
     def wait_for(self, index: int, layer: int) -> None:
@@ -192,18 +192,19 @@ class _Progress:
         if index < 0:
             return
         with self._changed:
-            self._changed.wait_for(lambda: self._left[index] >= layer or self._given_up)
-            if self._given_up:
-                raise RuntimeError("another chunk of the prompt was given up")
+            self._changed.wait_for(lambda: self._left[index] >= layer or self._error is not None)
+            if self._error is not None:
+                raise self._error
 
     def leave(self, index: int, layer: int) -> None:
         with self._changed:
             self._left[index] = layer
             self._changed.notify_all()
 
-    def give_up(self) -> None:
+    def give_up(self, error: BaseException) -> None:
+        """Whoever waits for a chunk meets the error of the one that failed."""
         with self._changed:
-            self._given_up = True
+            self._error = self._error or error
             self._changed.notify_all()
 
 

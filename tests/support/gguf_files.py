@@ -23,7 +23,7 @@ def write_gguf(path: Path, words: Mapping[str, Word], tensors: Tensors | None = 
     for name, value in words.items():
         kind, content = _word(value)
         head += _text(name) + struct.pack("<I", kind) + content
-    data = b""
+    data = bytearray()
     for name, (kind, shape, content) in tensors.items():
         head += _text(name) + struct.pack("<I", len(shape))
         head += b"".join(struct.pack("<Q", size) for size in reversed(shape))

@@ -31,7 +31,7 @@ def test_every_token_of_many_is_tried() -> None:
     assert np.all(np.diff(logits[tried]) <= 0)
 
 
-def draws(count: int = 4000, **settings: float) -> dict[int, float]:
+def draws(count: int = 2000, **settings: float) -> dict[int, float]:
     """How often each token is drawn where the likeliest is not allowed."""
     sampler = Sampler(seed=5, **settings)  # type: ignore[arg-type]
     found = Counter(sampler.choose(LOGITS, [], lambda token: token != 0) for _ in range(count))
@@ -39,17 +39,23 @@ def draws(count: int = 4000, **settings: float) -> dict[int, float]:
 
 
 def test_others_are_drawn_by_their_likelihood_among_the_allowed() -> None:
-    assert draws(temperature=1.0) == pytest.approx({1: 0.6, 2: 0.3, 3: 0.1}, abs=0.03)
+    assert draws(temperature=1.0) == pytest.approx({1: 0.6, 2: 0.3, 3: 0.1}, abs=0.04)
 
 
 def test_a_high_temperature_makes_them_more_alike_and_a_low_one_less() -> None:
-    assert draws(temperature=2.0) == pytest.approx({1: 0.473, 2: 0.334, 3: 0.193}, abs=0.03)
-    assert draws(temperature=0.5)[1] == pytest.approx(0.783, abs=0.03)
+    assert draws(temperature=2.0) == pytest.approx({1: 0.473, 2: 0.334, 3: 0.193}, abs=0.04)
+    assert draws(temperature=0.5)[1] == pytest.approx(0.783, abs=0.04)
 
 
 def test_top_p_keeps_the_likeliest_that_reach_it() -> None:
-    assert draws(temperature=1.0, top_p=0.85) == pytest.approx({1: 2 / 3, 2: 1 / 3}, abs=0.03)
+    assert draws(temperature=1.0, top_p=0.85) == pytest.approx({1: 2 / 3, 2: 1 / 3}, abs=0.04)
     assert draws(temperature=1.0, top_p=0.1) == {1: 1.0}
+
+
+def test_it_is_drawn_from_few_however_many_are_alike() -> None:
+    sampler = Sampler(temperature=1.0)
+
+    assert {sampler.choose(np.zeros(300, np.float32), [], bool) for _ in range(500)} == set(range(1, 41))
 
 
 def test_a_seed_draws_the_same_again() -> None:

@@ -1,19 +1,14 @@
-"""The transformer's numbers: those of the textbook and of llama.cpp, and the same ones however a prompt is read."""
+"""The transformer's numbers: those of the textbook, and the same ones however a prompt is read."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from first_tokens import first_tokens
 from tiny_llama import HEADS, KEY_HEADS, LAYERS, WIDTH, write_tiny_llama
 
-from venire.agents.clients import weights
 from venire.agents.embedded.blas_threads import one_blas_thread
-from venire.agents.embedded.gguf_file import GGUFFile
-from venire.agents.embedded.language_model import LanguageModel
 from venire.agents.embedded.merged_weights import MergedWeights
 from venire.agents.embedded.transformer import CHUNK, Transformer
 
@@ -109,21 +104,5 @@ def test_reading_ends_when_it_is_no_longer_wanted(merged: MergedWeights) -> None
         if checks > 3:
             raise TimeoutError("no longer wanted")
 
-    with pytest.raises((TimeoutError, RuntimeError)):
+    with pytest.raises(TimeoutError, match="no longer wanted"):
         model.read(PROMPT, model.new_cache(), 0, check)
-
-
-@pytest.mark.skipif(weights.weights_path() is None, reason="needs the embedded weights' vocabulary")
-def test_its_likelihoods_are_those_of_llama_cpp(tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp")
-    base = weights.weights_path()
-    assert base is not None
-    words = GGUFFile(base).metadata
-    vocabulary = len(words["tokenizer.ggml.tokens"])
-    path = write_tiny_llama(tmp_path / "tiny.gguf", words, vocabulary)
-    prompts = ["The patient was given", "Blood pressure: 120/80.\n", "She denies any pain. " * 8]
-    model = LanguageModel(path, None, context=512, threads=2)
-
-    for prompt, likely in zip(prompts, first_tokens(path, None, prompts), strict=True):
-        found = model.log_probabilities(model.encode(prompt))
-        assert {token: found[token] for token in likely} == pytest.approx(likely, abs=0.02)
