@@ -48,6 +48,8 @@ GROUP = "venire.juries"
 CountingRule = str
 """The name that a counting rule is registered under: `mean`, `median`, `decision` ..."""
 COUNTING = "venire.counting"
+COUNTING_SYNONYMS = {"majority": "mode"}
+"""Other words for a counting rule, which a file or a command may use."""
 
 
 LATER_FIELDS = ("max_reply", "extracts", "adapter", "params")
@@ -203,7 +205,7 @@ class Jury(BaseModel):
     quorum: int = Field(default=1, ge=1)
     """With fewer votes than this an attribute is hung."""
     count: CountingRule | None = None
-    """How votes become a value; without it, the protocol's own rule."""
+    """How votes become a value; without it, the protocol's own rule. `majority` is `mode`."""
     weights: dict[SeatName, Annotated[float, Field(ge=0)]] = {}
     """For `count: weighted`: how much each juror counts; without any, its agreement with the others over the run."""
     stop: EarlyStop = EarlyStop()
@@ -254,9 +256,12 @@ class Jury(BaseModel):
     @field_validator("count")
     @classmethod
     def _a_known_rule(cls, value: str | None) -> str | None:
-        if value is not None and value not in registered_plugins(COUNTING):
+        if value is None:
+            return None
+        rule = COUNTING_SYNONYMS.get(value, value)
+        if rule not in registered_plugins(COUNTING):
             raise _refusal(unknown(COUNTING, value, "counting rule"))
-        return value
+        return rule
 
     @field_validator("rule", mode="before", json_schema_input_type=str | None)
     @classmethod

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from ...agents.cost import Cost
-from ...personas.jury import ModelSettings
+from ...personas.jury import COUNTING_SYNONYMS, ModelSettings
 from ...rubrics.fields import or_written_as
 from ...rubrics.rubric import Name
 
@@ -262,7 +262,13 @@ class Judgements(StrictModel):
     pandalm: Path | None = None
     subset: str | None = None
     """Which part of LLMBar."""
-    counting: Literal["median", "mean", "mode"] = "median"
+    counting: Annotated[
+        Literal["median", "mean", "mode"],
+        BeforeValidator(
+            lambda value: COUNTING_SYNONYMS.get(value, value) if isinstance(value, str) else value,
+            json_schema_input_type=Literal["median", "mean", "mode", "majority"],
+        ),
+    ] = "median"
     largest: int = Field(default=7, ge=2)
     """The largest jury that is looked for."""
 

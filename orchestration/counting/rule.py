@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ...agents.orchestrator import Finding
-from ...personas.jury import COUNTING, Jury
+from ...personas.jury import COUNTING, COUNTING_SYNONYMS, Jury
 from ...rubrics.plugins import plugged_in
 from ...rubrics.scale import NOT_APPLICABLE, Scale, Value
 
@@ -79,6 +79,6 @@ def too_few(tally: Tally) -> Counted | None:
 
 
 def counting_rule(name: str) -> Rule:
-    """The rule registered under `name`."""
-    rule: Rule = plugged_in(COUNTING, name, "counting rule")
+    """The rule registered under `name`, or under the name that it is a synonym of."""
+    rule: Rule = plugged_in(COUNTING, COUNTING_SYNONYMS.get(name, name), "counting rule")
     return rule

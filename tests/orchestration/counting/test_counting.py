@@ -196,3 +196,10 @@ def test_an_unknown_rule_names_the_nearest(run: Path) -> None:
     with pytest.raises(VenireError, match="no counting rule named 'medain'") as error:
         export_run(run, "csv", None, io.StringIO(), "medain")
     assert "median" in error.value.remedy
+
+
+def test_majority_is_another_word_for_mode(run: Path) -> None:
+    out = io.StringIO()
+    export_run(run, "csv", None, out, "majority")
+    assert {row["method"] for row in csv.DictReader(io.StringIO(out.getvalue()))} == {"mode"}
+    assert Jury.model_validate({"name": "two", "count": "majority", "seats": [{"name": "a"}]}).count == "mode"
