@@ -42,8 +42,8 @@ class Budget:
     spent: Cost = field(default_factory=Cost)
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
-    on_trial: bool = False
-    """Whether a case is being heard to find out if the models can be used: access refused to one then ends the run."""
+    ends_at_refusal: bool = True
+    """Whether access refused to a model that has not answered yet ends the run: a mistake in its settings, told at once."""
     unreachable: ModelUnreachable | None = None
     """Why no call can be made; until one is needed, the run goes on over the calls in its record."""
     estimator: CallEstimator = field(default_factory=CallEstimator)

@@ -18,6 +18,7 @@ from ..rubrics.shapes import Schema, inline, unchecked_shape
 from .answers import UnusableAnswer, read_answer
 from .budget import Meter
 from .clients.adapters import adapter_of
+from .clients.keys import address_without_secrets
 from .context import window
 from .cost import Receipt
 from .model import (
@@ -239,6 +240,15 @@ class ModelGateway:
             if reserved is not None:
                 self._meter.release(request, reserved, reply)
 
+    def _unreachable(self, refused: AccessRefused) -> ModelUnreachable:
+        settings = self._settings
+        where = f" at {address_without_secrets(settings.base_url)}" if settings.base_url else ""
+        key = f" with the key in {settings.api_key_env}" if settings.api_key_env else ""
+        return ModelUnreachable(
+            f"{settings.model!r} cannot be used{where}{key}: {refused.summary}",
+            remedy="correct its key, name or address, and run again: what was paid for is kept",
+        )
+
     async def _send_with_retries(self, request: Request) -> Reply:
         """Retry: send until answered, with pauses that grow and scatter, a bounded number of times."""
         schedule = RetrySchedule(self._rng)
@@ -248,11 +258,8 @@ class ModelGateway:
             except FormatRefused:
                 continue
             except AccessRefused as refused:
-                if self._meter.budget.on_trial:
-                    raise ModelUnreachable(
-                        f"{request.model!r} cannot be used: {refused.summary}",
-                        remedy="correct its key, name or address, and run again: what was paid for is kept",
-                    ) from None
+                if self._meter.budget.ends_at_refusal and not self._client.has_answered(request.model):
+                    raise self._unreachable(refused) from None
                 raise
             except TransientFailure as failure:
                 pause = schedule.pause(failure)

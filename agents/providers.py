@@ -55,6 +55,11 @@ class RateLimitedClient:
         self._say = say
         self._distrusted: set[str] = set()
         """The models whose impossible token counts have been reported."""
+        self._answered: set[str] = set()
+
+    def has_answered(self, model: str) -> bool:
+        """Whether a model has answered in this session: until then, access refused is a mistake in its settings."""
+        return model in self._answered
 
     async def complete(self, request: Request, meter: Meter) -> Reply:
         """Rate limit: one attempt in a slot of the provider's, which is told what became of it; the price is added.
@@ -91,6 +96,7 @@ class RateLimitedClient:
                     raise LimitReached("max_seconds") from None
                 raise TransientFailure(f"no answer within {request.timeout:g} s", reason="timeout") from None
             self.slots.on_answer(reply.usage.total)
+            self._answered.add(request.model)
             return reply
 
     def price(self, model: str) -> Price | None:

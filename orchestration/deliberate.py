@@ -9,6 +9,7 @@ from contextvars import copy_context
 from pathlib import Path
 
 from ..agents.brief import brief
+from ..agents.budget import Budget
 from ..agents.preflight import Preflight
 from ..personas.jury import CountingRule, Jury, ModelSettings, load_jury
 from ..personas.options import unused_option
@@ -131,7 +132,7 @@ async def deliberate(
     jury = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
     check_protocol(jury, rubric)
     await Preflight().check(models_asked(jury))
-    court = Court(scored=ScoredCases.of([case]))
+    court = Court(budget=Budget(ends_at_refusal=False), scored=ScoredCases.of([case]))
     try:
         # A client may import for seconds before it can be used, and the caller's loop has other things to do.
         await asyncio.to_thread(ready, jury, court, rubric)

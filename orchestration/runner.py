@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from ..agents.budget import Budget, BudgetSpent
+from ..agents.budget import BudgetSpent
 from ..personas.jury import Jury
 from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric
@@ -95,7 +95,7 @@ async def hear_cases(
     keeping = asyncio.create_task(unfinished.keep())
     try:
         if unsure:
-            work = await _hear_first_alone(work, set(unsure), hear, court.budget)
+            work = await _hear_first_alone(work, set(unsure), hear)
         results = await _hear_all(work, hear, at_once)
     finally:
         keeping.cancel()
@@ -173,28 +173,24 @@ _Item = tuple[int, Case, _Arm]
 
 
 async def _hear_first_alone(
-    work: Iterator[_Item], unsure: set[str], hear: Callable[[_Item], Awaitable[bool]], budget: Budget
+    work: Iterator[_Item], unsure: set[str], hear: Callable[[_Item], Awaitable[bool]]
 ) -> Iterator[_Item]:
     """The work that is left once each arm in `unsure` has heard one case, with nothing else in flight."""
     passed: list[_Item] = []
-    budget.on_trial = True
-    try:
-        for item in work:
-            name = item[2].jury.name
-            if name not in unsure:
-                passed.append(item)
-                continue
-            try:
-                heard = await hear(item)
-            except BudgetSpent:
-                # The workers find the same, and say so.
-                return chain([item], passed, work)
-            if heard:
-                unsure.discard(name)
-            if not unsure:
-                break
-    finally:
-        budget.on_trial = False
+    for item in work:
+        name = item[2].jury.name
+        if name not in unsure:
+            passed.append(item)
+            continue
+        try:
+            heard = await hear(item)
+        except BudgetSpent:
+            # The workers find the same, and say so.
+            return chain([item], passed, work)
+        if heard:
+            unsure.discard(name)
+        if not unsure:
+            break
     return chain(passed, work)
 
 
@@ -219,7 +215,7 @@ async def _hear_next(
 
     Raises:
         BudgetSpent: Nothing more may be spent.
-        ModelUnreachable: On trial, access to a model was refused. What was paid for is in the record.
+        ModelUnreachable: Access was refused to a model that has not answered yet. What was paid for is in the record.
     """
     position, case, arm = item
     fingerprint = case_fingerprint(case)

@@ -25,7 +25,7 @@ from .keys import (
     secret_forms,
     sent_secrets,
 )
-from .server import BUSY, retry_after, says_busy
+from .server import BUSY, retry_after, says_busy, says_filtered
 from .silence import silence_pydantic
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -161,7 +161,7 @@ class ComponentClient(ModelClient):
             response = getattr(error, "response", None)
             wait = retry_after(getattr(response, "headers", {}).get("retry-after"))
             return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
-        if "content_filter" in text or "content_policy" in text:
+        if says_filtered(status, text):
             return ModelFailure("refused", detail)
         return ModelFailure("unavailable", detail)
 

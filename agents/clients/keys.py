@@ -21,13 +21,24 @@ _SHORTEST_VALUE = 12
 
 def key_from(settings: ModelSettings) -> str | None:
     """The key in the variable the seat names; a variable that is not set is an error, never an empty key."""
-    if settings.api_key_env is None:
+    name = settings.api_key_env
+    if name is None:
         return None
-    key = os.environ.get(settings.api_key_env)
-    if not key:
+    key = key_in(name)
+    if key is None:
+        raise VenireError(f"the variable {name} is not set", remedy=f"export {name}=... and run again")
+    return key
+
+
+def key_in(name: str) -> str | None:
+    """The key in a variable; None where it is not set, or blank. What cannot be sent in a header is an error."""
+    key = os.environ.get(name, "")
+    if not key.strip():
+        return None
+    if not (key.isascii() and key.isprintable()):
         raise VenireError(
-            f"the variable {settings.api_key_env} is not set",
-            remedy=f"export {settings.api_key_env}=... and run again",
+            f"the key in {name} holds a line break or another character that no key has",
+            remedy=f"export {name}=... as the provider shows it, in one line and without curly quotes",
         )
     return key
 

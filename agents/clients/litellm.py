@@ -22,7 +22,7 @@ from .client_factory import ClientFactory
 from .httpx_replies import cap_transport, capped_reply
 from .keys import environment_secrets, key_from, redact_secrets, refuse_in_address, sent_secrets
 from .litellm_providers import probe
-from .server import BUSY, NO_ACCESS, retry_after, says_busy
+from .server import BUSY, NO_ACCESS, retry_after, says_busy, says_filtered
 from .silence import silence_loggers, silence_pydantic
 
 _Format = Literal["json_schema", "json_object", "text"]
@@ -283,9 +283,7 @@ def _about_format(error: Any) -> bool:
 
 def _filtered(error: Any) -> bool:
     said = f"{error} {getattr(error, 'code', '')} {getattr(error, 'body', '')}"
-    return getattr(error, "status_code", None) == 400 and (
-        "content_policy" in said or "content_filter" in said
-    )
+    return says_filtered(getattr(error, "status_code", 0), said)
 
 
 def _asked_to_wait(error: Any) -> float | None:

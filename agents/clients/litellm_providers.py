@@ -17,7 +17,7 @@ from urllib.request import getproxies, proxy_bypass
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import ModelUnreachable
 from ...rubrics.files import nearest
-from .keys import key_from, refuse_in_address
+from .keys import key_from, key_in, refuse_in_address
 from .model_list import (
     ModelServer,
     check_address,
@@ -164,7 +164,7 @@ def _key(settings: ModelSettings, provider: Provider | None, model: str) -> tupl
         return key_from(settings), settings.api_key_env
     names = provider.keys if provider is not None else ()
     for name in names:
-        if key := os.environ.get(name):
+        if key := key_in(name):
             return key, name
     if names:
         raise ModelUnreachable(

@@ -79,7 +79,13 @@ class ModelServer:
     def endpoint(self, path: str) -> Endpoint:
         parts = urlsplit(self.url)
         url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}{path}", fragment=""))
-        return Endpoint(url, self.headers)
+        try:
+            return Endpoint(url, self.headers)
+        except ValueError:
+            raise ModelUnreachable(
+                f"there is no such address as the one at which {self.model!r} is to be asked",
+                remedy=f"write it as http://HOST:PORT/v1 or https://HOST/v1 ({self.where})",
+            ) from None
 
 
 async def find_model(server: ModelServer, name: str, *, without_list: bool = False) -> bool:
@@ -96,6 +102,7 @@ async def find_model(server: ModelServer, name: str, *, without_list: bool = Fal
     try:
         answer = await _get(server, "/models")
         if answer.status == 200:
+            await _check_kind(server, name, answer)
             models = _model_ids(answer.body)
             return _is_among(name, models) or await _answers_as(server, name, models)
         if answer.status in (401, 403):
@@ -221,6 +228,19 @@ async def _check_refusal(server: ModelServer, name: str) -> None:
         )
 
 
+async def _check_kind(server: ModelServer, name: str, answer: Answer) -> None:
+    """An error where the server shows a web page in place of its list, and answers to a question in no other way."""
+    if _is_web_page(answer) and _is_web_page(await _ask(server, name, [])):
+        raise ModelUnreachable(
+            f"{server.shown} shows a web page: it is no server that {server.model!r} can be asked at",
+            remedy=f"correct its address, or log in to what stands before it ({server.where})",
+        )
+
+
+def _is_web_page(answer: Answer) -> bool:
+    return answer.headers.get("content-type", "").lower().startswith("text/html")
+
+
 async def _answers_as(server: ModelServer, name: str, models: tuple[str, ...]) -> bool:
     """Whether the server answers for a model that its list did not show; an error where it says no again."""
     answer = await _ask_one_token(server, name)
@@ -308,4 +328,4 @@ def _unknown_model(server: ModelServer, name: str, models: tuple[str, ...]) -> M
 
 def is_certificate_problem(error: ModelUnreachable) -> bool:
     """Whether an address was found dead only because its certificate is not trusted."""
-    return isinstance(error.__cause__, ssl.SSLError)
+    return isinstance(error.__cause__, ssl.SSLCertVerificationError)

@@ -194,7 +194,7 @@ class Sitting:
         self._positions = count()
         self._loop = _loop()
         self._store, sure = _checked_record(setup)
-        self._first_alone = FirstAlone(self._court.budget, sure=sure)
+        self._first_alone = FirstAlone(sure=sure)
         if self._store is not None:
             self._court.calls = self._store
             self._court.trace_salt = self._store.trace_salt()

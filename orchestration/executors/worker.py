@@ -102,9 +102,7 @@ class Worker:
             if config.asks_models:
                 await preflight.check(s for jury in config.juries for s in models_asked(jury))
             self._first_alone = [
-                FirstAlone(
-                    self._budget, sure=not config.asks_models or preflight.is_sure_of(models_asked(jury))
-                )
+                FirstAlone(sure=not config.asks_models or preflight.is_sure_of(models_asked(jury)))
                 for jury in config.juries
             ]
             for jury in config.juries:

@@ -98,6 +98,63 @@ def test_a_refused_key_names_its_variable_and_never_the_key(
     assert server.calls == []
 
 
+@pytest.mark.parametrize("model", ["server/a", "openai/a"])
+@pytest.mark.parametrize(
+    ("key", "named"),
+    [
+        ("", "MY_KEY is not set"),
+        (" ", "MY_KEY is not set"),
+        ("sk-canary\n", "the key in MY_KEY holds a line break"),
+        ("“sk-canary”", "another character that no key has"),
+    ],
+)
+def test_a_key_that_cannot_be_sent(model: str, key: str, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", key)
+    error = refusal(at("http://127.0.0.1:9/v1", model, api_key_env="MY_KEY"))
+    assert named in error.problem
+    assert "canary" not in str(error)
+
+
+@pytest.mark.parametrize("model", ["server/a", "openai/a"])
+def test_an_address_that_there_cannot_be(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-mine")
+    error = refusal(at("http://127.0.0.1:99999/v1", model))
+    assert "http://HOST:PORT/v1" in error.remedy
+
+
+@pytest.mark.parametrize("model", ["server/a", "openai/a"])
+def test_https_at_a_server_that_speaks_http(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-mine")
+    with ProviderServer(ANSWERS, models=["a"]) as server:
+        error = refusal(at(server.url.replace("http:", "https:"), model))
+    assert "cannot be reached" in error.problem
+
+
+@pytest.mark.parametrize("model", ["server/a", "openai/a"])
+def test_a_web_page_is_no_model_server(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-mine")
+
+    class WebSite(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", "6")
+            self.end_headers()
+            self.wfile.write(b"<html>")
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            return None
+
+    with HTTPServer(("127.0.0.1", 0), WebSite) as site:
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        error = refusal(at(f"http://127.0.0.1:{site.server_port}/v1", model))
+        site.shutdown()
+    assert "shows a web page" in error.problem
+
+
 def test_a_list_that_repeats_the_key_is_not_quoted_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-canary-0123456789")
     with ProviderServer(ANSWERS, models=["a-sk-canary-0123456789", "x" * 5000]) as server:

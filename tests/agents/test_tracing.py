@@ -80,7 +80,7 @@ def test_every_call_has_a_span_under_its_deliberations(rubric: Rubric, case: Cas
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind"), [(Fault(status=401), "unavailable"), (Fault(hang=True), "timeout")]
+    ("fault", "kind"), [(Fault(status=400), "unavailable"), (Fault(hang=True), "timeout")]
 )
 def test_what_failed_says_how(rubric: Rubric, case: Case, fault: Fault, kind: str) -> None:
     with ProviderServer(jury_of({"a": fault, "b": 4})) as server:

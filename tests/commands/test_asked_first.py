@@ -60,7 +60,7 @@ def test_a_server_without_a_list_is_tried_with_one_case_alone(tmp_path: Path) ->
     with ProviderServer(answer) as server:
         command = write_run(tmp_path, server.url)
         said = two_lines(venire(*command, cwd=tmp_path))
-        assert "'server/b' cannot be used: HTTP 401" in said
+        assert f"'server/b' cannot be used at {server.url}: HTTP 401" in said
         # What a provider says may repeat the case.
         assert "planted fault" not in said
         tried = {call.prompt for call in server.calls if call.model != "boss"}
@@ -75,6 +75,29 @@ def test_a_server_without_a_list_is_tried_with_one_case_alone(tmp_path: Path) ->
     # Of what the first command paid for, nothing was paid for again.
     assert document["spent"]["calls"] == len(server.calls) - 1
     assert paid
+
+
+def test_a_server_that_lists_its_models_to_anybody_and_refuses_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEAT_KEY", "sk-wrong")
+    with ProviderServer(lambda call: Fault(status=401), models=list(SEATS)) as server:
+        command = write_run(tmp_path, server.url)
+        change_jury(tmp_path, 0, api_key_env="SEAT_KEY")
+        ended = venire(*command, "--quiet", cwd=tmp_path)
+
+    said = two_lines(ended)
+    assert "cannot be used at" in said and "HTTP 401" in said
+
+
+def test_a_case_that_a_provider_moderates_is_an_abstention(tmp_path: Path) -> None:
+    flagged = Fault(status=403, body='{"error": {"message": "Your input was flagged"}}')
+    with ProviderServer(jury_of({**SEATS, "a": flagged}), models=list(SEATS)) as server:
+        ended = venire(*write_run(tmp_path, server.url, protocol="panel"), "--json", cwd=tmp_path)
+
+    assert ended.returncode == 0, ended.stderr
+    reasons = {each["reason"] for case in json.loads(ended.stdout)["cases"] for each in case["abstentions"]}
+    assert reasons == {"refused"}
 
 
 def test_a_finished_run_needs_neither_key_nor_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

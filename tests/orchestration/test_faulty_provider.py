@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -27,6 +28,7 @@ from venire.agents.retry import SENDS
 from venire.orchestration.reading.terminal import report
 from venire.orchestration.run_session import RunSession, run_session
 from venire.orchestration.transcript import Entry
+from venire.rubrics.errors import ModelUnreachable
 
 FAULTS = {"busy": 0.10, "broken": 0.05, "dropped": 0.03, "hanging": 0.03, "garbage": 0.05}
 IN_FLIGHT = 32
@@ -173,7 +175,7 @@ class Counted(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         time.sleep(0.01)
-        self.send_response(404)
+        self.send_response(400)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -210,11 +212,10 @@ def test_a_key_that_the_provider_repeats_is_in_no_abstention_and_on_no_screen(
         wanted = session(tmp_path, server.url, "panel", 3)
         (jury,) = wanted.juries
         keyed = tuple(seat.model_copy(update={"api_key_env": "CANARY_KEY"}) for seat in jury.seats)
-        run_session(
-            replace(wanted, juries=[jury.model_copy(update={"seats": keyed})], preflight=AskNobody()),
-            Console(file=told),
-            quiet=True,
-        )
+        wanted = replace(wanted, juries=[jury.model_copy(update={"seats": keyed})], preflight=AskNobody())
+        with pytest.raises(ModelUnreachable) if status == 401 else nullcontext() as refused:
+            run_session(wanted, Console(file=told), quiet=True)
 
+    assert "canary-" not in str(refused)
     assert "canary" not in told.getvalue() + json.dumps(document(tmp_path))
     assert not any(b"canary" in path.read_bytes() for path in (tmp_path / "run").iterdir())

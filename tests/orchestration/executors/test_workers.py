@@ -150,7 +150,7 @@ def test_workers_hide_a_case_in_traces_by_the_salt_of_the_run(
 
 
 def test_a_question_that_fails_for_one_worker_is_free_for_another(rubric: Rubric, case: Case) -> None:
-    answers = {"a": [Fault(status=401), 3]}
+    answers = {"a": [Fault(status=400), 3]}
     with ProviderServer(jury_of(answers), latency=0.2, models=["a", "boss"]) as server:
         pool = WorkerPool(rubric, jury_at(server.url, "a", protocol="panel"))
 

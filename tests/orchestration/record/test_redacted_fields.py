@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from openai_server import Call, Fault, ProviderServer, Refusal
 from rich.console import Console
 from server_juries import AskNobody
 
-from venire import Case, load_jury, load_rubric
+from venire import Case, ModelUnreachable, load_jury, load_rubric
 from venire.agents import retry
 from venire.orchestration.reading.terminal import report
 from venire.orchestration.record.redaction import redacted_transcript
@@ -124,10 +125,12 @@ def test_no_word_is_kept_whatever_a_juror_or_the_orchestrator_fails_with(
             redact=True,
             preflight=AskNobody(),
         )
-        run_session(session, console, quiet=True)
+        # Access refused before any answer ends the run: what it holds by then has no word of the case either.
+        with suppress(ModelUnreachable):
+            run_session(session, console, quiet=True)
 
     told = io.StringIO()
     report(tmp_path / "out", None, told)
-    assert len(json.loads(told.getvalue())["cases"]) == 1
+    assert len(json.loads(told.getvalue())["cases"]) == (kind not in ("status 401", "status 404"))
     assert isinstance(console.file, io.StringIO)
     assert leaks(tmp_path / "out", told.getvalue(), console.file.getvalue()) == []
