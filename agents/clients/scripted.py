@@ -11,13 +11,15 @@ from pydantic import BaseModel, ConfigDict
 
 from ...personas.jury import ModelSettings
 from ...rubrics.yaml_files import load_yaml
-from ..model import ModelFailure, Reply, Request, Subject, TransientFailure, Usage
+from ..model import Reply, Request, Subject, TransientFailure, Usage
 from ..model_client import ModelClient
 from ..prices import FREE, Price
 from .claim_lens import listed_clauses
 from .client_factory import ClientFactory
 
 Fault = Literal["garbage", "refuse", "timeout", "down"]
+_NEXT_SPEAKER = "next_speaker"
+"""The field by which a progress ledger of Magentic-One is known."""
 
 
 class Line(BaseModel):
@@ -68,17 +70,23 @@ class ScriptedClient(ModelClient):
 
     async def complete(self, request: Request) -> Reply:
         subject = request.subject
-        if subject is None or request.schema is None:
-            raise ModelFailure("refused", "a script has no words for an open conversation")
-        if subject.kind in ("extraction", "verification"):
+        if subject is not None and subject.kind in ("extraction", "verification"):
             return self._claims_reply(subject)
-        said = self._script_for(subject)
+        # A conversation without a subject is the one that an orchestrator of Magentic-One holds.
+        said = self._script.orchestrator if subject is None else self._script_for(subject)
         if isinstance(said, str):
             return _fault(said)
-        answer = {
-            name: _part(said.get(name), part["properties"], f"{request.key}{name}")
-            for name, part in request.schema["properties"].items()
-        }
+        fields = request.schema["properties"] if request.schema is not None else {}
+        answer: Any
+        if not fields:
+            answer = "Scripted: every juror is heard once, in the order of the seats."
+        elif _NEXT_SPEAKER in fields:
+            answer = _ledger(request)
+        else:
+            answer = {
+                name: _part(said.get(name), part["properties"], f"{request.key}{name}")
+                for name, part in fields.items()
+            }
         text = json.dumps(answer)
         prompt = sum(len(message.content) for message in request.messages) // 4
         return Reply(text=text, usage=Usage(prompt=prompt, completion=len(text) // 4), usd=0.0)
@@ -127,6 +135,22 @@ class ScriptedClient(ModelClient):
             if isinstance(lines_of_round, dict)
             for name, line in lines_of_round.items()
         }
+
+
+def _ledger(request: Request) -> dict[str, Any]:
+    """A progress ledger of Magentic-One: calls on each juror once, in order, and is satisfied then."""
+    assert request.schema is not None
+    jurors = request.schema["properties"][_NEXT_SPEAKER]["properties"]["answer"]["enum"]
+    # The orchestrator has spoken once to give the plan, and once before each turn.
+    turns = sum(message.role == "assistant" for message in request.messages) - 1
+    answers = {
+        "is_request_satisfied": turns >= len(jurors),
+        "is_in_loop": False,
+        "is_progress_being_made": True,
+        _NEXT_SPEAKER: jurors[turns % len(jurors)],
+        "instruction_or_question": "Please give your ballot.",
+    }
+    return {name: {"reason": "Scripted.", "answer": answer} for name, answer in answers.items()}
 
 
 def _fault(fault: str) -> Reply:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...rubrics.shapes import Schema, inline
 
@@ -53,11 +53,27 @@ class ProgressLedger(BaseModel):
     def speaker(self) -> str:
         return self.next_speaker.answer
 
+    @property
+    def summary(self) -> str:
+        """What it comes to, in words."""
+        if self.satisfied:
+            return f"the request is satisfied. {self.is_request_satisfied.reason}".strip()
+        stuck = " (in a loop)" if self.is_in_loop.answer else " (no progress)" if self.stalled else ""
+        return f"{self.speaker} speaks next{stuck}: {self.instruction_or_question.answer}"
+
     def problem(self, speakers: Collection[str]) -> str:
         """Why nobody can follow this ledger; empty if someone can."""
         if self.satisfied or self.speaker in speakers:
             return ""
         return f"next_speaker: no juror is named {self.speaker!r}; choose one of {', '.join(speakers)}"
+
+
+def ledger_words(text: str) -> str:
+    """A ledger of the record in words; what is none, such as one that was redacted, as it is."""
+    try:
+        return ProgressLedger.model_validate_json(text).summary
+    except ValidationError:
+        return text
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from rich.text import Text
 from ...rubrics.ballot import Vote
 from ...rubrics.safe_text import safe
 from ...rubrics.scale import Value
+from ..protocols.magentic_ledger import ledger_words
 from ..transcript import Abstained, Cast, Checked, Decided, Entry, Extracted, Ledger, Said
 from ..verdict import Outcome, Verdict
 from .analysis import Flag
@@ -118,7 +119,7 @@ class EntryRenderer:
             case Decided():
                 yield Text("\norchestrator decides", "bold magenta")
                 for finding in entry.findings:
-                    weighed = ", ".join(finding.weighed)
+                    weighed = ", ".join(finding.weighed) or "no ballot"
                     yield Text.assemble(
                         f"  {finding.attribute}: ",
                         (str(finding.value), "bold"),
@@ -128,8 +129,9 @@ class EntryRenderer:
             case Extracted() | Checked():
                 yield Text.assemble((f"{entry.speaker} ", "bold cyan"), (entry.summary, "cyan"))
             case Said():
+                text = ledger_words(entry.text) if entry.about == "ledger" else entry.text
                 yield Text.assemble(
-                    (f"{entry.who} ", "bold magenta"), (f"{entry.about}: ", "magenta"), safe(entry.text)
+                    (f"{entry.who} ", "bold magenta"), (f"{entry.about}: ", "magenta"), safe(text)
                 )
 
     def _votes(self, entry: Cast) -> Table:

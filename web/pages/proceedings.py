@@ -6,6 +6,7 @@ from ...evals.figures.flows import flows_figure
 from ...evals.figures.spread import spread_figure
 from ...evals.pages.markup import Html, element, fragment, shorten
 from ...evals.pages.svg import svg
+from ...orchestration.protocols.magentic_ledger import ledger_words
 from ...orchestration.reading.analysis import convergence, influence, turning_points
 from ...orchestration.reading.analysis.census import Flow
 from ...orchestration.transcript import (
@@ -117,11 +118,12 @@ def _line(entry: Entry) -> Html:
         case Decided():
             found = [
                 element("li", {"dir": "auto"}, element("b", None, f.attribute, " ", score_words(f.value)), " ",
-                        shorten(f.rationale, REASON), quiet(" weighed ", ", ".join(f.weighed)))
+                        shorten(f.rationale, REASON), quiet(" weighed ", ", ".join(f.weighed) or "no ballot"))
                 for f in entry.findings
             ]  # fmt: skip
             return fragment(who, " ", when, " decides", element("ul", None, found))
         case Said():
-            return fragment(who, " ", when, f" {entry.about}: ", shorten(entry.text, REASON))
+            text = ledger_words(entry.text) if entry.about == "ledger" else entry.text
+            return fragment(who, " ", when, f" {entry.about}: ", shorten(text, REASON))
         case Extracted() | Checked():
             return fragment(who, " ", when, " ", entry.summary)

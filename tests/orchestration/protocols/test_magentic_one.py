@@ -25,6 +25,7 @@ from venire import Case, Jury, Limits, Rubric, deliberate, deliberate_sync
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
 from venire.orchestration.protocols import protocol
+from venire.orchestration.reading.show import deliberation_text
 from venire.orchestration.transcript import Transcript
 
 pytest.importorskip("autogen_agentchat", reason="the magentic-one protocol needs venire[autogen]")
@@ -391,3 +392,19 @@ def test_a_juror_whom_a_satisfied_orchestrator_never_called_met_no_limit(rubric:
         ("b", "not_called")
     ]
     assert verdict.transcript.turns == 1
+
+
+def test_a_scripted_orchestrator_calls_on_each_seat_once_and_lenses_may_sit(
+    rubric: Rubric, case: Case
+) -> None:
+    seats = [{"name": name, "model": f"lens/{name}"} for name in ("length", "support")]
+    jury = {"name": "m", "protocol": "magentic-one", "count": "median", "seats": seats}
+    sits = Jury.model_validate({**jury, "orchestrator": {"model": "scripted"}})
+
+    verdict = deliberate_sync(case, rubric, sits)
+
+    assert speakers(verdict) == ["facts", "plan", "ledger", "length", "ledger", "support", "ledger", "final", "orchestrator"]  # fmt: skip
+    assert verdict.stop.reason in ("complete", "consensus")
+    told = deliberation_text(verdict, 80)
+    assert "orchestrator ledger: length speaks next: Please give your ballot." in told
+    assert "is_request_satisfied" not in told
