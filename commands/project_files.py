@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,14 +88,10 @@ def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Pa
             f"{sheet}: no column holds the text that is judged", remedy="name it: output=COLUMN"
         )
     found: dict[str, dict[str, str]] = {}
-    numbers: dict[str, int] = {}
-    for row in rows:
-        output = row.get(text, "").strip()
-        if not output:
+    for row, name in zip(rows, case_ids(rows, columns), strict=True):
+        if name is None:
             continue
-        named = columns.one("id")
-        name = row.get(named, "").strip() if named else ""
-        name = name or f"case-{numbers.setdefault(output, len(numbers) + 1)}"
+        output = row[text].strip()
         case = {"id": name, "output": output, "source": _sources(row, columns)}
         case |= {
             role: row.get(column, "")
@@ -115,6 +112,29 @@ def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Pa
     return list(found.values())
 
 
+def case_ids(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> list[str | None]:
+    """The id of each row's case; None where a row has no text to judge.
+
+    Without a column of ids, rows are cases of their own, unless people rated: then rows that differ in nothing but the person
+    and the scores are one case.
+    """
+    text, named = columns.one("output") or "", columns.one("id")
+    rated = columns.one("rater") is not None or bool(columns.of("rating"))
+    told = [
+        name for name, role in columns.roles.items() if role not in ("rater", "rating", "kept", "left out")
+    ]
+    numbers: dict[tuple[str, ...], int] = {}
+    found: list[str | None] = []
+    for place, row in enumerate(rows):
+        if not row.get(text, "").strip():
+            found.append(None)
+            continue
+        alike = tuple(row.get(name, "").strip() for name in told) if rated else (str(place),)
+        name = row.get(named, "").strip() if named else ""
+        found.append(name or f"case-{numbers.setdefault(alike, len(numbers) + 1)}")
+    return found
+
+
 def ratings_of(
     rows: Sequence[Mapping[str, str]], columns: SheetColumns, cases: Sequence[Mapping[str, str]]
 ) -> list[dict[str, str]]:
@@ -122,14 +142,17 @@ def ratings_of(
     scores = attribute_names(columns.of("rating"))
     if not scores:
         return [{"case": case["id"], "rater": rater} for case in cases for rater in RATERS]
-    ids = {case["output"]: case["id"] for case in cases}
-    text, named, rater = columns.one("output") or "", columns.one("id"), columns.one("rater")
+    rater = columns.one("rater")
+    unnamed = Counter[str]()
+    """How often each case was rated by nobody who is named: each time by another."""
     found = []
-    for row in rows:
-        if not row.get(text, "").strip():
+    for row, case in zip(rows, case_ids(rows, columns), strict=True):
+        if case is None:
             continue
-        case = (row.get(named, "").strip() if named else "") or ids[row[text].strip()]
-        who = (row.get(rater, "").strip() if rater else "") or RATERS[0]
+        who = row.get(rater, "").strip() if rater else ""
+        if not who:
+            unnamed[case] += 1
+            who = f"rater-{unnamed[case]}"
         given = {name: row.get(column, "") for column, name in scores.items()}
         found.append({"case": case, "rater": who} | given)
     return found

@@ -79,6 +79,7 @@ def _project(
         rows, columns = _read_sheet(sheet, given.names if given else (), named)
         columns = columns if yes else _confirm_columns(columns, rows)
     cases = cases_of(rows, columns, sheet or folder)
+    _say_unseen(rows, columns)
     ratings = ratings_of(rows, columns, cases)
     if given is not None:
         rated = set(attribute_names(columns.of("rating")).values())
@@ -176,6 +177,20 @@ def _confirm_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -
         columns = columns.with_role(column, role)
         _show_columns(columns, rows)
     return columns
+
+
+def _say_unseen(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> None:
+    """Name the rows that are no cases, and say where jurors are given nothing to hold the texts against."""
+    from .project_files import case_ids
+
+    empty = [row for row, case in zip(rows, case_ids(rows, columns), strict=True) if case is None]
+    if lost := sum(any(cell.strip() for cell in row.values()) for row in empty):
+        say(f"{_many(lost, 'row')} without a text under {columns.one('output')!r}: left out", err=True)
+    if not (columns.of("source") or columns.of("reference")):
+        say(
+            "no column holds the source, so jurors see the text alone: --column source=NAME",
+            err=True,
+        )
 
 
 def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: bool) -> list[Asked]:

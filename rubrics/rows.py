@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from .tables import Table, arrow_table, parquet_table, workbook_table
 LARGEST_ROW = 4 * 2**20
 """Bytes of one row: a million tokens, more than a jury's models read."""
 MOST_COLUMNS = 10_000
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+"""The first is taken where a header does not tell."""
 
 
 def read_rows(
@@ -25,7 +27,7 @@ def read_rows(
     `otherwise` is what else to do where a required column is not there.
     """
     match path.suffix.lower():
-        case ".csv":
+        case ".csv" | ".tsv":
             return _csv_rows(path, required, otherwise)
         case ".xlsx" | ".xlsm":
             return _table_rows(path, workbook_table(path), required, otherwise)
@@ -102,7 +104,9 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
                 raise _too_long(path, number)
             yield line
 
-    reader = csv.DictReader(lines(), strict=True)
+    text = lines()
+    first = next(text, "")
+    reader = csv.DictReader(chain([first], text), strict=True, delimiter=_delimiter(first))
     try:
         header = list(reader.fieldnames or [])
         if len(header) > MOST_COLUMNS:
@@ -118,10 +122,17 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
             if cells != len(header):
                 raise InvalidFile(
                     f"{path}:{reader.line_num}: {cells} cells under {len(header)} columns",
-                    remedy="quote cells that contain a comma, and give every row a cell for each column",
+                    remedy=f"quote cells that contain a {_DELIMITERS[reader.reader.dialect.delimiter]}, and give every row a cell for each column",
                 )
             yield reader.line_num, dict(row)
     except csv.Error as error:
         raise InvalidFile(
             f"{path}:{reader.line_num}: not valid CSV: {error}", remedy="check the quotes near that line"
         ) from None
+
+
+def _delimiter(header: str) -> str:
+    """What stands between a header's columns: a comma, or what the Excel of many countries writes in its place."""
+    return max(
+        _DELIMITERS, key=lambda each: sum(1 for row in csv.reader([header], delimiter=each) for _ in row)
+    )

@@ -36,27 +36,36 @@ MEANING: Mapping[Role, str] = {
     "system": "who or what wrote the text",
     "rater": "the person who rated",
     "rating": "people's scores of one attribute",
-    "kept": "kept beside the case, shown to no juror",
+    "kept": "not shown to jurors",
     "left out": "not used",
 }
 _NAMES: Mapping[Role, str] = {
     "id": "id|case|case id|case no|case number|record id|note id|item|item id|nr|no|number|key",
-    "output": "output|summary|ai summary|answer|response|generated text|generated summary|model output|candidate|draft|"
+    "output": "output|summary|ai summary|answer|response|reply|completion|generated text|generated summary|model output|candidate|draft|"
     "text|generated note|ai note|letter|report",
     "source": "source|sources|notes|note|patient notes|clinical notes|transcript|conversation|document|context|input|original|"
     "chart|record|source text|passage|article|dialogue|dialog",
     "reference": "reference|gold|gold standard|expected|expected output|ideal|target|human summary|reference summary|ground truth",
-    "question": "question|prompt|query|task|instruction|instructions",
+    "question": "question|prompt|query|task|instruction|instructions|request|asked",
     "audience": "audience|reader|for whom",
     "group": "group|patient|patient id|mrn|medical record number|hospital number|encounter|ward|site|hospital|clinic|document id|cluster|subject",
-    "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine",
+    "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor",
     "rater": "rater|rated by|reviewer|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor",
 }
 _ENDINGS: Sequence[tuple[str, Role]] = sorted(
-    ((name, role) for role in ("output", "source", "reference") for name in _NAMES[role].split("|")),
+    (
+        (name, role)
+        for role in ("output", "source", "reference", "question")
+        for name in _NAMES[role].split("|")
+    ),
     key=lambda each: -len(each[0]),
 )
 """Names of texts with which a longer name may end, such as `AI discharge summary`; the longest first."""
+_SHORT_ENDINGS: Sequence[tuple[Role, Sequence[str]]] = (
+    ("id", ("id", "no", "nr", "number", "code", "key")),
+    ("system", ("system", "model", "bot", "assistant", "engine", "vendor", "author", "writer")),
+)
+"""Names of short cells with which a longer name may end, such as `Ticket No.` or `Which bot?`."""
 _BY_PERSON = tuple(map(re.compile, (r"([^:]+):([^:]+)", r"(.+?) [-–] (.+)", r"([^()]+)\(([^()]+)\)")))
 """How a column's name may hold a person and an attribute."""
 _PERSON = re.compile(
@@ -109,6 +118,12 @@ def guess_columns(
         ending = next((role for name, role in _ENDINGS if _plain(column).endswith(f" {name}")), None)
         if ending is not None and (ending == "source" or ending not in roles.values()):
             roles[column] = ending
+    for role, endings in _SHORT_ENDINGS:
+        free = (each for each in columns if each not in roles and not _is_text(cells[each]))
+        if role not in roles.values() and (
+            found := next((c for c in free if _ends_with(c, endings) and _may_be(role, cells[c])), None)
+        ):
+            roles[found] = role
     if "output" not in roles.values():
         longest = max(
             (column for column in columns if column not in roles),
@@ -184,6 +199,17 @@ def attribute_names(columns: Sequence[str]) -> dict[str, str]:
 
 def _plain(column: str) -> str:
     return " ".join(re.sub(r"[^a-z0-9]+", " ", column.casefold()).split())
+
+
+def _ends_with(column: str, words: Sequence[str]) -> bool:
+    return _plain(column).rpartition(" ")[2] in words
+
+
+def _may_be(role: Role, cells: Sequence[str]) -> bool:
+    """Whether cells tell every row apart, as an id must, or not every one, as the name of a system."""
+    given = [cell for cell in cells if cell]
+    distinct = len(set(given)) == len(given)
+    return bool(given) and (distinct and len(given) > 1 if role == "id" else not distinct or len(given) == 1)
 
 
 def _is_text(cells: Sequence[str]) -> bool:

@@ -101,6 +101,40 @@ def test_rows_without_ids_or_raters_get_some(tmp_path: Path) -> None:
 
     assert ended.exit_code == 0, ended.output
     assert [case.id for case in load_cases(tmp_path / "p" / "cases.csv")] == ["case-1", "case-2"]
+    rated = (tmp_path / "p" / "ratings.csv").read_text().splitlines()
+    assert rated[1:] == ["case-1,rater-1,1", "case-2,rater-1,5", "case-1,rater-2,2"]
+    assert "1 row without a text under 'text': left out" in ended.output
+
+
+def test_a_sheet_of_replies_as_an_office_keeps_it(tmp_path: Path) -> None:
+    sheet = tmp_path / "tickets.csv"
+    sheet.write_text(
+        "Ticket No.;What was asked;Bot's reply;Which bot?;Received on\n"
+        "T-1;When do you open on Sundays?;We open at 11:00 on Sundays.;Marian;2026-01-01\n"
+        "T-2;When do you open on Sundays?;We open at 11:00 on Sundays.;Dewey;2026-01-02\n"
+        ";;;;\n"
+        "T-3;Do you print posters, and how large?;We print up to A3, in colour.;Marian;2026-01-03\n",
+        encoding="utf-8-sig",
+    )
+
+    ended = new(tmp_path / "p", "--from", sheet, "--yes")
+
+    assert ended.exit_code == 0, ended.output
+    cases = list(load_cases(tmp_path / "p" / "cases.csv"))
+    assert [case.id for case in cases] == ["T-1", "T-2", "T-3"]
+    assert [case.system for case in cases] == ["Marian", "Dewey", "Marian"]
+    assert cases[2].question == "Do you print posters, and how large?"
+    assert "left out" not in ended.output
+    assert "no column holds the source" in ended.output
+
+
+def test_rows_with_one_text_and_no_ratings_are_cases_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("reply,branch\nThe same text twice.,a\nThe same text twice.,b\n")
+
+    ended = new(tmp_path / "p", "--from", tmp_path / "s.csv", "--yes")
+
+    assert ended.exit_code == 0, ended.output
+    assert len(list(load_cases(tmp_path / "p" / "cases.csv"))) == 2
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ def test_a_wrong_jury(tmp_path: Path, text: str, problem: str) -> None:
         ("cases.csv", b"id,outptu\n1,x\n", ":1: no column 'output'"),
         ("cases.csv", b"id,output\n1,x\n1,y\n", ":3: the id '1' was used on line 2"),
         ("cases.csv", b"id,output\n1,x,y\n", ":2: 3 cells under 2 columns"),
+        ("cases.csv", b"id;output\n1;x;y\n", ":2: 3 cells under 2 columns"),
         ("cases.csv", b"id,output\n", "no cases in it"),
         ("missing.jsonl", None, "no such file"),
     ],
@@ -93,6 +94,20 @@ def test_a_wrong_case_file(tmp_path: Path, name: str, content: bytes | None, pro
         list(load_cases(path))
 
     assert f"{path}{problem}" in caught.value.problem or problem in caught.value.problem
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("c.csv", 'id;output;"what, where"\n1;a, b;x\n'),
+        ("c.csv", "id\toutput\n1\ta, b\n"),
+        ("c.tsv", "id\toutput\n1\ta, b\n"),
+        ("c.csv", 'id,output,"x;y"\n1,"a, b",z\n'),
+    ],
+)
+def test_what_stands_between_columns_is_seen_in_the_header(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert [(case.id, case.output) for case in load_cases(tmp_path / name)] == [("1", "a, b")]
 
 
 @pytest.mark.parametrize(
