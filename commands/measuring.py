@@ -98,7 +98,12 @@ def metrics(
     normalisation = load_normalisation(normal)
     asked = load_rubric(rubric) if rubric else None
     pairs = read_pairs(cases)
-    labels = people_labels(load_ratings(human, wide=wide), attribute=attribute, rubric=asked, rule=reference) if human else None  # fmt: skip
+    labels = None
+    if human:
+        ids = [each.case for each in pairs]
+        labels = people_labels(
+            load_ratings(human, wide=wide), attribute=attribute, rubric=asked, rule=reference, cases=ids
+        )
     given, notes = (
         read_scores(scores, [each.case for each in pairs], [each.name for each in chosen])
         if scores

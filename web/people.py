@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
 
 Numbers = Mapping[str, float | str]
@@ -28,9 +29,10 @@ class Difference(NamedTuple):
 
 
 class People:
-    """The last ratings of every person, by case and attribute."""
+    """The last ratings of every person, by case and attribute; `notes` say which could not be used."""
 
-    def __init__(self, ratings: Iterable[Rating]) -> None:
+    def __init__(self, ratings: Iterable[Rating], notes: Sequence[str] = ()) -> None:
+        self.notes = notes
         self._by_case: dict[str, dict[tuple[str, str], Rating]] = {}
         for rating in ratings:
             mine, key = self._by_case.setdefault(rating.case, {}), (rating.attribute, rating.rater)
@@ -70,3 +72,44 @@ class People:
             if middle is not None:
                 found.append(Difference(case, arm, attribute, score, middle))
         return sorted(found, key=lambda each: (-abs(each.apart), each.case, each.arm, each.attribute))
+
+
+def people_of_run(run: Location, ratings: Sequence[Rating]) -> People:
+    """People's ratings as far as they are of the run's cases and on its scales.
+
+    Raises:
+        InvalidRatings: More than half of the ratings of what was asked cannot be used.
+    """
+    # The table loads pandas, which the inspector does without where nobody rated.
+    from ..evals.ratings.evidence import is_unfinished
+    from ..evals.ratings.people import ratings_table
+    from ..evals.ratings.question import rubric_questions
+    from ..evals.ratings.rating_check import check_ratings
+
+    store = Store.read(run)
+    try:
+        questions = rubric_questions(*(arm.rubric for arm in store.arms()))
+        cases, unfinished = store.case_ids(), is_unfinished(store)
+    finally:
+        store.release()
+    asked = ratings_table(rating for rating in ratings if rating.attribute in questions)
+    kept, check = check_ratings(asked, questions, cases=cases, more_to_come=unfinished)
+    usable = set(zip(kept["case"], kept["rater"], kept["attribute"], strict=True))
+    # A run in progress may still hear the cases that it does not know yet.
+    known = {rating.case for rating in ratings} if unfinished else set(cases)
+    others = dict.fromkeys(rating.attribute for rating in ratings if rating.attribute not in questions)
+    unknown = (
+        [f"not asked of the juries, and shown on the cases' pages alone: {', '.join(others)}"]
+        if others
+        else []
+    )
+    return People(
+        [
+            rating
+            for rating in ratings
+            if (rating.case, rating.rater, rating.attribute) in usable
+            or (rating.attribute in others and rating.case in known)
+            or (unfinished and rating.case not in cases)
+        ],
+        (*check.notes, *unknown),
+    )

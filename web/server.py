@@ -28,7 +28,7 @@ from .pages.progress import progress_section, progress_view
 from .pages.scores import SHOWN, differences_section
 from .pages.side_by_side import side_by_side
 from .pages.study import section_view, study_view
-from .people import Difference, People
+from .people import Difference, People, people_of_run
 from .search import CaseSearch, Finder
 from .study_report import ReportReader
 from .suite_report import BoardReader, record_of
@@ -206,7 +206,11 @@ class Inspector:
         if apart is None or self.people is None:
             raise NotThere("Start the inspector with --human RATINGS to see people's ratings.")
         main = differences_section(
-            apart[:MOST], len(apart), all_of_them=True, reading=bool(self._reach().told)
+            apart[:MOST],
+            len(apart),
+            all_of_them=True,
+            reading=bool(self._reach().told),
+            notes=self.people.notes,
         )
         worth = await self._jury_worth(self.people)
         told = None if worth is None else section_view(worth.name, section_json(worth))
@@ -339,7 +343,10 @@ def inspect(
     talks: Sequence[Alignment] = (),
 ) -> None:
     """Show the run, beside people's ratings and alignments of talks where there are any, until interrupted."""
-    inspector = Inspector(run, people=None if ratings is None else People(ratings), talks=talks)
+    people = None if ratings is None else people_of_run(run, list(ratings))
+    for note in people.notes if people else ():
+        say(f"note: {note}")
+    inspector = Inspector(run, people=people, talks=talks)
 
     def ready(address: str) -> None:
         say(f"inspecting {inspector.run} at {address}")

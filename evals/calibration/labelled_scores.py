@@ -60,16 +60,20 @@ def labelled_scores(evidence: Evidence, arm: str, *, direct: bool = False) -> La
     verdicts = _with_labels(evidence, evidence.arms[evidence.arms["rater"] == arm], questions)
     verdicts = verdicts.rename(columns={"value": "before"}).drop(columns="rater")
     enough = _enough(verdicts, "attribute")
+    shared: dict[int, list[str]] = {}
+    for name, many in verdicts.groupby("attribute")["case"].nunique().items():
+        if name not in enough:
+            shared.setdefault(int(many), []).append(repr(name))
     notes += [
-        f"{arm} and people share {many} scored case(s) of {name!r}; {LEAST} in two groups are needed to calibrate"
-        for name, many in verdicts.groupby("attribute")["case"].nunique().items()
-        if name not in enough
+        f"{arm} and people share {many} scored case(s) of {', '.join(names)}; {LEAST} in two groups are needed to calibrate"
+        for many, names in shared.items()
     ]
     questions = {name: asked for name, asked in questions.items() if name in enough}
     verdicts = verdicts[verdicts["attribute"].isin(list(questions))]
     if verdicts.empty:
+        lost = evidence.ratings.notes if evidence.ratings else ()
         raise TooFewLabels(
-            f"{arm} cannot be calibrated: " + ("; ".join(notes) or "it shares no scored case with people"),
+            f"{arm} cannot be calibrated: {'; '.join([*notes, *lost]) or 'it shares no scored case with people'}",
             remedy=f"have people score {LEAST} cases or more of the run, with the rubric's attribute names",
         )
     whole = verdicts.rename(columns={"before": "value"}).assign(juror=arm)

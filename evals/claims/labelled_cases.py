@@ -15,8 +15,8 @@ from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ...rubrics.scale import Scale
 from ..ratings.clusters import cluster_numbers
-from ..ratings.people import last_round
 from ..ratings.question import Question, rubric_questions
+from ..ratings.rating_check import check_ratings, without_stray_words
 from ..ratings.reference import reference
 from ..statistics.matrix import FloatArray, IntArray
 from .run_claims import cards, case_groups
@@ -53,8 +53,9 @@ def labelled_cases(
     chosen = _arm(store, arm, score)
     scores = _scores(store, chosen, score)
     name, question = _yes_no_question(human, attribute, chosen)
-    final = last_round(human[human["attribute"].astype(str) == name])
-    answers = reference(final, {name: question})
+    heard = list(dict.fromkeys(verdict.case for _, verdict in verdicts(store, arm=chosen.name)))
+    kept, check = check_ratings(human, {**rubric_questions(chosen.rubric), name: question}, cases=heard)
+    answers = reference(kept[kept["attribute"].astype(str) == name], {name: question})
     high = question.scale.ends[1]
     truth = {
         str(case): str(value) == str(high) if isinstance(high, str) else float(value) == float(high)
@@ -66,14 +67,11 @@ def labelled_cases(
             f"no case has both {score!r} of {chosen.name} and people's {name!r}",
             remedy="check that the ratings name the run's cases",
         )
-    heard = {verdict.case for _, verdict in verdicts(store, arm=chosen.name)}
-    notes = [*answers.notes]
-    if missing := len(heard - scores.keys()):
-        notes.append(f"{missing} cases are hung or have no {score}: left out")
+    notes = [*check.notes, *answers.notes]
+    if missing := len(set(heard) - scores.keys()):
+        notes.append(f"{_cases(missing)} hung or without {score}: left out")
     if missing := len(scores.keys() - truth.keys()):
-        notes.append(f"{missing} cases have a score and no majority of people: left out")
-    if missing := len(truth.keys() - heard):
-        notes.append(f"{missing} cases that people rated are not in the run")
+        notes.append(f"{_cases(missing)} with a score and without a majority of people: left out")
     return LabelledCases(
         both,
         np.array([scores[case] for case in both]),
@@ -84,6 +82,10 @@ def labelled_cases(
         _fixed_threshold(chosen, score),
         tuple(notes),
     )
+
+
+def _cases(many: int) -> str:
+    return "1 case" if many == 1 else f"{many} cases"
 
 
 def _arm(store: Store, arm: str | None, score: str) -> Arm:
@@ -142,7 +144,7 @@ def _yes_no_question(human: pd.DataFrame, attribute: str | None, arm: Arm) -> tu
         if name in asked:
             question: Question | None = asked[name]
         else:
-            numbers = pd.to_numeric(human["value"][names == name], errors="coerce")
+            numbers = pd.to_numeric(without_stray_words(human[names == name])[0]["value"], errors="coerce")
             question = _ZERO_OR_ONE if numbers.isin([0, 1]).all() else None
         if question is not None and question.scale.level == "binary":
             found[name] = question

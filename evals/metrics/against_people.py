@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,7 @@ from ...rubrics.rubric import Rubric
 from ..ratings.clusters import cluster_numbers
 from ..ratings.people import last_round
 from ..ratings.question import Question, assumed_question, rubric_questions
+from ..ratings.rating_check import check_ratings, without_stray_words
 from ..ratings.reference import Rule, reference
 from ..statistics.draws import Draws
 from ..statistics.severity_tracking import Tracking, severity_tracking
@@ -37,6 +38,8 @@ class PeopleLabels:
     """Their best."""
     assumed: bool
     """Whether the bad end was taken to be the high one, as no rubric said."""
+    notes: tuple[str, ...] = ()
+    """What of the ratings could not be used."""
 
     @property
     def worse(self) -> Literal["high", "low"]:
@@ -65,15 +68,16 @@ def people_labels(
     attribute: str | None = None,
     rubric: Rubric | None = None,
     rule: Rule | None = None,
+    cases: Collection[str] | None = None,
 ) -> PeopleLabels:
     """One value a case from people's ratings of one attribute.
 
     Args:
         attribute: May be left out where there is only one.
+        cases: The ids of the cases; without them, ratings of any case are kept.
         rubric: Says which end of the scale is good; without it the highest value is taken for the worst.
     """
-    given = last_round(ratings)
-    names = sorted(set(given["attribute"].astype(str)))
+    names = sorted(set(last_round(ratings)["attribute"].astype(str)))
     if attribute is None and len(names) != 1:
         raise VenireError(
             f"people rated {len(names)} attributes", remedy=f"choose one with --attribute: {', '.join(names)}"
@@ -81,17 +85,22 @@ def people_labels(
     name = attribute or names[0]
     if name not in names:
         raise VenireError(f"nobody rated {name!r}", remedy=nearest(name, names))
-    mine = given[given["attribute"].astype(str) == name]
+    asked = rubric_questions(rubric) if rubric is not None else {}
+    mine, stray = ratings, ()
+    if rubric is None:
+        # Nobody said what else was asked, nor on which scales.
+        mine, stray = without_stray_words(ratings[ratings["attribute"].astype(str) == name])
     question = _question(mine, name, rubric)
     if not question.scale.ordered:
         raise VenireError(
             f"the values of {name!r} have no order", remedy="choose an attribute that runs from good to bad"
         )
-    table = reference(mine, {name: question}, rule=rule).table
+    kept, check = check_ratings(mine, {**asked, name: question}, cases=cases)
+    table = reference(kept[kept["attribute"].astype(str) == name], {name: question}, rule=rule).table
     low, high = map(float, question.scale.ends)
     severe, none = (high, low) if rubric is None or question.better == "low" else (low, high)
     values = dict(zip(table["case"].astype(str), table["value"].astype(float), strict=True))
-    return PeopleLabels(name, values, severe, none, rubric is None)
+    return PeopleLabels(name, values, severe, none, rubric is None, (*stray, *check.notes))
 
 
 def _question(ratings: pd.DataFrame, name: str, rubric: Rubric | None) -> Question:

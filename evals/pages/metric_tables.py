@@ -73,10 +73,7 @@ class MetricReport:
             f"({sum(value == labels.severe for value in rated)} cases), none is {labels.none:g} ({sum(value == labels.none for value in rated)}). "
             f"Intervals are of {self.draws.resamples} resamples of {how}."
         ]
-        if strangers := set(labels.values) - {pair.case for pair in self.pairs}:
-            told.append(
-                f"{len(strangers)} rated cases are not among these, such as {min(strangers)!r}: left out."
-            )
+        told += [f"Of people's ratings: {note}." for note in labels.notes]
         if wrong:
             told.append(f"The sign is wrong (better scores where people see harm): {', '.join(wrong)}.")
         return told
@@ -103,7 +100,7 @@ def metrics_json(report: MetricReport) -> dict[str, Any]:
     }
     if report.labels is not None:
         labels = report.labels
-        document["people"] = {"attribute": labels.attribute, "severe": labels.severe, "none": labels.none, "worse": labels.worse}  # fmt: skip
+        document["people"] = {"attribute": labels.attribute, "severe": labels.severe, "none": labels.none, "worse": labels.worse, "notes": list(labels.notes)}  # fmt: skip
     if report.risk is not None:
         document["pair"] = records(report.risk)
     return document

@@ -137,7 +137,7 @@ def gather(
     questions = rubric_questions(*(arm.rubric for arm in arms))
     kinds = {arm.name: "single judge" if arm.jury.single_judge else "jury" for arm in arms}
     first, second = two_panels(human, rescore)
-    unfinished = _is_unfinished(store)
+    unfinished = is_unfinished(store)
     people, check = check_ratings(
         first, questions, taken=set(kinds), cases=store.case_ids(), more_to_come=unfinished
     )
@@ -199,7 +199,7 @@ def two_panels(human: pd.DataFrame, rescore: Sequence[str]) -> tuple[pd.DataFram
     return human[~second], human[second]
 
 
-def _is_unfinished(store: Store) -> bool:
+def is_unfinished(store: Store) -> bool:
     """Whether an arm of the run has cases left to hear."""
     progress = store.arm_progress(since=time.time())
     return any(arm.cases is not None and arm.done < arm.cases for arm in progress)

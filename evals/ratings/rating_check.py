@@ -54,11 +54,7 @@ class RatingCheck:
             names = [f"{name!r} ({many})" for name, many in self.unknown_attributes.items()]
             found.append(f"rated by people but not asked of the juries, and left out: {_some(names)}")
         for what, values in (("not on its scale", self.off_scale), ("no number", self.in_words)):
-            found += [
-                f"{_ratings(len(given))} of {name!r} {'is' if len(given) == 1 else 'are'} {what}, left out: "
-                f"{_some(dict.fromkeys(given))}"
-                for name, given in values.items()
-            ]
+            found += [_values_note(name, what, given) for name, given in values.items()]
         if self.unrated:
             found.append(f"{_cases(len(self.unrated))} that nobody rated: {_some(self.unrated)}")
         return tuple(found)
@@ -140,18 +136,33 @@ def usable_ratings(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """A ratings table without the values that are not on the scales of `questions`, and what was left out.
 
-    Attributes that are not among them stay: their scale is guessed from their values, and that is said.
+    Attributes that are not among them stay: their scale is guessed from their values, and that is said. A few words among
+    their numbers make no scale of words: they are left out.
     """
     blank = int(ratings.attrs.get(BLANK, 0))
     notes = [f"{_ratings(blank)} without a value left out"] if blank else []
     if questions is None:
-        return ratings, tuple(notes)
+        numbers, stray = without_stray_words(ratings)
+        return numbers, (*notes, *stray)
     known = ratings["attribute"].astype(str).isin(list(questions))
     guessed = sorted(set(ratings.loc[~known, "attribute"].astype(str)))
     if guessed:
         notes.append(f"not in the rubric, so their scale is guessed from their values: {_some(guessed)}")
     kept, check = check_ratings(ratings[known], questions)
-    return pd.concat([kept, last_round(ratings[~known])], ignore_index=True), (*notes, *check.notes)
+    others, stray = without_stray_words(last_round(ratings[~known]))
+    return pd.concat([kept, others], ignore_index=True), (*notes, *check.notes, *stray)
+
+
+def without_stray_words(ratings: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The ratings without the words among an attribute's numbers, where most of its values are numbers; and what was left out."""
+    words = ratings["value"].notna() & pd.to_numeric(ratings["value"], errors="coerce").isna()
+    share = words.groupby(ratings["attribute"].astype(str)).transform("mean")
+    stray = words & (share < 0.5)
+    notes = tuple(
+        _values_note(str(name), "no number", tuple(map(str, part["value"])))
+        for name, part in ratings[stray].groupby("attribute", sort=False)
+    )
+    return ratings[~stray], notes
 
 
 def _refuse_duplicates(ratings: pd.DataFrame) -> None:
@@ -176,6 +187,11 @@ def _legal(part: pd.DataFrame, scale: Scale) -> tuple[pd.DataFrame, tuple[str, .
     strange = ~word & ~numbers.between(low, high)
     kept = part.assign(value=numbers)[~word & ~strange]
     return kept, tuple(f"{value:g}" for value in numbers[strange]), tuple(map(str, part.loc[word, "value"]))
+
+
+def _values_note(name: str, what: str, given: tuple[str, ...]) -> str:
+    be = "is" if len(given) == 1 else "are"
+    return f"{_ratings(len(given))} of {name!r} {be} {what}, left out: {_some(dict.fromkeys(given))}"
 
 
 def _counts(names: pd.Series) -> dict[str, int]:

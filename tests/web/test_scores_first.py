@@ -13,7 +13,10 @@ from rated_run import RATED_SCRIPTS, rated_people, rated_run
 
 from venire.evals.audits.independence_section import TITLE
 from venire.orchestration.reading.scores import ScoreCounts, histogram
+from venire.rubrics.errors import VenireError
+from venire.rubrics.ratings import Rating
 from venire.web.jury_worth import jury_worth
+from venire.web.people import people_of_run
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +168,26 @@ def test_a_histogram_has_a_bar_for_each_value():
     assert histogram([(1, 0), (2, 1), (3, 8)]) == " ▁█"
     assert histogram([]) == ""
     assert ScoreCounts().systems() == []
+
+
+def test_ratings_that_cannot_be_used_are_left_out_and_said(run: Path) -> None:
+    good = [
+        Rating(name, rater, "accurate", 4.0) for name in list(RATED_SCRIPTS)[1:] for rater in ("ana", "ben")
+    ]
+    first = next(iter(RATED_SCRIPTS))
+    wrong = [
+        Rating(first, "ana", "accurate", 9.0),
+        Rating(first, "ben", "accurate", "good"),
+        Rating("nowhere", "ana", "accurate", 4.0),
+        Rating(first, "ana", "charm", 3.0),
+    ]
+    people = people_of_run(run, [*good, *wrong])
+
+    told = " ".join(people.notes)
+    for words in ("no case here", "not on its scale", "no number", "nobody rated", "charm"):
+        assert words in told
+    assert people.of(first) == {"charm": {"ana": 3.0}}
+    with InspectorServer(run, people=people) as server:
+        assert "not on its scale, left out: 9" in server.ask("people").text
+    with pytest.raises(VenireError, match="cannot be used"):
+        people_of_run(run, [Rating("nowhere", "ana", "accurate", 4.0), good[0], wrong[0]])

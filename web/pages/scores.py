@@ -31,9 +31,17 @@ def scores_section(arms: Sequence[Arm], counts: ScoreCounts) -> Html:
 
 
 def differences_section(
-    differences: Sequence[Difference], total: int, *, all_of_them: bool = False, reading: bool = False
+    differences: Sequence[Difference],
+    total: int,
+    *,
+    all_of_them: bool = False,
+    reading: bool = False,
+    notes: Sequence[str] = (),
 ) -> Html:
-    """Where the arms and people differ most, as a list that leads to the cases; `reading`: more of the run is still to be read."""
+    """Where the arms and people differ most, as a list that leads to the cases.
+
+    `reading`: more of the run is still to be read. `notes`: which ratings could not be used.
+    """
     items = [
         element(
             "li",
@@ -53,6 +61,7 @@ def differences_section(
     told = None if items else element("p", {"class": "calm"}, none)
     return fragment(
         heading("Where verdicts and people differ most", level=1 if all_of_them else 2),
+        [element("p", {"class": "calm"}, note) for note in notes],
         element("ol", {"class": "look"}, items) if items else None,
         told,
         more,

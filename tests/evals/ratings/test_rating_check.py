@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -108,6 +109,17 @@ def test_of_a_table_without_cases_only_values_are_checked() -> None:
     )
 
 
+@pytest.mark.parametrize("questions", [None, {}], ids=["no rubric", "not in the rubric"])
+def test_a_word_among_numbers_makes_no_scale_of_words(questions: dict[str, Question] | None) -> None:
+    given = table(("c1", "charm", 4), ("c2", "charm", 3), ("c3", "charm", "good"), ("c1", "colour", "red"))
+    mine = given[given["attribute"].isin(["charm", "colour"])]
+
+    kept, notes = usable_ratings(mine, questions)
+
+    assert list(kept["value"]) == [4, 3, "red"]
+    assert notes[-1] == "1 rating of 'charm' is no number, left out: good"
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("dropped")
@@ -133,9 +145,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", ["triage", "calibrate", "compare"])
-def test_commands_name_what_they_left_out_and_refuse_what_is_mostly_lost(folder: Path, command: str) -> None:
-    told = venire(command, "run", "--human", "some.csv", "--resamples", "20", cwd=folder)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["triage", "run"],
+        ["calibrate", "run"],
+        ["compare", "run"],
+        ["threshold", "run", "--score", "accurate"],
+        ["metrics", DEMO / "cases.jsonl", "--family", "edit", "--rubric", "clinical-note", "--attribute", "accurate"],
+    ],
+    ids=lambda command: command[0],
+)  # fmt: skip
+def test_commands_name_what_they_left_out_and_refuse_what_is_mostly_lost(
+    folder: Path, command: list[Any]
+) -> None:
+    told = venire(*command, "--human", "some.csv", "--resamples", "20", cwd=folder)
 
     assert told.returncode == 0, told.stderr
     for words in (
@@ -146,7 +170,7 @@ def test_commands_name_what_they_left_out_and_refuse_what_is_mostly_lost(folder:
         "2 cases that nobody rated",
     ):
         assert words in told.stdout
-    refused = venire(command, "run", "--human", "none.csv", "--resamples", "20", cwd=folder)
+    refused = venire(*command, "--human", "none.csv", "--resamples", "20", cwd=folder)
     assert refused.returncode == 2
     assert len(refused.stderr.strip().splitlines()) == 2
     assert "120 of the 120 ratings cannot be used" in refused.stderr
