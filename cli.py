@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 import click
 
@@ -92,17 +93,26 @@ def main() -> None:
 
         if not isinstance(error, VenireError):
             raise
-        _refuse(error.problem, error.remedy)
+        if not error.errors:
+            _refuse(error.problem, error.remedy)
+        click.secho(error.problem.partition("\n")[0], fg="red", err=True)
+        for number, each in enumerate(error.errors, 1):
+            _tell(f"{number}. {each.problem}", each.remedy)
+        raise SystemExit(2) from None
 
 
-def _refuse(problem: str, remedy: str) -> None:
+def _refuse(problem: str, remedy: str) -> NoReturn:
+    _tell(problem, remedy)
+    raise SystemExit(2) from None
+
+
+def _tell(problem: str, remedy: str) -> None:
+    """The problem and its remedy on two lines, though either may quote a file of many."""
     from .rubrics.safe_text import safe
 
-    # Either may quote a file: two lines it stays.
     first, second = (safe(words.replace("\n", " ")) for words in (problem, remedy))
     click.secho(first, fg="red", err=True)
     click.echo(f"  -> {second}", err=True)
-    raise SystemExit(2) from None
 
 
 if __name__ == "__main__":

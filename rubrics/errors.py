@@ -1,8 +1,13 @@
 """The errors that are meant for the person at the keyboard."""
 
+from __future__ import annotations
+
 
 class VenireError(Exception):
     """Base of every deliberate error. Anything else that escapes is a bug and keeps its traceback."""
+
+    errors: tuple[VenireError, ...] = ()
+    """Where it stands for several at once: each of them."""
 
     def __init__(self, problem: str, *, remedy: str) -> None:
         super().__init__(f"{problem}\n  -> {remedy}")

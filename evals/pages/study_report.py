@@ -50,10 +50,9 @@ class StudyReport:
             seconds = "" if pd.isna(row["seconds"]) else f"{row['seconds']:.2g}"
             table.add_row(str(row["arm"]), str(row["kind"]), agreement, f"{row['cost']:.4g}", seconds)
         console.print(table)
-        if len(front) < len(self.arms):
-            console.print(
-                f"{len(self.arms) - len(front)} arms more are not on it\n", style="dim", highlight=False
-            )
+        if rest := len(self.arms) - len(front):
+            more = "1 arm more is" if rest == 1 else f"{rest} arms more are"
+            console.print(f"{more} not on it\n", style="dim", highlight=False)
         for sentence in self.document["advice"]:
             console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
         for part in self.sections:

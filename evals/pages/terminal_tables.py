@@ -121,6 +121,8 @@ def raters_table(agreement: Agreement) -> Table:
 
 WIDEST = 26
 """Characters of a cell before its words are folded."""
+LONGEST_WORD = 40
+"""Characters of a word that is not broken, such as a model's name."""
 ROWS = 30
 """Rows of a table that the terminal shows; the files hold all."""
 
@@ -186,15 +188,20 @@ def _columns(frame: pd.DataFrame) -> dict[str, list[str]]:
 
 def _columns_table(columns: Mapping[str, list[str]]) -> Table:
     table = _table(*columns)
+    for column, (head, cells) in zip(table.columns, columns.items(), strict=True):
+        width = _column_width(head, cells) - 2
+        if max(map(len, cells), default=0) <= width:
+            # Given its head's whole width, Rich would take it from another column, whose words would break.
+            column.width = width
     for row in zip(*columns.values(), strict=True):
         table.add_row(*map(Text, row))
     return table
 
 
 def _column_width(head: str, cells: list[str]) -> int:
-    """How wide a column must be for no word of its head and no cell of moderate length to be broken."""
-    words = max(len(word) for word in head.split())
-    return max(words, min(WIDEST, max(map(len, cells), default=0))) + 2
+    """How wide a column must be for no word and no cell of moderate length to be broken."""
+    words = max(len(word) for cell in (head, *cells) for word in cell.split())
+    return max(min(LONGEST_WORD, words), min(WIDEST, max(map(len, cells), default=0))) + 2
 
 
 def _numeric(cell: str) -> bool:

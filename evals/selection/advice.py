@@ -77,7 +77,7 @@ def _arms(number: int) -> str:
 def _price(cost: float, unit: str) -> str:
     if unit == PRICED:
         return f"a cost of {cost:.4g} a case"
-    return "one vote a case" if (cost, unit) == (1, VOTES) else f"{cost:.4g} {unit}"
+    return f"one {unit.replace('s a case', ' a case')}" if cost == 1 else f"{cost:.4g} {unit}"
 
 
 def _whether_juries_pay(tables: AdviceTables) -> str:

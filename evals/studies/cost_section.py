@@ -57,10 +57,10 @@ def _sentences(
         return [f"{len(rows) - 1} arms, with no person to hold them against: the notes say what is missing."]
     _, _, _, theirs, paid, *_ = rows[0]
     return [
-        f"{name} takes {_amount(seconds, '{:.3g} s')} and {_amount(usd, '${:.4g}')} a case where a person takes {theirs:.3g} s and ${paid:.2f}."
+        f"{name} takes {_amount(seconds, '{:.3g} s', 'an unknown time')} and {_amount(usd, '${:.4g}', 'an unknown price')} a case where a person takes {theirs:.3g} s and ${paid:.2f}."
         for name, _, _, seconds, usd, *_ in rows[1:]
     ]
 
 
-def _amount(value: float, form: str) -> str:
-    return "an unknown amount" if math.isnan(value) else form.format(value)
+def _amount(value: float, form: str, unknown: str) -> str:
+    return unknown if math.isnan(value) else form.format(value)

@@ -19,6 +19,12 @@ from .errors import one_error
 from .schema import ArmEntry, Grid, Judgements, Search, Seeds, Split, StudyBudget
 
 
+def _as_list(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        raise ValueError("is no list\nwrite one arm a line, as - {jury: single, name: one-judge}")
+    return value
+
+
 class Study(Design):
     """A study file. Arms are checked one by one when it is planned, so that all errors are raised at once."""
 
@@ -36,7 +42,9 @@ class Study(Design):
     model: str | None = None
     """Of every seat that names none."""
     base_url: str | None = None
-    arms: Annotated[tuple[Any, ...], BeforeValidator(list, json_schema_input_type=tuple[ArmEntry, ...])] = ()
+    arms: Annotated[
+        tuple[Any, ...], BeforeValidator(_as_list, json_schema_input_type=tuple[ArmEntry, ...])
+    ] = ()
     grid: Grid | None = None
     search: Search | None = None
     judgements: Judgements | None = None

@@ -177,7 +177,7 @@ def test_the_command_lists_them_and_spends_nothing(tmp_path: Path) -> None:
 
     assert ended.returncode == 2
     assert "2 things are wrong, and nothing was spent" in ended.stderr
-    assert ended.stderr.count(" -> ") == 3
+    assert ended.stderr.count("\n  -> ") == 2
     assert [file.name for file in tmp_path.iterdir()] == ["study.yaml"]
 
 
@@ -188,6 +188,8 @@ def test_the_command_lists_them_and_spends_nothing(tmp_path: Path) -> None:
         ("name: x\ncases: c\nrubric: r\nratings: r\ngrid:\n  persona: {a: [none]}\n", 6, "unknown key 'persona' in grid", "personas"),
         ("name: x\ncases: c\nrubric: r\nratings: r\ngrid:\n  personas: {a: [none]}\n  models:\n    m: {modle: x}\n", 8, "unknown key 'modle'", "model"),
         ("name: x\ncases: c\nrubric: r\nratings: r\n", 1, "there is no arm in it", "grid"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: {a: {jury: single}}\n", 5, "arms: is no list", "one arm a line"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: single\n", 5, "arms: is no list", "one arm a line"),
         ("name: x\ncases: c\nrubric: r\narms: [single]\n", 1, "ratings: missing", "ratings"),
         ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nbudget: {max_usd: 0}\n", 6, "max_usd", "max_usd"),
         ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nsplit: {test: 2.0}\n", 6, "no share", "below 1"),
@@ -202,7 +204,7 @@ def test_a_wrong_study_file_names_line_problem_and_remedy(
     with pytest.raises(VenireError) as caught:
         plan_study(path)
 
-    first = getattr(caught.value, "errors", [caught.value])[0]
+    first = (caught.value.errors or (caught.value,))[0]
     assert first.problem.startswith(f"{path}:{line}: ")
     assert problem in first.problem
     assert remedy in first.remedy
