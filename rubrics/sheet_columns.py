@@ -119,7 +119,7 @@ def guess_columns(
         if ending is not None and (ending == "source" or ending not in roles.values()):
             roles[column] = ending
     for role, endings in _SHORT_ENDINGS:
-        free = (each for each in columns if each not in roles and not _is_text(cells[each]))
+        free = [each for each in columns if each not in roles and not _is_text(cells[each])]
         if role not in roles.values() and (
             found := next((c for c in free if _ends_with(c, endings) and _may_be(role, cells[c])), None)
         ):

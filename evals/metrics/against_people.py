@@ -86,7 +86,8 @@ def people_labels(
     if name not in names:
         raise VenireError(f"nobody rated {name!r}", remedy=nearest(name, names))
     asked = rubric_questions(rubric) if rubric is not None else {}
-    mine, stray = ratings, ()
+    mine = ratings
+    stray: tuple[str, ...] = ()
     if rubric is None:
         # Nobody said what else was asked, nor on which scales.
         mine, stray = without_stray_words(ratings[ratings["attribute"].astype(str) == name])
