@@ -80,8 +80,15 @@ def credit_table(
         costs=_by_arm(spent),
         groups=groups_of(store, cases),
     )
+    unscored = [repr(name) for name in questions if name not in set(values["attribute"])]
+    silent = [f"no arm has a score of {', '.join(unscored)}, so no figure holds any"] if unscored else []
     # No answer to what was never put before an arm is no miss.
-    return table.merge(spent[["arm", "case"]], on=["arm", "case"]), (*check.notes, *agreed.notes, *notes)
+    return table.merge(spent[["arm", "case"]], on=["arm", "case"]), (
+        *check.notes,
+        *agreed.notes,
+        *notes,
+        *silent,
+    )
 
 
 def _by_arm(spent: pd.DataFrame) -> pd.DataFrame:
