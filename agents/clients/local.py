@@ -15,7 +15,8 @@ from pathlib import Path
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
-from ..embedded.merged_weights import MergedWeights, Unmergeable
+from ..embedded.fault_threshold import read_thresholds
+from ..embedded.merged_weights import MergedWeights
 from ..model import ModelFailure, Reply, Request
 from ..model_client import ModelClient
 from ..prices import FREE, Price
@@ -130,10 +131,10 @@ def _is_embedded(path: Path) -> bool:
 
 @lru_cache(maxsize=16)
 def _check_mergeable(base: Path, adapter: Adapter) -> None:
-    """Refuse an adapter that cannot be added to the embedded base's weights."""
+    """Refuse an adapter that cannot be added to the embedded base's weights, or whose header is not understood."""
     try:
-        MergedWeights(base, adapter.path)
-    except Unmergeable as error:
+        read_thresholds(MergedWeights(base, adapter.path).adapter_metadata)
+    except ValueError as error:
         raise VenireError(
             f"{adapter.path.name} cannot be put on the embedded model: {error}",
             remedy="give it a plain low-rank adapter of its matrices; see docs/training.md",

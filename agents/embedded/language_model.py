@@ -1,7 +1,7 @@
 """The embedded language model: messages in, an answer in the asked form out.
 
 The same request gets the same text, whatever was asked before it: see `transformer` on how a prompt is read, `prefix_slots` on what of it is
-used again, `sampling` on the choice of tokens.
+used again, `sampling` on the choice of tokens, `fault_threshold` on the first words of reasons.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .blas_threads import one_blas_thread
+from .fault_threshold import Reasons, read_thresholds
 from .form import Form
 from .merged_weights import Array, MergedWeights
 from .prefix_slots import PrefixSlots
@@ -44,6 +45,7 @@ class LanguageModel:
         with one_blas_thread():
             self._transformer = Transformer(weights, threads=threads)
         self._tokenizer = Tokenizer(weights.metadata)
+        self._thresholds = read_thresholds(weights.adapter_metadata)
         self.context = min(context, self._transformer.sizes.context)
         """Tokens of prompt and answer together."""
         self._slots = PrefixSlots(_SLOTS, CHUNK)
@@ -60,7 +62,8 @@ class LanguageModel:
 
         `check` is called between pieces of work and may raise to end it.
         """
-        writing = _Writing(self._tokenizer, form, sampler, prompt, most)
+        reasons = Reasons(self._thresholds, self._tokenizer.encode)
+        writing = _Writing(self._tokenizer, form, reasons, sampler, prompt, most)
         with one_blas_thread():
             logits, cache, ready = self._read(writing.tokens, check)
             while new := writing.go_on(logits):
@@ -91,10 +94,17 @@ class _Writing:
     """An answer as it comes to be. What the form leaves no choice about is written at once, from the beginning on."""
 
     def __init__(
-        self, tokenizer: Tokenizer, form: Form | None, sampler: Sampler, prompt: Sequence[int], most: int
+        self,
+        tokenizer: Tokenizer,
+        form: Form | None,
+        reasons: Reasons,
+        sampler: Sampler,
+        prompt: Sequence[int],
+        most: int,
     ) -> None:
         self._tokenizer = tokenizer
-        self._form = form
+        self._whole_form = self._form = form
+        self._reasons = reasons
         self._sampler = sampler
         self._most = most
         self.tokens = list(prompt)
@@ -110,23 +120,47 @@ class _Writing:
         if self._is_over:
             return []
         before = len(self.tokens)
-        token = self._sampler.choose(logits, self.tokens, self._is_allowed)
+        token = self._sampler.choose(
+            self._reasons.weighed_logits(logits, self.text), self.tokens, self._is_allowed
+        )
         if token is None:
             raise RuntimeError("no token fits the form")
         if token in self._tokenizer.control:
             self._is_over = True
         else:
             self._write([token])
+            before = min(before, self._soften())
             self._write_certain()
         return [] if self._is_over else self.tokens[before:]
 
-    def _write_certain(self) -> None:
-        if self._form is None or self._is_over:
+    def _soften(self) -> int:
+        """Put a milder ending to a reason that is not sure enough, where it fits the form; the number of tokens that stay as they were."""
+        milder = None if self._is_over else self._reasons.milder_text(self.text)
+        if milder is None or self._whole_form is None or self._whole_form.after(milder) is None:
+            return len(self.tokens)
+        while not milder.startswith(self.text):
+            self._take_back()
+        # The last token that could stay would be another with what follows it now.
+        self._take_back()
+        kept = len(self.tokens)
+        self._form = self._whole_form.after(self.text)
+        self._write_certain(milder[len(self.text) :])
+        return kept
+
+    def _take_back(self) -> None:
+        """Strike out the last token."""
+        last = self._tokenizer.bytes_of[self.tokens.pop()]
+        self.text, self.written = self.text[: len(self.text) - len(last)], self.written - 1
+
+    def _write_certain(self, begun: bytes = b"") -> None:
+        """Write what is begun, and what the form then leaves no choice about."""
+        form = self._form and self._form.after(begun)
+        if form is None or self._is_over:
             return
-        certain = self._form.only_text
+        certain = begun + form.only_text
         # Part of a character, where choices begin with the same byte, is left to be chosen.
         tokens = self._tokenizer.encode(certain.decode("utf-8", "ignore"))
-        following = self._form.after(certain)
+        following = form.after(form.only_text)
         if following is None or not following.is_over:
             # So is the last token, which may go on beyond what is certain.
             tokens = tokens[:-1]

@@ -40,6 +40,7 @@ class MergedWeights:
         if self._adapter is not None:
             _check_mergeable(self._base, self._adapter)
         self.metadata = self._base.metadata
+        self.adapter_metadata = {} if self._adapter is None else self._adapter.metadata
 
     def tensor(self, name: str) -> Array:
         """A tensor's numbers, the rows first."""

@@ -84,6 +84,15 @@ def test_an_adapter_that_cannot_be_added_to_the_embedded_weights_is_refused(tmp_
     assert "low-rank" in error.value.remedy
 
 
+@pytest.mark.skipif(weights.weights_path() is None, reason="needs the embedded weights")
+def test_an_adapter_whose_thresholds_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    words = {"general.type": "adapter", "adapter.type": "lora", "venire.fault_thresholds": "[{}]"}
+    path = write_gguf(tmp_path / "odd.gguf", words)
+
+    with pytest.raises(VenireError, match=r"odd\.gguf cannot be put .*fault_thresholds cannot be read"):
+        connect(ModelSettings(model="local", adapter=str(path)))
+
+
 @pytest.mark.parametrize("content", [b"", b"PK", b"GGUF", b"GGUF" + b"\xff" * 40])
 def test_a_file_that_is_no_adapter_is_the_users_mistake(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "mine.gguf"

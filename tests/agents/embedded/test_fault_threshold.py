@@ -1,0 +1,111 @@
+"""The odds at which a reason may find fault, and those at which it may do so in strong words."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from venire.agents.embedded.fault_threshold import KEY, FaultThreshold, Reasons, read_thresholds
+
+WORDS = ["Right", "Wrong", "Invented", "Brief", "other"]
+ACCURACY = FaultThreshold(
+    fine="Right",
+    faults=("Wrong", "Invented"),
+    odds=2.0,
+    endings=(" A small error.", "", " A grave error."),
+    milder_below=(5.0, 7.0),
+)
+BEGUN = b'{"accurate": {"rationale": "'
+
+
+def _reasons(*thresholds: FaultThreshold) -> Reasons:
+    return Reasons(thresholds, lambda word: [WORDS.index(word)])
+
+
+def _logits(**odds: float) -> np.ndarray:
+    return np.array([odds.get(word, -20.0) for word in WORDS], np.float32)
+
+
+def _first_word(logits: np.ndarray, text: bytes = BEGUN) -> str:
+    return WORDS[int(_reasons(ACCURACY).weighed_logits(logits, text).argmax())]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "first"), [(-3.0, "Right"), (0.5, "Right"), (1.9, "Right"), (2.1, "Wrong"), (9.0, "Wrong")]
+)
+def test_a_fault_is_found_only_at_odds_above_the_threshold(wrong, first):
+    assert _first_word(_logits(Right=0.0, Wrong=wrong)) == first
+
+
+def test_faults_of_every_kind_count_together():
+    # Each alone has odds of 1.5, both have 2.2.
+    assert _first_word(_logits(Right=0.0, Wrong=1.5, Invented=1.4)) == "Wrong"
+
+
+def test_elsewhere_nothing_is_moved():
+    logits = _logits(Right=0.0, Wrong=1.0)
+    for text in (b"", BEGUN + b"W", b'{"accurate": {"rationale": "Wrong", "evidence": ["'):
+        assert _first_word(logits, text) == "Wrong"
+
+
+def test_a_reason_on_another_matter_is_left_alone():
+    logits = _logits(Brief=5.0, Wrong=1.0, Right=0.0)
+    assert (_reasons(ACCURACY).weighed_logits(logits, BEGUN) == logits).all()
+
+
+def test_of_several_thresholds_the_one_whose_words_are_likely_is_used():
+    brevity = FaultThreshold(fine="Brief", faults=("other",), odds=3.0)
+    reasons = _reasons(ACCURACY, brevity)
+    assert WORDS[int(reasons.weighed_logits(_logits(Brief=0.0, other=2.5), BEGUN).argmax())] == "Brief"
+    assert WORDS[int(reasons.weighed_logits(_logits(Right=0.0, Wrong=2.5), BEGUN).argmax())] == "Wrong"
+
+
+def test_the_logits_that_are_given_stay_as_they_are():
+    logits = _logits(Right=0.0, Wrong=1.0)
+    _reasons(ACCURACY).weighed_logits(logits, BEGUN)
+    assert logits[1] == 1.0
+
+
+def _ended(odds: float, reason: str) -> str | None:
+    """The reason as it stands once it is closed, where it was changed."""
+    reasons = _reasons(ACCURACY)
+    reasons.weighed_logits(_logits(Right=0.0, Wrong=odds), BEGUN)
+    assert reasons.milder_text(BEGUN + b"Wrong: 'x") is None
+    text = reasons.milder_text(BEGUN + json.dumps(reason, ensure_ascii=False)[1:].encode())
+    assert reasons.milder_text(BEGUN + b'again"') is None, "a reason is looked at once"
+    return None if text is None else json.loads(text + b"}}")["accurate"]["rationale"]
+
+
+@pytest.mark.parametrize(
+    ("odds", "ending", "becomes"),
+    [
+        (3.0, " A grave error.", " A small error."),
+        (3.0, "", " A small error."),
+        (3.0, " A small error.", None),
+        (6.0, " A grave error.", ""),
+        (6.0, "", None),
+        (6.0, " A small error.", None),
+        (7.0, " A grave error.", None),
+    ],
+)
+def test_a_reason_ends_no_stronger_than_its_odds_allow(odds, ending, becomes):
+    said = "Wrong: 'Zoë said \"two\"'; the source says '“three”'."
+    assert _ended(odds, said + ending) == (None if becomes is None else said + becomes)
+
+
+def test_a_reason_that_finds_no_fault_keeps_its_end():
+    assert _ended(3.0, "Right: every statement agrees. A grave error.") is None
+
+
+def test_a_header_names_its_thresholds():
+    header = {KEY: json.dumps([ACCURACY.model_dump()])}
+    assert read_thresholds(header) == (ACCURACY,)
+    assert read_thresholds({}) == ()
+
+
+@pytest.mark.parametrize("entry", ["{", "3", '[{"fine": "Right"}]', '[{"unknown": 1}]', 7])
+def test_a_header_that_cannot_be_read_is_refused(entry):
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_thresholds({KEY: entry})
