@@ -1,7 +1,7 @@
 """A form: the JSON texts that a schema admits, told byte by byte, in the one spelling that `json.dumps` has.
 
-What is still to come is a `Path`: rules in a row, the nearest first. A form in hand is every path that what was written leaves open: several
-where choices begin alike. Taking a byte gives a new form, so that any continuation can be tried without harm.
+What is still to come is a row of rules, the nearest first (`Rest`). A form has every such row that what was written leaves open: several where
+choices begin alike. Taking a byte gives a new form, so that any continuation can be tried without harm.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Protocol
 
-Path = tuple["FormRule", "Path"] | None
+Rest = tuple["FormRule", "Rest"] | None
 """The rules still to come; None where the text may end."""
 
 
 class FormRule(Protocol):
     """A part of a text."""
 
-    def open(self, rest: Path) -> Iterable[Path]:
-        """The paths that begin here, each with a rule in front that takes bytes; what may be empty opens `rest` too."""
+    def open(self, rest: Rest) -> Iterable[Rest]:
+        """The rows that begin here, each with a rule in front that takes bytes; what may be empty opens `rest` too."""
         ...
 
-    def take(self, byte: int, rest: Path) -> Iterable[Path]:
-        """The paths after one byte; none where it does not belong."""
+    def take(self, byte: int, rest: Rest) -> Iterable[Rest]:
+        """The rows after one byte; none where it does not belong."""
         ...
 
 
 class Form:
     """What may still be written."""
 
-    def __init__(self, paths: tuple[Path, ...]) -> None:
-        self._paths = paths
+    def __init__(self, rows: tuple[Rest, ...]) -> None:
+        self._rows = rows
 
     @classmethod
     def of(cls, rules: Iterable[FormRule]) -> Form:
@@ -39,21 +39,23 @@ class Form:
 
     def after(self, text: bytes) -> Form | None:
         """The form once `text` is written; None where it does not fit."""
-        paths = self._paths
+        rows = self._rows
         for byte in text:
-            paths = tuple(path for step in paths if step is not None for path in step[0].take(byte, step[1]))
-            if not paths:
+            rows = tuple(new for row in rows if row is not None for new in row[0].take(byte, row[1]))
+            if not rows:
                 return None
-        return Form(paths)
+            if len(rows) > 1:
+                rows = tuple(dict.fromkeys(rows))
+        return Form(rows)
 
     @property
     def may_end(self) -> bool:
-        return None in self._paths
+        return None in self._rows
 
     @property
     def is_over(self) -> bool:
         """Whether nothing can be added."""
-        return all(path is None for path in self._paths)
+        return self._rows == (None,)
 
     @property
     def only_text(self) -> bytes:
@@ -67,20 +69,20 @@ class Form:
         return bytes(found)
 
     def _only_byte(self) -> int | None:
-        fronts = [path[0] if path is not None else None for path in self._paths]
-        bytes_next = {front.text[0] if isinstance(front, Fixed) else None for front in fronts}
-        return bytes_next.pop() if len(bytes_next) == 1 else None
+        fronts = [None if row is None else row[0] for row in self._rows]
+        following = {front.text[0] if isinstance(front, Fixed) else None for front in fronts}
+        return following.pop() if len(following) == 1 else None
 
 
-def follow(rules: Iterable[FormRule], rest: Path) -> Path:
-    """The path on which these rules come before the rest."""
+def follow(rules: Iterable[FormRule], rest: Rest) -> Rest:
+    """The row in which these rules come before the rest."""
     for rule in reversed(tuple(rules)):
         rest = (rule, rest)
     return rest
 
 
-def _open(path: Path) -> Iterable[Path]:
-    return (None,) if path is None else path[0].open(path[1])
+def _open(row: Rest) -> Iterable[Rest]:
+    return (None,) if row is None else row[0].open(row[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,10 @@ class Fixed:
 
     text: bytes
 
-    def open(self, rest: Path) -> Iterable[Path]:
+    def open(self, rest: Rest) -> Iterable[Rest]:
         return ((self, rest),)
 
-    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+    def take(self, byte: int, rest: Rest) -> Iterable[Rest]:
         if byte != self.text[0]:
             return ()
         return ((Fixed(self.text[1:]), rest),) if len(self.text) > 1 else _open(rest)
@@ -104,11 +106,11 @@ class OneOf:
 
     options: tuple[tuple[FormRule, ...], ...]
 
-    def open(self, rest: Path) -> Iterator[Path]:
+    def open(self, rest: Rest) -> Iterator[Rest]:
         for option in self.options:
             yield from _open(follow(option, rest))
 
-    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+    def take(self, byte: int, rest: Rest) -> Iterable[Rest]:
         return ()
 
 
@@ -121,7 +123,7 @@ class Items:
     at_most: int
     count: int = 0
 
-    def open(self, rest: Path) -> Iterator[Path]:
+    def open(self, rest: Rest) -> Iterator[Rest]:
         if self.count >= self.at_least:
             yield from _open(rest)
         if self.count < self.at_most:
@@ -129,7 +131,7 @@ class Items:
             comma = (Fixed(b", "),) if self.count else ()
             yield from _open(follow((*comma, *self.item, more), rest))
 
-    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+    def take(self, byte: int, rest: Rest) -> Iterable[Rest]:
         return ()
 
 
@@ -149,7 +151,7 @@ class Members:
     members: tuple[Member, ...]
     is_first: bool = True
 
-    def open(self, rest: Path) -> Iterator[Path]:
+    def open(self, rest: Rest) -> Iterator[Rest]:
         if not self.members:
             yield from _open(rest)
             return
@@ -160,7 +162,7 @@ class Members:
         if not member.required:
             yield from Members(tuple(others), self.is_first).open(rest)
 
-    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+    def take(self, byte: int, rest: Rest) -> Iterable[Rest]:
         return ()
 
 
@@ -171,14 +173,14 @@ class Characters:
     at_least: int
     at_most: int
 
-    def open(self, rest: Path) -> Iterator[Path]:
+    def open(self, rest: Rest) -> Iterator[Rest]:
         if self.at_most > 0:
             yield (self, rest)
         if self.at_least <= 0:
             yield from _open(rest)
 
-    def take(self, byte: int, rest: Path) -> Iterable[Path]:
-        more: Path = (Characters(self.at_least - 1, self.at_most - 1), rest)
+    def take(self, byte: int, rest: Rest) -> Iterable[Rest]:
+        more: Rest = (Characters(self.at_least - 1, self.at_most - 1), rest)
         if byte == ord("\\"):
             return ((_Escape(), more),)
         if 0x20 <= byte < 0x7F and byte != ord('"'):
@@ -195,10 +197,10 @@ class _Between:
     low: int
     high: int
 
-    def open(self, rest: Path) -> Iterable[Path]:
+    def open(self, rest: Rest) -> Iterable[Rest]:
         return ((self, rest),)
 
-    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+    def take(self, byte: int, rest: Rest) -> Iterable[Rest]:
         return _open(rest) if self.low <= byte <= self.high else ()
 
 
@@ -219,10 +221,10 @@ _TAILS: dict[int, tuple[tuple[int, int], ...]] = {
 class _Escape:
     """What follows a backslash."""
 
-    def open(self, rest: Path) -> Iterable[Path]:
+    def open(self, rest: Rest) -> Iterable[Rest]:
         return ((self, rest),)
 
-    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+    def take(self, byte: int, rest: Rest) -> Iterable[Rest]:
         if byte == ord("u"):
             return ((_HexDigits(), rest),)
         return _open(rest) if byte in b'"\\/bfnrt' else ()
@@ -234,10 +236,10 @@ class _HexDigits:
 
     digits: str = ""
 
-    def open(self, rest: Path) -> Iterable[Path]:
+    def open(self, rest: Rest) -> Iterable[Rest]:
         return ((self, rest),)
 
-    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+    def take(self, byte: int, rest: Rest) -> Iterable[Rest]:
         digits = self.digits + chr(byte).lower()
         if digits[-1] not in "0123456789abcdef" or "d8" <= digits[:2] <= "df":
             return ()
@@ -262,12 +264,12 @@ class Number:
             raise ValueError(f"no number with {decimals} decimals is within the bounds")
         return cls(low, high, decimals)
 
-    def open(self, rest: Path) -> Iterator[Path]:
+    def open(self, rest: Rest) -> Iterator[Rest]:
         yield (self, rest)
         if self.text[-1:].isdigit() and self.low <= Decimal(self.text) <= self.high:
             yield from _open(rest)
 
-    def take(self, byte: int, rest: Path) -> Iterable[Path]:
+    def take(self, byte: int, rest: Rest) -> Iterable[Rest]:
         longer = Number(self.low, self.high, self.decimals, self.text + chr(byte))
         return longer.open(rest) if longer._can_be_completed() else ()
 

@@ -92,7 +92,8 @@ class Transformer:
         self.sizes = sizes = Dimensions.of(weights.metadata)
         self._embedding = weights.tensor("token_embd.weight")
         self._last_norm = weights.tensor("output_norm.weight")
-        self._layers = [_layer(weights, sizes, number) for number in range(sizes.layers)]
+        with ThreadPoolExecutor(threads) as pool:
+            self._layers = list(pool.map(lambda number: _layer(weights, sizes, number), range(sizes.layers)))
         self._threads = threads
         pace = sizes.rotation ** (-np.arange(0, sizes.head, 2) / sizes.head)
         self._rotations = np.exp(1j * np.arange(sizes.context)[:, None] * pace).astype(np.complex64)[:, None]

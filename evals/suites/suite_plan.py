@@ -20,7 +20,7 @@ from .suite_cost import TokenCost, token_cost
 from .suite_files import ANSWERS, VERDICTS
 from .suite_run import SuiteSession, seated_jury
 
-READ_A_SECOND, WRITTEN_A_SECOND = 115.0, 24.0
+READ_A_SECOND, WRITTEN_A_SECOND = 200.0, 30.0
 """Tokens that the embedded model reads and writes in a second, as was seen on two cores of an ARM server: docs/training.md."""
 FORM_TOKENS, ATTRIBUTE_TOKENS = 600, 60
 """About what instructions, persona and form add to what a juror reads, and what it writes for one attribute."""

@@ -122,6 +122,15 @@ def test_a_character_may_come_in_pieces_but_only_a_whole_one_fits() -> None:
         assert made.after(broken) is None, broken
 
 
+def test_choices_that_admit_the_same_do_not_multiply() -> None:
+    either = {"anyOf": [{"type": "string"}, {"const": "na"}]}
+    made = form(type="array", items=either, maxItems=40)
+    end = made.after(json.dumps(["na"] * 40).encode())
+
+    assert end is not None
+    assert end.is_over
+
+
 def test_what_is_certain_is_told_up_to_the_first_choice() -> None:
     why = {"type": "string", "minLength": 1}
     made = form(
