@@ -11,7 +11,7 @@ from ..calibration.applying import Applied
 from ..calibration.calibrating import Calibration
 from ..ratings.sheet import OVERALL
 from .json_documents import records
-from .parts import items, page, paragraph, section, table
+from .parts import items, methods_section, page, paragraph, section, table
 from .section_markup import section_part
 
 MOST = 20
@@ -70,7 +70,7 @@ def calibration_page(found: Calibration) -> str:
     body = [
         section_part(told),
         section("Every juror and attribute", table("calibration-jurors", found.changes, heads)),
-        section("Methods", paragraph(" ".join(told.methods))),
+        methods_section(told.methods),
         section("Notes", items(found.notes, "notes") or paragraph("None.")),
     ]
     made = found.made

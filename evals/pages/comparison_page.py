@@ -12,7 +12,19 @@ from ..figures.drawing import Figure
 from ..ratings.sheet import OVERALL
 from .comparison_summary import comparison_summary, summary_section
 from .markup import Child, Html, element, fragment
-from .parts import bounds, breakable, figure, items, page, paragraph, scroll_table, section, subheading, table
+from .parts import (
+    bounds,
+    breakable,
+    figure,
+    items,
+    methods_section,
+    page,
+    paragraph,
+    scroll_table,
+    section,
+    subheading,
+    table,
+)
 from .section_markup import section_part
 
 HEADS = {
@@ -72,7 +84,7 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
         section("What moves the differences", *_effects(comparison)),
         *map(section_part, comparison.sections),
         section("Cost, failures, stops", drawn.get("cost"), *_costs(comparison)),
-        section("Methods", paragraph(" ".join(comparison.methods))),
+        methods_section(comparison.methods),
         section("Notes", items(comparison.notes, "notes") or paragraph("None.")),
     ]  # fmt: skip
     people = sum(kind == "person" for kind in comparison.kinds.values()) or 1

@@ -11,7 +11,7 @@ from ..figures.section import Section
 from ..selection import Composition
 from .composition_tables import study_table
 from .markup import Html
-from .parts import figure, items, page, paragraph, section, subheading
+from .parts import figure, items, methods_section, page, paragraph, section, subheading
 from .section_markup import section_part
 from .study_tables import TABLES
 
@@ -51,7 +51,7 @@ def composition_page(
     ]
     body += map(section_part, sections)
     methods = [*composition.methods, *(said for part in sections for said in part.methods)]
-    body.append(section("Methods", paragraph(" ".join(methods))))
+    body.append(methods_section(methods))
     body.append(section("Notes", items(composition.notes, "notes") or paragraph("None.")))
     arms = composition.frontier
     under = f"{len(arms)} arms; agreement from 0 to 1; cost in {composition.unit}"

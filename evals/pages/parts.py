@@ -57,6 +57,11 @@ def items(sentences: Iterable[str], kind: str) -> Html:
     return element("ul", {"class": kind}, listed) if listed else fragment()
 
 
+def methods_section(methods: Iterable[str]) -> Html:
+    """How the figures were made, a paragraph for each; what two parts of a report share is said once."""
+    return section("Methods", *(paragraph(words) for words in dict.fromkeys(methods)))
+
+
 def collapsible(summary: str, *parts: Child) -> Html:
     """Parts that are unfolded by a click on the summary."""
     return element("details", None, element("summary", None, summary), *parts)

@@ -13,7 +13,7 @@ from ..figures.numbers import decimal
 from .composition_tables import study_table
 from .json_documents import records
 from .markup import Html
-from .parts import figure, items, page, paragraph, section
+from .parts import figure, items, methods_section, page, paragraph, section
 from .section_markup import section_part
 from .study_tables import TABLES, trial_rows
 
@@ -54,7 +54,7 @@ def study_page(found: RunFindings, drawn: Mapping[str, Figure]) -> str:
         ),
         *_trials(found.trials),
         *map(section_part, found.sections),
-        section("Methods", paragraph(" ".join(found.methods))),
+        methods_section(found.methods),
         section("Notes", items(found.notes, "notes") or paragraph("None.")),
     ]
     under = study.description or f"{len(found.table)} arms against people"
