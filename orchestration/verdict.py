@@ -240,7 +240,11 @@ def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count, trans
     jury, scale = tally.jury, tally.scale
     if len(tally.cast) < jury.quorum:
         nothing_to_check = tally.claims.why if tally.claims else ""
-        too_few = f"{len(tally.cast)} of the {jury.quorum} votes that a quorum needs"
+        too_few = (
+            "nobody voted"
+            if jury.quorum == 1
+            else f"{len(tally.cast)} of the {jury.quorum} votes that a quorum needs"
+        )
         absent = _absences(transcript, tally)
         return _hung_outcome(
             standing, nothing_to_check or (f"{too_few} ({'; '.join(absent)})" if absent else too_few)

@@ -467,5 +467,5 @@ def test_a_run_that_hung_everywhere_says_so_and_why(tmp_path: Path) -> None:
     done = venire("compare", "run", "--human", "hung.csv", cwd=folder)
 
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 2
-    assert "all 12 verdicts that people rated are hung; the first, because 0 of the 1 votes" in done.stderr
+    assert "all 12 verdicts that people rated are hung; the first, because nobody voted" in done.stderr
     assert "venire show RUN c0 says what was answered" in done.stderr
