@@ -36,7 +36,7 @@ BUSY = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which the same request may succeed later."""
 NO_ACCESS = frozenset({401, 402, 403, 404})
 """Statuses that no other request to the same model would change."""
-_FILTERED = ("content_filter", "content_policy", "moderation", "flagged")
+_FILTERED = ("content_filter", "content_policy", "flagged")
 _QUOTED = 100_000
 """Bytes of an answer that is no completion in which something to quote is looked for."""
 _Format = Literal["json_schema", "json_object", "text"]
@@ -149,7 +149,7 @@ def _failure(status: int, headers: Mapping[str, str], text: str) -> ModelFailure
 
 def says_filtered(status: int, text: str) -> bool:
     """Whether a request was refused for what it says, not for who sends it: some providers moderate with status 403."""
-    return status not in (401, 402, 404) and any(word in text.lower() for word in _FILTERED)
+    return status in (400, 403, 422) and any(word in text.lower() for word in _FILTERED)
 
 
 def says_busy(status: int, wait: float | None) -> bool:

@@ -28,8 +28,14 @@ def ranking(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
         mean = statistic(frequency[None, :].astype(float))
         rank = _ranks(mean)[0]
         drawn = _ranks(boot.draws(statistic, frequency))
-        low, high = np.quantile(drawn, [0.025, 0.975], axis=0, method="nearest")
-        sure = size >= FEW
+        # Cases of one group are never drawn apart.
+        ends = (
+            np.quantile(drawn, [0.025, 0.975], axis=0, method="nearest")
+            if len(drawn)
+            else np.full((2, len(names)), np.nan)
+        )
+        low, high = ends
+        sure = (size >= FEW) & (len(drawn) > 0)
         for place, system in enumerate(names):
             rows.append(
                 {
@@ -43,7 +49,7 @@ def ranking(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
                     "tied": bool((np.abs(mean[0] - mean[0, place]) < 1e-9).sum() > 1),
                     "note": ""
                     if sure[place]
-                    else f"{size[place]} case(s): too few to say how sure the rank is",
+                    else f"{size[place]} case(s){'' if len(drawn) else ' of one group'}: too few to say how sure the rank is",
                 }
             )
     return pd.DataFrame(rows)

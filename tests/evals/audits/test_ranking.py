@@ -232,3 +232,15 @@ def test_quadratic_kappa_of_means_equals_scikit_learns_of_categories() -> None:
 
     assert found == pytest.approx(cohen_kappa_score(x, y, weights="quadratic"))
     assert np.isnan(concordance_statistic(np.ones(4), np.ones(4))(np.ones((1, 4)))[0])
+
+
+def test_systems_whose_cases_are_all_of_one_group_have_ranks_without_intervals() -> None:
+    rows = pd.DataFrame(
+        {"system": [*"ab"] * 6, "cluster": 0, "before": [4.0, 2.0] * 6, "after": [4.0, 2.0] * 6, "people": [5.0, 3.0] * 6}
+    )  # fmt: skip
+
+    found = ranking(rows, seed=0, resamples=20)
+
+    assert list(found["rank"]) == [1.0, 2.0] * 3
+    assert found["low"].isna().all() and "of one group" in found["note"].iloc[0]
+    assert rank_agreement(rows, seed=0, resamples=20)["low"].isna().all()
