@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -33,6 +34,23 @@ class Cost:
         """The cost of one call."""
         priced = int(reply.usd is not None)
         return cls(1, reply.usage, priced, reply.usd or 0.0, reply.seconds, int(reply.estimated))
+
+    @classmethod
+    def total(cls, receipts: Iterable[Receipt]) -> Cost:
+        """The cost of all calls of some receipts; of one with a price unknown, none counts as known."""
+        calls = prompt = completion = cached = priced = estimated = 0
+        known_usd = seconds = 0.0
+        for spent in receipts:
+            calls += len(spent.calls)
+            prompt += spent.prompt
+            completion += spent.completion
+            cached += spent.cached
+            estimated += spent.estimated
+            seconds += spent.seconds
+            if spent.usd is not None:
+                priced += len(spent.calls)
+                known_usd += spent.usd
+        return cls(calls, Usage(prompt, completion, cached), priced, known_usd, seconds, estimated)
 
     @property
     def tokens(self) -> int:
@@ -122,11 +140,4 @@ class Receipt(BaseModel):
     @property
     def cost(self) -> Cost:
         """The sum of its calls; with one price unknown, none counts as known."""
-        return Cost(
-            calls=len(self.calls),
-            usage=Usage(self.prompt, self.completion, self.cached),
-            priced=0 if self.usd is None else len(self.calls),
-            known_usd=self.usd or 0.0,
-            seconds=self.seconds,
-            estimated=self.estimated,
-        )
+        return Cost.total([self])

@@ -3,8 +3,8 @@
     python benchmarks/inspector.py RUN
 
 RUN should hold 10,000 cases or more; one is made without a model by `venire run CASES --rubric pdsqi-9 --jury JURY -o RUN`
-with a jury whose seats have `model: scripted`. Times are those of the client, on loopback; the first pages are asked for
-while the index is still being made, the others when it is whole.
+with a jury whose seats have `model: scripted`. Seconds are counted from the command; times of pages are those of the client, on
+loopback.
 """
 
 import argparse
@@ -16,6 +16,15 @@ import time
 import urllib.request
 from pathlib import Path
 
+FIRST = (
+    "",
+    "cases",
+    "cases?sort=score.accurate",
+    "cases?system=A",
+    "cases?attribute=accurate&value=4",
+    "cases?stop=rounds",
+)
+"""Asked for as soon as the scores are there, while flags are looked for."""
 PAGES = (
     "",
     "cases",
@@ -42,13 +51,12 @@ def main() -> None:
         url = server.stderr.readline().split()[-1]
         up = time.monotonic()
         print(f"up after {up - started:.2f} s; first page {asked(url):.3f} s; {memory(server.pid)}")
-        while (live := json.loads(urllib.request.urlopen(f"{url}live").read()))["read"] < live["last"]:
-            time.sleep(1)
-        print(
-            f"{live['last']:,} deliberations indexed after {time.monotonic() - up:.0f} s; {memory(server.pid)}"
-        )
-        for page in PAGES:
-            print(f"{max(asked(url + page) for _ in range(REPEATS)) * 1000:6.0f} ms  /{page}")
+        for told, count, wanted in (("scores", "scored", FIRST), ("flags and reasons", "read", PAGES)):
+            while (live := json.loads(urllib.request.urlopen(f"{url}live").read()))[count] < live["last"]:
+                time.sleep(0.2)
+            print(f"{told} of {live['last']:,} deliberations after {time.monotonic() - started:.1f} s")
+            for page in wanted:
+                print(f"{max(asked(url + page) for _ in range(REPEATS)) * 1000:6.0f} ms  /{page}")
         print(memory(server.pid))
         server.terminate()
 

@@ -12,11 +12,12 @@ from .transcript import Cast, Ledger, Standing, Transcript
 
 def spread(values: Iterable[Value]) -> float | None:
     """How far apart the numbers lie; None where there is no distance (words, or nothing)."""
-    found = list(values)
-    if not found or any(isinstance(value, str) for value in found):
-        return None
-    numbers = [float(value) for value in found]
-    return max(numbers) - min(numbers)
+    numbers: list[float] = []
+    for value in values:
+        if isinstance(value, str):
+            return None
+        numbers.append(float(value))
+    return max(numbers) - min(numbers) if numbers else None
 
 
 def settled(values: Sequence[Value], tolerance: float) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from dataclasses import replace
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -223,8 +223,7 @@ class Stop(BaseModel):
         return f"{self.reason}{limit}" + (f": {self.detail}" if self.detail else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """A juror's last valid vote on an attribute, and the entry it was cast in."""
 
     entry: str
@@ -320,21 +319,27 @@ class Transcript(BaseModel):
 
         A judge's repeats stand for as long as nobody else has voted: after that it has one vote like the rest.
         """
-        votes: dict[str, dict[str, Standing]] = {}
+        last: dict[str, dict[str, tuple[str, Vote]]] = {}
         shared: set[str] = set()
         repeats: set[str] = set()
         for entry in self.ballots:
             if before_round is not None and entry.round >= before_round:
                 continue
+            name, juror, repeated = entry.id, entry.speaker, entry.purpose == "repeat"
+            if repeated and juror not in self.seats:
+                repeats.add(juror)
             for vote in entry.ballot.votes:
-                votes.setdefault(vote.attribute, {})[entry.speaker] = Standing(entry.id, entry.speaker, vote)
-                if entry.purpose != "repeat":
+                last.setdefault(vote.attribute, {})[juror] = (name, vote)
+                if not repeated:
                     shared.add(vote.attribute)
-                elif entry.speaker not in self.seats:
-                    repeats.add(entry.speaker)
-        for attribute in shared:
-            votes[attribute] = {n: held for n, held in votes[attribute].items() if n not in repeats}
-        return votes
+        return {
+            attribute: {
+                juror: Standing(name, juror, vote)
+                for juror, (name, vote) in by_juror.items()
+                if juror not in repeats or attribute not in shared
+            }
+            for attribute, by_juror in last.items()
+        }
 
     @property
     def cost(self) -> Cost:
@@ -342,8 +347,7 @@ class Transcript(BaseModel):
         slowest: dict[int, float] = {}
         for entry in self.entries:
             slowest[entry.step] = max(slowest.get(entry.step, 0.0), entry.spent.seconds)
-        total = sum((entry.spent.cost for entry in self.entries), Cost())
-        return replace(total, seconds=sum(slowest.values()))
+        return replace(Cost.total(entry.spent for entry in self.entries), seconds=sum(slowest.values()))
 
 
 def entry_of(turn: Turn, purpose: Purpose) -> Cast | Abstained:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
@@ -213,10 +212,7 @@ def _tallies(
             case=transcript.case,
             attribute=name,
             scale=rubric.scale_of(name),
-            cast={
-                juror: held.vote.value if _is_asked(rubric, name, juror, standing) else NOT_APPLICABLE
-                for juror, held in standing.get(name, {}).items()
-            },
+            cast=_cast(rubric, name, standing),
             finding=findings.get(name),
             jury=jury,
             claims=by_claims.get(name),
@@ -225,15 +221,15 @@ def _tallies(
     ]
 
 
-def _is_asked(
-    rubric: Rubric, attribute: str, juror: str, standing: Mapping[str, Mapping[str, Standing]]
-) -> bool:
-    """Whether the juror's own votes on what a question depends on are those that it is asked on."""
+def _cast(rubric: Rubric, attribute: str, standing: Mapping[str, Mapping[str, Standing]]) -> dict[str, Value]:
+    """The votes on an attribute by juror; not applicable where the juror's own votes are not those it is asked on."""
+    cast = {juror: held.vote.value for juror, held in standing.get(attribute, {}).items()}
     for condition, wanted in rubric.by_name[attribute].asked_if.items():
-        held = standing.get(condition, {}).get(juror)
-        if held is not None and held.vote.value != wanted:
-            return False
-    return True
+        for juror in cast:
+            held = standing.get(condition, {}).get(juror)
+            if held is not None and held.vote.value != wanted:
+                cast[juror] = NOT_APPLICABLE
+    return cast
 
 
 def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count, transcript: Transcript) -> Outcome:
@@ -279,13 +275,13 @@ def _outcome_of(
     tolerance: float,
     why: str = "",
 ) -> Outcome:
-    reach = max(tolerance, _half_step(scale))
-    against = tuple(held for held in standing.values() if not _agrees(held.vote.value, value, reach))
+    reach = max(tolerance, scale.half_step)
+    against = [held for held in standing.values() if not _agrees(held.vote.value, value, reach)]
     return Outcome(
         status=status,
         value=value,
         support=1 - len(against) / len(standing) if standing else None,
-        spread=spread(v for v in values_of(standing) if v != NOT_APPLICABLE),
+        spread=_spread(standing),
         votes=len(standing),
         method=method,
         why=why,
@@ -322,12 +318,16 @@ def _hung_outcome(standing: Mapping[str, Standing], why: str) -> Outcome:
         status="hung",
         value=None,
         support=None,
-        spread=spread(v for v in values_of(standing) if v != NOT_APPLICABLE),
+        spread=_spread(standing),
         votes=len(standing),
         method="none",
         why=why,
         dissent=tuple(map(_dissent, standing.values())),
     )
+
+
+def _spread(standing: Mapping[str, Standing]) -> float | None:
+    return spread([v for v in values_of(standing) if v != NOT_APPLICABLE])
 
 
 def _dissent(held: Standing) -> Dissent:
@@ -341,11 +341,3 @@ def _agrees(vote: Value, value: Value | None, reach: float) -> bool:
     if isinstance(vote, str) or isinstance(value, str):
         return vote == value
     return abs(float(vote) - float(value)) <= reach
-
-
-def _half_step(scale: Scale) -> float:
-    """Half of the shortest step of a scale of numbers; a vote nearer than that to a value stands for it."""
-    values = scale.values
-    if not scale.numeric:
-        return 0.0
-    return min((float(b) - float(a) for a, b in pairwise(values)), default=0.0) / 2

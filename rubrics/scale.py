@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -94,9 +96,16 @@ class Scale(BaseModel):
         """The legal answers in order; empty where any number between minimum and maximum is legal."""
         return tuple(self.anchors)
 
-    @property
+    @cached_property
     def numeric(self) -> bool:
         return not any(isinstance(value, str) for value in self.anchors)
+
+    @cached_property
+    def half_step(self) -> float:
+        """Half of the shortest step between its numbers; a number nearer than that to a value stands for it."""
+        if not self.numeric:
+            return 0.0
+        return min((float(b) - float(a) for a, b in pairwise(self.values)), default=0.0) / 2
 
     @property
     def ordered(self) -> bool:

@@ -50,9 +50,11 @@ class Recounter:
         return recount(transcript, arm.rubric, arm.jury, learned=self._count(arm))
 
     def _count(self, arm: Arm) -> Count | None:
-        last, now = self._store.last_finished(), time.monotonic()
-        known = self._learned.get(arm.id)
-        if known is not None and (known[0] is None or known[1] == last or now - known[2] < _AGAIN):
+        known, now = self._learned.get(arm.id), time.monotonic()
+        if known is not None and (known[0] is None or now - known[2] < _AGAIN):
+            return known[0]
+        last = self._store.last_finished()
+        if known is not None and known[1] == last:
             return known[0]
         count = learned_count(self._store, arm)
         self._learned[arm.id] = (count, last, now)

@@ -8,13 +8,15 @@ import pickle
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import IO
+from typing import IO, Any
 
 from ..orchestration.record import Location, Store
-from .summaries import Batch, Summariser
+from .summaries import FlagBatch, ScoreBatch, Summariser
 
+Summary = Callable[[Summariser, int, int, int], ScoreBatch | FlagBatch]
+"""A method of the summariser, by which a worker is told what to make of deliberations."""
 _AHEAD = 2
 """Batches that each worker is asked for before its first is taken."""
 _NICE = 5
@@ -37,19 +39,26 @@ class IndexWorkers:
             process.kill()
             process.communicate()
 
-    def batches(self, after: int, last: int, size: int) -> Iterator[Batch]:
-        """The deliberations above `after` and not above `last`, in order.
+    def scores(self, after: int, last: int, size: int) -> Iterator[ScoreBatch]:
+        """The scores of the deliberations above `after` and not above `last`, in order.
 
         Raises:
             OSError: A worker could not be asked.
             EOFError: A worker ended without an answer.
         """
+        yield from self._answers(Summariser.scores, after, last, size)
+
+    def flags(self, after: int, last: int, size: int) -> Iterator[FlagBatch]:
+        """The flags and reasons of those deliberations; raises as `scores` does."""
+        yield from self._answers(Summariser.flags, after, last, size)
+
+    def _answers(self, summary: Summary, after: int, last: int, size: int) -> Iterator[Any]:
         asked: deque[subprocess.Popen[bytes]] = deque()
         for turn, start in enumerate(range(after, last, size)):
             if len(asked) == _AHEAD * len(self._processes):
                 yield _answer(asked.popleft())
             worker = self._processes[turn % len(self._processes)]
-            _tell(worker, (start, min(start + size, last)))
+            _tell(worker, (summary, start, min(start + size, last), size))
             asked.append(worker)
         for worker in asked:
             yield _answer(worker)
@@ -67,16 +76,15 @@ def _start(run: Location) -> subprocess.Popen[bytes]:
     return process
 
 
-def _tell(worker: subprocess.Popen[bytes], wanted: Location | tuple[int, int]) -> None:
+def _tell(worker: subprocess.Popen[bytes], wanted: Location | tuple[Summary, int, int, int]) -> None:
     assert worker.stdin is not None
     pickle.dump(wanted, worker.stdin)
     worker.stdin.flush()
 
 
-def _answer(worker: subprocess.Popen[bytes]) -> Batch:
+def _answer(worker: subprocess.Popen[bytes]) -> Any:
     assert worker.stdout is not None
-    found: Batch = pickle.load(worker.stdout)  # noqa: S301 - of our own child
-    return found
+    return pickle.load(worker.stdout)  # noqa: S301 - of our own child
 
 
 def work(questions: IO[bytes], answers: IO[bytes]) -> None:
@@ -85,8 +93,8 @@ def work(questions: IO[bytes], answers: IO[bytes]) -> None:
     summariser = Summariser(store)
     try:
         while True:
-            after, last = pickle.load(questions)  # noqa: S301
-            pickle.dump(summariser.batch_between(after, last), answers)
+            summary, after, last, most = pickle.load(questions)  # noqa: S301
+            pickle.dump(summary(summariser, after, last, most), answers)
             answers.flush()
     except EOFError:
         return

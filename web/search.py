@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from ..rubrics.scale import Value
+from .flag_groups import between_spaces
 from .summaries import DERIVED
 
 PAGE = 50
@@ -47,7 +48,8 @@ class Row(NamedTuple):
     usd: float | None
     seconds: float
     spread: float | None
-    flag_count: int
+    flag_count: int | None
+    """None until its flags have been looked for."""
     group: str
     system: str
     cause: str
@@ -190,29 +192,29 @@ class Finder:
         elif search.flag == "none":
             parts.append("d.flags = 0")
         elif search.flag:
-            on = " AND f.attribute = ?" if search.attribute and not search.value else ""
-            # A common flag has dozens of rows a deliberation: each deliberation is looked up, the flags never listed.
+            on = " AND instr(f.attributes, ?)" if search.attribute and not search.value else ""
             parts.append(f"EXISTS (SELECT 1 FROM flags f WHERE f.number = d.number AND f.kind = ?{on})")
-            values += [search.flag, search.attribute] if on else [search.flag]
+            values += [search.flag, between_spaces([search.attribute])] if on else [search.flag]
         if search.attribute and search.value:
             if search.value in ("hung", "not_applicable"):
                 held, wanted_values = "status = ?", [search.value]
             else:
                 held, wanted_values = "value IN (?, ?)", [search.value, json.dumps(search.value)]
-            parts.append(f"d.number IN (SELECT number FROM outcomes WHERE attribute = ? AND {held})")
+            parts.append(
+                f"EXISTS (SELECT 1 FROM outcomes o WHERE o.number = d.number AND o.attribute = ? AND {held})"
+            )
             values += [search.attribute, *wanted_values]
         return " AND ".join(parts), values
 
     def _row(self, row: tuple[Any, ...]) -> Row:
         flags = self._connection.execute(
-            # Beside max() SQLite gives the other columns of the row that has the maximum.
-            "SELECT kind, max(weight), attribute, text FROM flags WHERE number = ? GROUP BY kind ORDER BY 2 DESC",
+            "SELECT kind, weight, attribute, text FROM flags WHERE number = ? ORDER BY weight DESC",
             (row[0],),
         ).fetchall()
         outcomes = {
             name: (status, None if value is None else json.loads(value), method)
             for name, status, value, method in self._connection.execute(
-                "SELECT attribute, status, value, method FROM outcomes WHERE number = ? ORDER BY rowid",
+                "SELECT attribute, status, value, method FROM outcomes WHERE number = ?",
                 (row[0],),
             )
         }

@@ -147,7 +147,7 @@ class Inspector:
         offered = FilterValues(
             finder.values_of("system"), finder.values_of("case_group"), finder.values_of("stop")
         )
-        view = cases_view(search, self._reader.arms(), rows, total, offered)
+        view = cases_view(search, self._reader.arms(), rows, total, offered, self._reach())
         return self._page("Cases", "list", search, view)
 
     async def _case(self, request: web.Request) -> web.Response:
@@ -209,7 +209,7 @@ class Inspector:
             apart[:MOST],
             len(apart),
             all_of_them=True,
-            reading=bool(self._reach().told),
+            reading=self._reach().reading_scores,
             notes=self.people.notes,
         )
         worth = await self._jury_worth(self.people)
@@ -250,7 +250,13 @@ class Inspector:
         going = self._store.unfinished_deliberations(1)
         moment = going[0].changed_at if going else 0.0
         return web.json_response(
-            {"read": reach.read, "last": reach.last, "told": reach.told, "moment": moment}
+            {
+                "scored": reach.scored,
+                "read": reach.flagged,
+                "last": reach.last,
+                "told": reach.told,
+                "moment": moment,
+            }
         )
 
     async def _asset(self, request: web.Request) -> web.Response:
@@ -263,24 +269,25 @@ class Inspector:
         """The differences from people's ratings, the largest first, worked out anew as the index grows; None without ratings."""
         if self.people is None:
             return None
-        if self._apart is None or self._apart[0] != self.index.read_to:
-            self._apart = (self.index.read_to, self.people.differences(finder.scores(self.people.cases)))
+        scored = self.index.read_to.scored
+        if self._apart is None or self._apart[0] != scored:
+            self._apart = (scored, self.people.differences(finder.scores(self.people.cases)))
         return self._apart[1]
 
     async def _jury_worth(self, people: People) -> Section | None:
         """What the juries are worth in independent votes, worked out anew as the index grows, off the server's own thread."""
         from .jury_worth import jury_worth
 
-        read_to = self.index.read_to
-        if self._worth is None or self._worth[0] != read_to:
-            self._worth = (read_to, await asyncio.to_thread(jury_worth, self._location, people))
+        scored = self.index.read_to.scored
+        if self._worth is None or self._worth[0] != scored:
+            self._worth = (scored, await asyncio.to_thread(jury_worth, self._location, people))
         return self._worth[1]
 
     def _finder(self) -> Finder:
         return Finder(self.index.reading, (arm.id for arm in self._reader.arms()))
 
     def _reach(self) -> Reach:
-        return Reach(self.index.read_to, self._store.last_finished(), self._store.writing())
+        return Reach(*self.index.read_to, self._store.last_finished(), self._store.writing())
 
     def _page(self, title: str, here: str, search: CaseSearch, *main: object) -> web.Response:
         text = inspector_page(

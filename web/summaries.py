@@ -1,12 +1,13 @@
-"""What the index keeps of one deliberation, worked out from the record alone: plain values, which any process can make."""
+"""What the index keeps of deliberations, worked out from the record alone: plain values, which any process can make."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..orchestration.reading.analysis import Census, Flag, InstantAgreement, flags, instant_agreements
+from ..orchestration.reading.analysis import Census, InstantAgreement, flags, instant_agreements
 from ..orchestration.reading.analysis.census import Key
 from ..orchestration.reading.scores import as_json, score_sums
 from ..orchestration.record import Arm, FinishedDeliberation, Store
@@ -15,6 +16,7 @@ from ..orchestration.verdict import Verdict
 from ..rubrics.case import Case
 from ..rubrics.scale import Value
 from .deliberation_reader import Recounter
+from .flag_groups import FlagGroup, flag_groups
 
 DERIVED = "derived"
 """The method of a composite or a reversed score."""
@@ -22,6 +24,9 @@ SCORE, CAUSE = "score", "cause"
 """Topics of sums: scores by system and attribute, and why attributes are hung."""
 _MOST_WORDS = 20_000
 """Characters of a deliberation's reasons that can be searched."""
+
+
+Sums = dict[Key, tuple[int, float]]
 
 
 class ScoreRow(NamedTuple):
@@ -36,8 +41,8 @@ class ScoreRow(NamedTuple):
     """What a column is sorted by; None for words."""
 
 
-class DeliberationSummary(NamedTuple):
-    """One deliberation as the index keeps it."""
+class DeliberationRow(NamedTuple):
+    """A deliberation's row in the index, as far as its scores tell it."""
 
     number: int
     arm: int
@@ -56,61 +61,99 @@ class DeliberationSummary(NamedTuple):
     group: str
     system: str
     cause: str
-    reasons: str
+
+
+class ScoredDeliberation(NamedTuple):
+    """What the index keeps of a deliberation at first."""
+
+    row: DeliberationRow
     scores: tuple[ScoreRow, ...]
-    reached: dict[str, Value]
-    flags: tuple[Flag, ...]
+
+
+class FlaggedDeliberation(NamedTuple):
+    """What it keeps later, which takes a closer look."""
+
+    number: int
+    arm: int
+    arm_name: str
+    case: str
+    reasons: str
+    flags: tuple[FlagGroup, ...]
     """Those that the deliberation has by itself; what another arm makes of the case may add to them."""
     agreements: tuple[InstantAgreement, ...]
-    sums: dict[Key, tuple[int, float]]
-    """What it adds to its arm's sums."""
 
 
-class Batch(NamedTuple):
-    """The summaries of the deliberations after one number up to another."""
+class ScoreBatch(NamedTuple):
+    """The scores of the deliberations after one number up to another."""
 
     after: int
     read_to: int
-    summaries: tuple[DeliberationSummary, ...]
+    summaries: list[ScoredDeliberation]
+    sums: dict[int, Sums]
+    """What they add to the sums of each arm."""
+
+
+class FlagBatch(NamedTuple):
+    """The flags and reasons of the deliberations after one number up to another."""
+
+    after: int
+    read_to: int
+    summaries: list[FlaggedDeliberation]
+    sums: dict[int, Sums]
 
 
 class Summariser:
-    """Reads deliberations of a run and summarises them."""
+    """Reads deliberations of a run and summarises them; those of arms that a newer one replaced are left out."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._recounter = Recounter(store)
 
-    def batch(self, *, after: int, most: int) -> Batch:
-        """The next `most` deliberations finished after number `after`, but for those of arms that a newer one replaced."""
-        fresh = self._store.finished_deliberations(after=after, most=most)
-        return Batch(after, fresh[-1].number if fresh else after, self._summaries(fresh))
+    def scores(self, after: int, last: int, most: int) -> ScoreBatch:
+        """The scores of the next `most` deliberations with numbers above `after` and not above `last`."""
+        fresh = self._store.finished_deliberations(after=after, most=most, last=last)
+        batch = ScoreBatch(after, _read_to(fresh, last, most), [], {})
+        for number, arm, verdict in self._verdicts(fresh):
+            case = self._store.case(verdict.case)
+            batch.summaries.append(ScoredDeliberation(_row(number, arm, verdict, case), _scores(verdict)))
+            _add_scores(batch.sums.setdefault(arm.id, {}), verdict, _system(case))
+        return batch
 
-    def batch_between(self, after: int, last: int) -> Batch:
-        """The deliberations whose numbers are above `after` and not above `last`."""
-        fresh = self._store.finished_deliberations(after=after, most=last - after, last=last)
-        return Batch(after, last, self._summaries(fresh))
+    def flags(self, after: int, last: int, most: int) -> FlagBatch:
+        """The flags and reasons of the same deliberations."""
+        fresh = self._store.finished_deliberations(after=after, most=most, last=last)
+        batch = FlagBatch(after, _read_to(fresh, last, most), [], {})
+        for number, arm, verdict in self._verdicts(fresh):
+            agreements = instant_agreements(verdict.transcript, arm.rubric)
+            found = flags(verdict, arm.rubric, agreements)
+            batch.summaries.append(
+                FlaggedDeliberation(
+                    number, arm.id, arm.name, verdict.case, _reasons(verdict), flag_groups(found), agreements
+                )
+            )
+            sums = batch.sums.setdefault(arm.id, {})
+            Census(sums).add_movement(verdict, arm.rubric, arm.jury, found)
+        return batch
 
-    def _summaries(self, fresh: list[FinishedDeliberation]) -> tuple[DeliberationSummary, ...]:
+    def _verdicts(self, fresh: list[FinishedDeliberation]) -> Iterator[tuple[int, Arm, Verdict]]:
         arms = {arm.id: arm for arm in self._store.arms()} if fresh else {}
-        return tuple(self._summary(arms[each.arm], each) for each in fresh if each.arm in arms)
-
-    def _summary(self, arm: Arm, finished: FinishedDeliberation) -> DeliberationSummary:
-        verdict = self._recounter.verdict(arm, finished.transcript)
-        return deliberation_summary(finished.number, arm, verdict, self._store.case(finished.case))
+        for each in fresh:
+            if (arm := arms.get(each.arm)) is not None:
+                yield each.number, arm, self._recounter.verdict(arm, each.transcript)
 
 
-def deliberation_summary(number: int, arm: Arm, verdict: Verdict, case: Case | None) -> DeliberationSummary:
-    """The summary of deliberation `number`; redacted runs have no case."""
+def _read_to(fresh: list[FinishedDeliberation], last: int, most: int) -> int:
+    return fresh[-1].number if len(fresh) == most else last
+
+
+def _row(number: int, arm: Arm, verdict: Verdict, case: Case | None) -> DeliberationRow:
+    """The row of deliberation `number`; redacted runs have no case."""
     transcript, cost = verdict.transcript, verdict.transcript.cost
-    agreements = instant_agreements(transcript, arm.rubric)
-    found = flags(verdict, arm.rubric, agreements)
     outcomes = verdict.outcomes.values()
     spreads = [o.spread for o in outcomes if o.spread is not None]
     hung = [o.why for o in outcomes if o.status == "hung"]
     about = [case.group, case.system, case.question] if case else []
-    system = (case.system if case else None) or ""
-    return DeliberationSummary(
+    return DeliberationRow(
         number=number,
         arm=arm.id,
         arm_name=arm.name,
@@ -126,15 +169,13 @@ def deliberation_summary(number: int, arm: Arm, verdict: Verdict, case: Case | N
         spread=max(spreads, default=None),
         hung=len(hung),
         group=(case.group if case else None) or "",
-        system=system,
+        system=_system(case),
         cause=hung[0][:400] if hung else "",
-        reasons=_reasons(verdict),
-        scores=_scores(verdict),
-        reached={name: o.value for name, o in verdict.outcomes.items() if o.value is not None},
-        flags=found,
-        agreements=agreements,
-        sums=_sums(verdict, arm, found, system, hung),
     )
+
+
+def _system(case: Case | None) -> str:
+    return (case.system if case else None) or ""
 
 
 def _scores(verdict: Verdict) -> tuple[ScoreRow, ...]:
@@ -170,17 +211,13 @@ def _reasons(verdict: Verdict) -> str:
     return "\n".join(found)[:_MOST_WORDS]
 
 
-def _sums(
-    verdict: Verdict, arm: Arm, found: tuple[Flag, ...], system: str, hung: list[str]
-) -> dict[Key, tuple[int, float]]:
-    census = Census()
-    census.add(verdict, arm.rubric, arm.jury, found)
-    sums = census.sums
+def _add_scores(sums: Sums, verdict: Verdict, system: str) -> None:
+    """Add one deliberation's scores, end and cost to its arm's sums."""
+    Census(sums).add_outcomes(verdict)
     for attribute, what, times, total in score_sums(verdict):
         add_sum(sums, (SCORE, _about(system, attribute), what), times, total)
-    for cause in set(hung):
+    for cause in {outcome.why for outcome in verdict.outcomes.values() if outcome.status == "hung"}:
         add_sum(sums, (CAUSE, cause[:200], ""), 1, 0.0)
-    return sums
 
 
 @lru_cache(maxsize=4096)
@@ -189,7 +226,7 @@ def _about(system: str, attribute: str) -> str:
     return json.dumps([system, attribute])
 
 
-def add_sum(sums: dict[Key, tuple[int, float]], key: Key, times: int, total: float) -> None:
+def add_sum(sums: Sums, key: Key, times: int, total: float) -> None:
     """Add to one of the sums."""
     before = sums.get(key, (0, 0.0))
     sums[key] = (before[0] + times, before[1] + total)

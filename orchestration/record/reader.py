@@ -130,14 +130,10 @@ class Reader:
 
     def case(self, case: str, fingerprint: str | None = None) -> Case | None:
         """The case as it was last judged, or as it was when it had this fingerprint."""
-        if fingerprint is None:
-            sql = "SELECT case_fingerprint FROM transcripts WHERE case_id = ? ORDER BY id DESC LIMIT 1"
-            rows = self._database.rows(sql, (case,))
-            if not rows:
-                return None
-            fingerprint = rows[0][0]
+        last = "(SELECT case_fingerprint FROM transcripts WHERE case_id = ? ORDER BY id DESC LIMIT 1)"
         rows = self._database.rows(
-            "SELECT content FROM cases WHERE id = ? AND fingerprint = ?", (case, fingerprint)
+            f"SELECT content FROM cases WHERE id = ? AND fingerprint = {last if fingerprint is None else '?'}",
+            (case, case if fingerprint is None else fingerprint),
         )
         return self._parse_stored(Case, rows[0][0]) if rows else None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from venire.web.index import _SCHEMA
+from venire.web.index_tables import SCHEMA
 from venire.web.search import SORTS, CaseSearch, Finder
 
 ROWS = 44
@@ -20,13 +20,13 @@ def finder() -> Iterator[Finder]:
     """An index of made-up deliberations in two arms, with many ties and missing values."""
     rng = random.Random(3)
     connection = sqlite3.connect(":memory:")
-    connection.executescript(_SCHEMA)
+    connection.executescript(SCHEMA)
     for number in range(ROWS):
         arm = number % 2
         row = (
             *(number, arm, f"arm{arm}", f"case{number // 2:02}", "", "", rng.choice(["rounds", "consensus"])),
             *(rng.randint(1, 3), rng.randint(1, 4), rng.randint(1, 9), rng.choice([None, 0.1, 0.2]), 1.0),
-            *(rng.choice([None, 1.0, 2.0]), rng.randint(0, 1), 1, rng.randint(0, 3) / 2, "g", "s", ""),
+            *(rng.choice([None, 1.0, 2.0]), rng.randint(0, 1), "g", "s", "", 1, rng.choice([None, 0.0, 1.5])),
         )
         connection.execute(f"INSERT INTO deliberations VALUES ({', '.join('?' * len(row))})", row)
         if rng.random() < 0.8:

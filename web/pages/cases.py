@@ -9,7 +9,7 @@ from ...evals.pages.markup import Child, Html, element, fragment, shorten
 from ...orchestration.record import Arm
 from ..scales import score_words
 from ..search import PAGE, SCORED, SORTS, CaseSearch, Row
-from .frame import KINDS, badge, quiet
+from .frame import KINDS, Reach, badge, quiet
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,12 @@ class FilterValues:
 
 
 def cases_view(
-    search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], total: int, offered: FilterValues
+    search: CaseSearch,
+    arms: Sequence[Arm],
+    rows: Sequence[Row],
+    total: int,
+    offered: FilterValues,
+    reach: Reach,
 ) -> Html:
     """The page's content: the filter, one page of rows, and the way to the others."""
     first = (search.page - 1) * PAGE + 1
@@ -34,10 +39,24 @@ def cases_view(
         else "none"
     )
     return fragment(
-        element("div", {"class": "head"}, element("h1", None, "Cases"), element("p", {"class": "quiet", "id": "count"}, counted)),
+        element("div", {"class": "head"}, element("h1", None, "Cases"), element("p", {"class": "quiet", "id": "count", "data-live": "count"}, counted)),
         _filter(search, arms, offered),
-        element("div", {"data-live": "rows"}, _table(search, arms, rows, offered), _pager(search, total)),
+        element("div", {"data-live": "rows"}, _unread(reach), _table(search, arms, rows, offered), _pager(search, total)),
     )  # fmt: skip
+
+
+def _unread(reach: Reach) -> Html | None:
+    """Which deliberations the list, its filters and its search do not cover yet; nothing once all are read."""
+    if reach.reading_scores:
+        told = f"{reach.scored:,} of {reach.last:,} deliberations have been read so far; the others follow."
+    elif reach.reading_flags:
+        told = (
+            f"Flags and reasons of {reach.flagged:,} of {reach.last:,} deliberations have been read so far: a filter by flag, "
+            "a search in reasons and the order by what is worth a look cover those. Everything else covers all."
+        )
+    else:
+        return None
+    return element("p", {"class": "quiet", "id": "unread"}, told)
 
 
 def _filter(search: CaseSearch, arms: Sequence[Arm], offered: FilterValues) -> Html:
@@ -171,6 +190,8 @@ def _reasons(row: Row) -> list[Child]:
                 shorten(row.cause, 200),
             )
         )
+    if row.flag_count is None:
+        found.append(quiet("flags not read yet"))
     found += [badge(kind, weight) for kind, weight, _, _ in row.flags]
     if row.flags:
         attribute, text = row.flags[0][2:]

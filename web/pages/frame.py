@@ -37,15 +37,29 @@ KINDS = {
 class Reach:
     """How many deliberations the index has read, of how many in the record."""
 
-    read: int
+    scored: int
+    """Those whose scores it knows."""
+    flagged: int
+    """Those of them whose flags and reasons it knows too."""
     last: int
     going: bool
     """Whether the run goes on."""
 
     @property
+    def reading_scores(self) -> bool:
+        return self.scored < self.last
+
+    @property
+    def reading_flags(self) -> bool:
+        return self.flagged < self.last
+
+    @property
     def told(self) -> str:
-        going = f"the run goes on: {self.last:,} finished" if self.going else ""
-        return going if self.read >= self.last else f"reading the record: {self.read:,} of {self.last:,}"
+        if self.reading_scores:
+            return f"reading the record: {self.scored:,} of {self.last:,}"
+        if self.reading_flags:
+            return f"looking for flags: {self.flagged:,} of {self.last:,}"
+        return f"the run goes on: {self.last:,} finished" if self.going else ""
 
 
 def inspector_page(
@@ -74,7 +88,7 @@ def inspector_page(
     )
     body = element(
         "body",
-        {"data-here": here, "data-read": reach.read},
+        {"data-here": here, "data-read": reach.scored + reach.flagged},
         element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
         _banner(run, here, search, reach, studied=studied, ranked=ranked, rated=rated, aligned=aligned),
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),

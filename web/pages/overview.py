@@ -47,10 +47,10 @@ def overview(
         for arm in arms
     ]  # fmt: skip
     return fragment(
-        element("div", {"class": "head"}, element("h1", None, run), element("p", {"class": "quiet"}, counted)),
+        element("div", {"class": "head"}, element("h1", None, run), element("p", {"class": "quiet", "data-live": "counted"}, counted)),
         element("section", {"data-live": "scores"}, heading("Scores"), scores_section(arms, counts), _causes(censuses)),
-        element("section", {"data-live": "people"}, differences_section(*differences, reading=bool(reach.told))) if differences else None,
-        element("section", {"data-live": "looks", "class": "looks"}, heading("Look here first"), _looks(looks, reach), _kinds(censuses, cases)),
+        element("section", {"data-live": "people"}, differences_section(*differences, reading=reach.reading_scores)) if differences else None,
+        element("section", {"data-live": "looks", "class": "looks"}, heading("Look here first"), _unread(reach), _looks(looks, reach), _kinds(censuses, cases)),
         element("section", {"data-live": "arms"}, heading("Arms"), _foldable(f"{len(arms)} arms: stops and cost", len(arms) > 2 * OPEN_ARMS, _arms(arms, censuses)), _alike(arms, censuses)),
         _foldable(f"each of the {len(arms)} arms in detail", len(arms) > OPEN_ARMS, details),
     )  # fmt: skip
@@ -80,12 +80,23 @@ def _causes(censuses: Mapping[str, Census]) -> Html:
     ) if most else fragment()  # fmt: skip
 
 
+def _unread(reach: Reach) -> Html | None:
+    """How much of the run the flags and the votes' movement are counted over; nothing once that is all of it."""
+    if not reach.reading_flags:
+        return None
+    told = (
+        f"Flags, first agreement and who moved whom are counted over {reach.flagged:,} of {reach.last:,} deliberations "
+        f"so far, scores and cost over {reach.scored:,}."
+    )
+    return element("p", {"class": "quiet", "id": "unread"}, told)
+
+
 def _looks(looks: Sequence[Row], reach: Reach) -> Html:
     flagged = [row for row in looks if row.flags]
     if not flagged:
         told = (
             "Reading the record: flags appear here as they are found."
-            if reach.told
+            if reach.reading_flags
             else "No deliberation was flagged."
         )
         return element("p", {"class": "calm"}, told)
@@ -102,7 +113,7 @@ def _looks(looks: Sequence[Row], reach: Reach) -> Html:
                 quiet(row.arm),
                 badge(top[0], top[1]),
                 element("p", {"dir": "auto"}, element("b", None, top[2], value) if top[2] else None, " ", top[3]),
-                quiet(f"and {row.flag_count - 1} more") if row.flag_count > 1 else None,
+                quiet(f"and {row.flag_count - 1} more") if row.flag_count and row.flag_count > 1 else None,
             )
         )  # fmt: skip
     return element("ol", {"class": "look"}, items)

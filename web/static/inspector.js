@@ -115,8 +115,9 @@ async function renew() {
   const now = await answer.json();
   if (reach) reach.textContent = now.told;
   const parts = all("[data-live]");
-  if ((now.read === known && now.moment === moment) || !parts.length || parts.some((part) => part.contains(document.activeElement))) return;
-  [known, moment] = [now.read, now.moment];
+  const read = now.scored + now.read;
+  if ((read === known && now.moment === moment) || !parts.length || parts.some((part) => part.contains(document.activeElement))) return;
+  [known, moment] = [read, now.moment];
   const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
   for (const part of parts) {
     const fresh = page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);

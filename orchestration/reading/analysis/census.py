@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 from ....agents.cost import Cost
 from ....personas.jury import Jury
 from ....rubrics.rubric import Rubric
 from ....rubrics.scale import Value
-from ...stopping import settled
+from ...stopping import settled, spread
 from ...transcript import Transcript
 from ...verdict import Verdict
 from .conformity import chances, conformity
@@ -46,36 +48,49 @@ class Census:
     """
 
     def __init__(self, sums: dict[Key, tuple[int, float]] | None = None) -> None:
-        self.sums: dict[Key, tuple[int, float]] = sums or {}
+        self.sums: dict[Key, tuple[int, float]] = {} if sums is None else sums
 
     def add(self, verdict: Verdict, rubric: Rubric, jury: Jury, found: tuple[Flag, ...]) -> None:
         """Count one deliberation and its flags."""
-        transcript = verdict.transcript
+        self.add_outcomes(verdict)
+        self.add_movement(verdict, rubric, jury, found)
+
+    def add_outcomes(self, verdict: Verdict) -> None:
+        """Count how one deliberation ended and what it took."""
         self._count("cases")
         self._count("stop", verdict.stop.reason)
         for attribute, outcome in verdict.outcomes.items():
             self._count("outcome", outcome.status)
             self._count("decided", attribute, total=float(outcome.method == "decision"))
-        for kind in {flag.kind for flag in found}:
-            self._count("flagged", kind)
-        cost = transcript.cost
-        for spent, number in _cost_sums(transcript, cost):
+        cost = verdict.transcript.cost
+        for spent, number in _cost_sums(verdict.transcript, cost):
             self._count("spent", spent, total=number)
         if cost.usd is None:
             self._count("unpriced")
+
+    def add_movement(self, verdict: Verdict, rubric: Rubric, jury: Jury, found: tuple[Flag, ...]) -> None:
+        """Count what happened in one deliberation: its flags, who voted how at first, who moved whom."""
+        transcript = verdict.transcript
+        for kind in {flag.kind for flag in found}:
+            self._count("flagged", kind)
         self._first_votes(verdict, rubric, jury)
         for attribute, points in convergence(transcript).items():
+            if attribute not in rubric.by_name:
+                continue
+            length = rubric.scale_lengths[attribute]
             for point in points:
-                votes = list(point.values.values())
-                if attribute in rubric.by_name and len(votes) >= 2:
-                    apart = _apart(votes, rubric, attribute)
+                if len(point.values) >= 2:
+                    apart = _apart(tuple(point.values.values()), length)
                     self._count("round", attribute, str(point.round), total=apart)
-        for move in moves(transcript):
-            if not move.under_orders:
-                self._count("moved", move.juror)
+        moved = Counter(move.juror for move in moves(transcript) if not move.under_orders)
+        for juror, number in moved.items():
+            self._count("moved", juror, times=number)
         drawn_moves = influence(transcript)
+        credits: dict[tuple[str, str], list[float]] = {}
         for drawn in drawn_moves:
-            self._count("drawn", drawn.source, drawn.move.juror, total=drawn.credit)
+            credits.setdefault((drawn.source, drawn.move.juror), []).append(drawn.credit)
+        for (source, mover), shares in credits.items():
+            self._count("drawn", source, mover, times=len(shares), total=sum(shares))
         for drawn in conformity(transcript, drawn_moves):
             self._count("conformed", drawn.move.juror)
         for juror, number in chances(transcript).items():
@@ -153,21 +168,26 @@ class Census:
         self.sums[topic, one, two] = (before[0] + times, before[1] + total)
 
     def _first_votes(self, verdict: Verdict, rubric: Rubric, jury: Jury) -> None:
-        seats = {seat.name: seat for seat in jury.seats}
+        leanings: dict[str, list[float]] = {}
         for attribute, by_juror in paths(verdict.transcript).items():
-            first = {juror: steps[0].vote.value for juror, steps in by_juror.items()}
-            if attribute not in rubric.by_name or len(first) < 2:
+            if attribute not in rubric.by_name or len(by_juror) < 2:
                 continue
-            self._count("apart", attribute, total=_apart(list(first.values()), rubric, attribute))
-            self._count("agreed", attribute, total=float(settled(list(first.values()), jury.tolerance)))
-            for juror, leaning in _leanings(first, rubric, attribute):
-                self._count("leaning juror", juror, total=leaning)
-                seat = seats.get(juror.partition("#")[0])
-                if seat is not None:
-                    self._count("leaning model", seat.model or "unnamed", total=leaning)
-                    self._count(
-                        "leaning persona", seat.persona.name if seat.persona else "none", total=leaning
-                    )
+            first = tuple([steps[0].vote.value for steps in by_juror.values()])
+            length = rubric.scale_lengths[attribute]
+            self._count("apart", attribute, total=_apart(first, length))
+            self._count("agreed", attribute, total=float(settled(first, jury.tolerance)))
+            better = rubric.by_name[attribute].better
+            for juror, leaning in zip(by_juror, _leanings(first, length, better), strict=True):
+                if leaning is not None:
+                    leanings.setdefault(juror, []).append(leaning)
+        seats = {seat.name: seat for seat in jury.seats}
+        for juror, found in leanings.items():
+            names = {"juror": juror}
+            if (seat := seats.get(juror.partition("#")[0])) is not None:
+                names["model"] = seat.model or "unnamed"
+                names["persona"] = seat.persona.name if seat.persona else "none"
+            for of, name in names.items():
+                self._count(f"leaning {of}", name, times=len(found), total=sum(found))
 
 
 def _cost_sums(transcript: Transcript, cost: Cost) -> Iterator[tuple[str, float]]:
@@ -179,25 +199,26 @@ def _cost_sums(transcript: Transcript, cost: Cost) -> Iterator[tuple[str, float]
     yield "rounds", transcript.rounds
 
 
-def _apart(values: list[Value], rubric: Rubric, attribute: str) -> float:
+# A jury of a few jurors has few ways to vote, so most of these are known from another case.
+@lru_cache(maxsize=4096)
+def _apart(values: tuple[Value, ...], length: float | None) -> float:
     """The distance between the votes as a share of the scale; among words, the share outside the commonest."""
-    length = rubric.scale_lengths[attribute]
-    numbers = [float(value) for value in values if not isinstance(value, str)]
-    if len(numbers) == len(values) and length is not None:
-        return (max(numbers) - min(numbers)) / length
+    apart = spread(values)
+    if length is not None and apart is not None:
+        return apart / length
     return 1 - max(values.count(value) for value in values) / len(values)
 
 
-def _leanings(first: dict[str, Value], rubric: Rubric, attribute: str) -> Iterator[tuple[str, float]]:
-    """Each juror's distance above the mean of the others, in the direction that is better."""
-    length = rubric.scale_lengths[attribute]
-    if length is None:
-        return
-    numbers = {juror: float(value) for juror, value in first.items() if not isinstance(value, str)}
-    if len(numbers) < 2:
-        return
-    better = 1 if rubric.by_name[attribute].better == "high" else -1
-    total = sum(numbers.values())
-    for juror, value in numbers.items():
-        others = (total - value) / (len(numbers) - 1)
-        yield juror, better * (value - others) / length
+@lru_cache(maxsize=4096)
+def _leanings(
+    first: tuple[Value, ...], length: float | None, better: Literal["high", "low"]
+) -> tuple[float | None, ...]:
+    """The distance of each vote above the mean of the others, in the direction that is better; None where there is none."""
+    numbers = [float(value) for value in first if not isinstance(value, str)]
+    if length is None or len(numbers) < 2:
+        return (None,) * len(first)
+    sign, total, others = 1 if better == "high" else -1, sum(numbers), len(numbers) - 1
+    return tuple(
+        None if isinstance(value, str) else sign * (float(value) - (total - float(value)) / others) / length
+        for value in first
+    )

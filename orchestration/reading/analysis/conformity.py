@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...transcript import Transcript
 from .influence import Influence, influence
-from .movement import majority, paths, standing_before
+from .movement import paths, votes_before
 
 
 def conformity(transcript: Transcript, among: Sequence[Influence] | None = None) -> tuple[Influence, ...]:
@@ -17,12 +17,11 @@ def conformity(transcript: Transcript, among: Sequence[Influence] | None = None)
     each move; its source is the first of the majority whom the mover had read. `among` saves the work of finding
     the transcript's influences again.
     """
-    walked = paths(transcript)
+    before = votes_before(transcript)
     found: dict[tuple[str, str], Influence] = {}
     for drawn in influence(transcript) if among is None else among:
         move = drawn.move
-        held = standing_before(walked[move.attribute], move.at)
-        if not drawn.grounds and majority(held.values()) == move.after:
+        if not drawn.grounds and before[move.attribute, move.at].majority == move.after:
             found.setdefault((move.entry, move.attribute), drawn)
     return tuple(found.values())
 
@@ -30,12 +29,12 @@ def conformity(transcript: Transcript, among: Sequence[Influence] | None = None)
 def chances(transcript: Transcript) -> dict[str, int]:
     """How often each juror was asked again while most of the others stood together against it."""
     counted: dict[str, int] = {}
-    for by_juror in paths(transcript).values():
+    before = votes_before(transcript)
+    for attribute, by_juror in paths(transcript).items():
         for juror, steps in by_juror.items():
             for step in steps:
                 if step.purpose == "revision":
-                    held = standing_before(by_juror, step.at)
-                    most = majority(held.values())
+                    held, most = before[attribute, step.at]
                     if most is not None and held.get(juror, most) != most:
                         counted[juror] = counted.get(juror, 0) + 1
     return counted

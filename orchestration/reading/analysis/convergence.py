@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ....rubrics.scale import Value
@@ -17,10 +17,18 @@ class Point(NamedTuple):
 
     round: int
     values: Mapping[str, Value]
-    spread: float | None
-    """None among words."""
-    agreement: float
-    """The share of the votes that gave the commonest score."""
+    """By juror."""
+
+    @property
+    def spread(self) -> float | None:
+        """From the lowest vote to the highest; None among words."""
+        return spread(self.values.values())
+
+    @property
+    def agreement(self) -> float:
+        """The share of the votes that gave the commonest score."""
+        votes = list(self.values.values())
+        return max(votes.count(value) for value in votes) / len(votes) if votes else 0.0
 
 
 class TurningPoint(NamedTuple):
@@ -38,10 +46,7 @@ class TurningPoint(NamedTuple):
 def convergence(transcript: Transcript) -> Mapping[str, tuple[Point, ...]]:
     """Each attribute's standing votes round by round; a round in which it was not asked about repeats the last."""
     rounds = range(1, transcript.rounds + 1)
-    return {
-        attribute: tuple(_point(by_juror, number) for number in rounds)
-        for attribute, by_juror in paths(transcript).items()
-    }
+    return {attribute: tuple(_points(by_juror, rounds)) for attribute, by_juror in paths(transcript).items()}
 
 
 def turning_points(transcript: Transcript) -> tuple[TurningPoint, ...]:
@@ -61,15 +66,15 @@ def turning_points(transcript: Transcript) -> tuple[TurningPoint, ...]:
     return tuple(found)
 
 
-def _point(by_juror: Mapping[str, tuple[Step, ...]], number: int) -> Point:
-    values: dict[str, Value] = {}
+def _points(by_juror: Mapping[str, tuple[Step, ...]], rounds: Iterable[int]) -> Iterator[Point]:
+    cast: dict[int, dict[str, Value]] = {}
     for juror, steps in by_juror.items():
         for step in steps:
-            if step.round <= number:
-                values[juror] = step.vote.value
-    votes = list(values.values())
-    share = max(votes.count(value) for value in votes) / len(votes) if votes else 0.0
-    return Point(number, values, spread(votes), share)
+            cast.setdefault(step.round, {})[juror] = step.vote.value
+    values: dict[str, Value] = {}
+    for number in rounds:
+        values = values | cast.get(number, {})
+        yield Point(number, values)
 
 
 def _middle(values: list[Value]) -> Value:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from ....rubrics.scale import Value
 from ...transcript import Decided
 from ...verdict import Verdict
-from .movement import majority
 
 
 class Overruling(NamedTuple):
@@ -25,23 +24,23 @@ class Overruling(NamedTuple):
 
 def overrulings(verdict: Verdict) -> tuple[Overruling, ...]:
     """Each attribute that somebody decided against the vote of a juror. A count overrules nobody."""
-    decisions = [entry for entry in verdict.transcript.entries if isinstance(entry, Decided)]
-    standing = verdict.transcript.standing() if decisions else {}
     found: list[Overruling] = []
-    for entry in decisions:
+    for entry in verdict.transcript.entries:
+        if not isinstance(entry, Decided):
+            continue
         for finding in entry.findings:
             outcome = verdict.outcomes.get(finding.attribute)
             if outcome is None or outcome.method != "decision" or not outcome.dissent:
                 continue
             jurors = tuple(dissent.juror for dissent in outcome.dissent)
-            most = majority(held.vote.value for held in standing.get(finding.attribute, {}).values())
+            against = [dissent.value for dissent in outcome.dissent]
             found.append(
                 Overruling(
                     finding.attribute,
                     outcome.value,
                     jurors,
                     tuple(juror for juror in jurors if juror not in finding.weighed),
-                    most is not None and most in {dissent.value for dissent in outcome.dissent},
+                    any(2 * against.count(value) > outcome.votes for value in against),
                     entry.id,
                 )
             )

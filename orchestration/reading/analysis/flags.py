@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from ....rubrics.rubric import Rubric
@@ -118,25 +120,21 @@ def _moves(verdict: Verdict) -> Iterator[Flag]:
     transcript = verdict.transcript
     drawn_moves = influence(transcript)
     conformed = {(d.move.entry, d.move.attribute) for d in conformity(transcript, drawn_moves)}
-    sources_of: dict[tuple[str, str], list[str]] = {}
-    for drawn in drawn_moves:
-        sources_of.setdefault((drawn.move.entry, drawn.move.attribute), []).append(drawn.source)
-    for drawn in drawn_moves:
-        move = drawn.move
-        sources = sources_of.pop((move.entry, move.attribute), None)
-        if sources is None:
-            continue
+    for move, by_source in groupby(drawn_moves, key=attrgetter("move")):
+        owed = list(by_source)
+        sources = [drawn.source for drawn in owed]
         change = f"{move.juror} went from {move.before} to {move.after}"
         where = (move.attribute, (move.juror, *sources), (move.entry, move.prior), move.round)
         if (move.entry, move.attribute) in conformed:
             yield Flag("conformity", 2, *where, f"{change}, where most already stood, with no new evidence")
         else:
-            by = "after new evidence" if drawn.grounds else "with no new evidence"
+            by = "after new evidence" if owed[0].grounds else "with no new evidence"
             towards = " and ".join(sources)
             yield Flag("persuasion", 1, *where, f"{change}, towards {towards}, {by}")
 
 
 def _overridden_votes(verdict: Verdict) -> Iterator[Flag]:
+    rounds = verdict.transcript.rounds
     for over in overrulings(verdict):
         weight = 3 if over.against_majority else 2 if over.unheard else 1
         who = "the majority" if over.against_majority else " and ".join(over.jurors)
@@ -147,7 +145,7 @@ def _overridden_votes(verdict: Verdict) -> Iterator[Flag]:
             over.attribute,
             over.jurors,
             (over.entry,),
-            verdict.transcript.rounds,
+            rounds,
             f"decided {over.decided} against {who}{unheard}",
         )
 

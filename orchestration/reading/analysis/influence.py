@@ -33,22 +33,23 @@ def influence(transcript: Transcript) -> tuple[Influence, ...]:
     walked = paths(transcript)
     found: list[Influence] = []
     for move in moves(transcript):
-        if move.under_orders:
+        if move.under_orders or not move.saw:
             continue
+        by_juror, before, after = walked[move.attribute], move.before, move.after
+        saw = frozenset(move.saw)
         seen = [
             (juror, step)
-            for juror, steps in walked[move.attribute].items()
+            for juror, steps in by_juror.items()
             if juror != move.juror
             for step in steps
-            if step.entry in move.saw
+            if step.entry in saw
         ]
-        drawn = {
-            juror: step.entry
-            for juror, step in seen
-            if distance(move.after, step.vote.value) < distance(move.before, step.vote.value)
-        }
-        own = walked[move.attribute][move.juror]
-        shown = _grounds(move, own, [step for _, step in seen]) if drawn else ()
+        drawn: dict[str, str] = {}
+        for juror, step in seen:
+            value = step.vote.value
+            if distance(after, value) < distance(before, value):
+                drawn[juror] = step.entry
+        shown = _grounds(move, by_juror[move.juror], [step for _, step in seen]) if drawn else ()
         found += [Influence(move, source, entry, 1 / len(drawn), shown) for source, entry in drawn.items()]
     return tuple(found)
 
@@ -58,11 +59,13 @@ def _grounds(move: Move, own: Sequence[Step], seen: Sequence[Step]) -> tuple[str
 
     They may be its own, or another's that it names in its reasons.
     """
-    vote = next(step.vote for step in own if step.entry == move.entry)
-    known = {quote.text.casefold() for step in own if step.at < move.at for quote in step.vote.evidence}
-    cited = [quote.text for quote in vote.evidence if quote.found]
     read = [quote.text for step in seen for quote in step.vote.evidence if quote.found]
+    vote = next(step.vote for step in own if step.entry == move.entry)
+    cited = [quote.text for quote in vote.evidence if quote.found]
     if read:
         words = (Exhibit(name="words", text=f"{vote.moved_by}\n{vote.rationale}"),)
         cited += [text for text in read if find_quote(text, words).found]
+    if not cited:
+        return ()
+    known = {quote.text.casefold() for step in own if step.at < move.at for quote in step.vote.evidence}
     return tuple(dict.fromkeys(text for text in cited if text.casefold() not in known))

@@ -75,9 +75,10 @@ def paths(transcript: Transcript) -> Paths:
     """The jurors' paths through the deliberation."""
     found: dict[str, dict[str, list[Step]]] = {}
     for entry in transcript.ballots:
-        juror = entry.speaker
-        for vote in entry.ballot.votes:
-            step = Step(entry.id, entry.step, entry.round, entry.purpose, vote, entry.ballot.saw)
+        juror, ballot = entry.speaker, entry.ballot
+        name, at, number, purpose, saw = entry.id, entry.step, entry.round, entry.purpose, ballot.saw
+        for vote in ballot.votes:
+            step = Step(name, at, number, purpose, vote, saw)
             found.setdefault(vote.attribute, {}).setdefault(juror, []).append(step)
     return {a: {juror: tuple(steps) for juror, steps in by.items()} for a, by in found.items()}
 
@@ -110,7 +111,7 @@ def distance(one: Value, other: Value) -> float:
     """How far apart two scores are; between words, or a word and a number, 0 or 1."""
     if isinstance(one, str) or isinstance(other, str):
         return float(one != other)
-    return abs(float(one) - float(other))
+    return abs(one - other)
 
 
 def standing_before(by_juror: Mapping[str, tuple[Step, ...]], at: int) -> dict[str, Value]:
@@ -123,7 +124,35 @@ def standing_before(by_juror: Mapping[str, tuple[Step, ...]], at: int) -> dict[s
     return held
 
 
+class VotesBefore(NamedTuple):
+    """The scores on an attribute that stood when a serial step began."""
+
+    held: Mapping[str, Value]
+    """By juror."""
+    majority: Value | None
+    """The score that more than half of them were, if there was one."""
+
+
+@of_latest
+def votes_before(transcript: Transcript) -> Mapping[tuple[str, int], VotesBefore]:
+    """What stood before each vote, by its attribute and serial step."""
+    found: dict[tuple[str, int], VotesBefore] = {}
+    for attribute, by_juror in paths(transcript).items():
+        at_step: dict[int, dict[str, Value]] = {}
+        for juror, steps in by_juror.items():
+            for step in steps:
+                at_step.setdefault(step.at, {})[juror] = step.vote.value
+        held: dict[str, Value] = {}
+        for at in sorted(at_step):
+            found[attribute, at] = VotesBefore(held, majority(held.values()))
+            held = held | at_step[at]
+    return found
+
+
 def majority(values: Iterable[Value]) -> Value | None:
     """The score that more than half of the votes gave, if there is one."""
     votes = list(values)
-    return next((value for value in votes if 2 * votes.count(value) > len(votes)), None)
+    for value in votes:
+        if 2 * votes.count(value) > len(votes):
+            return value
+    return None
