@@ -272,7 +272,7 @@ class Transcript(BaseModel):
     @property
     def heard(self) -> tuple[Cast | Abstained, ...]:
         """What came from the jurors' seats."""
-        return tuple(entry for entry in self.entries if isinstance(entry, Cast | Abstained))
+        return tuple(entry for entry in self.entries if isinstance(entry, (Cast, Abstained)))
 
     @property
     def turns(self) -> int:
@@ -293,17 +293,24 @@ class Transcript(BaseModel):
         """
         found: list[Abstained] = []
         for entry in self.entries:
-            if isinstance(entry, Abstained):
-                found.append(entry)
-                continue
-            if isinstance(entry, Extracted | Checked):
-                found.extend(entry.abstentions)
-            if not isinstance(entry, Cast):
-                continue
-            shared = {"id": entry.id, "step": entry.step, "round": entry.round, "purpose": entry.purpose}
-            found.extend(
-                Abstained.model_validate({**shared, "abstention": a}) for a in entry.ballot.abstentions
-            )
+            match entry:
+                case Cast():
+                    shared = {
+                        "id": entry.id,
+                        "step": entry.step,
+                        "round": entry.round,
+                        "purpose": entry.purpose,
+                    }
+                    found.extend(
+                        Abstained.model_validate({**shared, "abstention": a})
+                        for a in entry.ballot.abstentions
+                    )
+                case Abstained():
+                    found.append(entry)
+                case Extracted() | Checked():
+                    found.extend(entry.abstentions)
+                case _:
+                    continue
         return tuple(found)
 
     @property

@@ -113,9 +113,10 @@ class Summariser:
         """The scores of the next `most` deliberations with numbers above `after` and not above `last`."""
         fresh = self._store.finished_deliberations(after=after, most=most, last=last)
         batch = ScoreBatch(after, _read_to(fresh, last, most), [], {})
-        for number, arm, verdict in self._verdicts(fresh):
-            case = self._store.case(verdict.case)
-            batch.summaries.append(ScoredDeliberation(_row(number, arm, verdict, case), _scores(verdict)))
+        for finished, arm, verdict in self._verdicts(fresh):
+            case = self._store.case(finished.case, finished.fingerprint)
+            row = _row(finished.number, arm, verdict, case)
+            batch.summaries.append(ScoredDeliberation(row, _scores(verdict)))
             _add_scores(batch.sums.setdefault(arm.id, {}), verdict, _system(case))
         return batch
 
@@ -123,23 +124,31 @@ class Summariser:
         """The flags and reasons of the same deliberations."""
         fresh = self._store.finished_deliberations(after=after, most=most, last=last)
         batch = FlagBatch(after, _read_to(fresh, last, most), [], {})
-        for number, arm, verdict in self._verdicts(fresh):
+        for finished, arm, verdict in self._verdicts(fresh):
             agreements = instant_agreements(verdict.transcript, arm.rubric)
             found = flags(verdict, arm.rubric, agreements)
             batch.summaries.append(
                 FlaggedDeliberation(
-                    number, arm.id, arm.name, verdict.case, _reasons(verdict), flag_groups(found), agreements
+                    finished.number,
+                    arm.id,
+                    arm.name,
+                    finished.case,
+                    _reasons(verdict),
+                    flag_groups(found),
+                    agreements,
                 )
             )
             sums = batch.sums.setdefault(arm.id, {})
             Census(sums).add_movement(verdict, arm.rubric, arm.jury, found)
         return batch
 
-    def _verdicts(self, fresh: list[FinishedDeliberation]) -> Iterator[tuple[int, Arm, Verdict]]:
+    def _verdicts(
+        self, fresh: list[FinishedDeliberation]
+    ) -> Iterator[tuple[FinishedDeliberation, Arm, Verdict]]:
         arms = {arm.id: arm for arm in self._store.arms()} if fresh else {}
         for each in fresh:
             if (arm := arms.get(each.arm)) is not None:
-                yield each.number, arm, self._recounter.verdict(arm, each.transcript)
+                yield each, arm, self._recounter.verdict(arm, each.transcript)
 
 
 def _read_to(fresh: list[FinishedDeliberation], last: int, most: int) -> int:

@@ -99,12 +99,12 @@ class Reader:
         Where a case was changed and heard again, only the latest. For readers that follow a run as it goes on.
         """
         rows = self._database.rows(
-            f"SELECT id, arm, case_id, content FROM transcripts AS one WHERE id > ? AND id <= ? AND {_LATEST} ORDER BY id LIMIT ?",
+            f"SELECT id, arm, case_id, case_fingerprint, content FROM transcripts AS one WHERE id > ? AND id <= ? AND {_LATEST} ORDER BY id LIMIT ?",
             (after, self.last_finished() if last is None else last, most),
         )
         return [
-            FinishedDeliberation(number, arm, case, self._parse_stored(Transcript, content))
-            for number, arm, case, content in rows
+            FinishedDeliberation(number, arm, case, fingerprint, self._parse_stored(Transcript, content))
+            for number, arm, case, fingerprint, content in rows
         ]
 
     def last_finished(self) -> int:

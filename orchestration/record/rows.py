@@ -25,6 +25,8 @@ class FinishedDeliberation(NamedTuple):
     number: int
     arm: int
     case: str
+    fingerprint: str
+    """Of the case as it was judged."""
     transcript: Transcript
 
 

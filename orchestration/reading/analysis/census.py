@@ -59,12 +59,13 @@ class Census:
         """Count how one deliberation ended and what it took."""
         self._count("cases")
         self._count("stop", verdict.stop.reason)
+        for status, number in Counter(outcome.status for outcome in verdict.outcomes.values()).items():
+            self._count("outcome", status, times=number)
         for attribute, outcome in verdict.outcomes.items():
-            self._count("outcome", outcome.status)
             self._count("decided", attribute, total=float(outcome.method == "decision"))
         cost = verdict.transcript.cost
-        for spent, number in _cost_sums(verdict.transcript, cost):
-            self._count("spent", spent, total=number)
+        for spent, amount in _cost_sums(verdict.transcript, cost):
+            self._count("spent", spent, total=amount)
         if cost.usd is None:
             self._count("unpriced")
 
