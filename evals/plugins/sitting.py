@@ -190,7 +190,7 @@ class Sitting:
         self.jury = setup.jury
         self._name = setup.name
         self._court = setup.court
-        self._hearings: dict[tuple[str, str, int], asyncio.Task[Judgement]] = {}
+        self._hearings: dict[tuple[str, str, int], asyncio.Future[Judgement]] = {}
         self._positions = count()
         self._loop = _loop()
         self._store, sure = _checked_record(setup)
@@ -266,15 +266,19 @@ class Sitting:
         if (hearing := self._hearings.get(known)) is not None:
             return replace(await asyncio.shield(hearing), fresh=False)
         hearing = self._hearings[known] = asyncio.create_task(self._deliberate(case, again))
-        hearing.add_done_callback(lambda done: self._forget(known, done))
+        hearing.add_done_callback(lambda done: self._settle(known, done))
         while len(self._hearings) > KEPT:
             del self._hearings[next(iter(self._hearings))]
         return await asyncio.shield(hearing)
 
-    def _forget(self, known: tuple[str, str, int], hearing: asyncio.Task[Judgement]) -> None:
-        """Drop a failed hearing from the cache, so that the next request starts a new one."""
-        if hearing.cancelled() or hearing.exception() is not None:
-            self._hearings.pop(known, None)
+    def _settle(self, known: tuple[str, str, int], hearing: asyncio.Future[Judgement]) -> None:
+        """Keep a judgement in the cache without its task, whose context holds on to the host's objects; drop a failed hearing, so that the next request starts a new one."""
+        if self._hearings.get(known) is not hearing:
+            return
+        del self._hearings[known]
+        if not hearing.cancelled() and hearing.exception() is None:
+            self._hearings[known] = self._loop.create_future()
+            self._hearings[known].set_result(hearing.result())
 
     async def _deliberate(self, case: Case, again: int) -> Judgement:
         if again:
