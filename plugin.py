@@ -72,7 +72,8 @@ if TYPE_CHECKING:
     from .orchestration.reading.export_format import ExportedRun, ExportFormat
     from .orchestration.transcript import Entry, Standing, Stop, Transcript, entry_of
     from .orchestration.verdict import Outcome, Verdict
-    from .personas.jury import Jury, Limits, ModelSettings, Seat
+    from .personas.jury import Jury, ModelSettings, Seat
+    from .personas.limits import Limits
     from .personas.options import Options
     from .personas.persona import Persona
     from .rubrics.ballot import Abstention, Ballot, Vote
@@ -88,7 +89,8 @@ _HOMES = {
     "rubrics.errors": "MissingExtra VenireError",
     "rubrics.rubric": "Attribute Rubric",
     "rubrics.scale": "NOT_APPLICABLE Scale Value",
-    "personas.jury": "Jury Limits ModelSettings Seat",
+    "personas.jury": "Jury ModelSettings Seat",
+    "personas.limits": "Limits",
     "personas.persona": "Persona",
     # a client
     "agents.clients.client_factory": "ClientFactory",

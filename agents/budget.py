@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from ..personas.jury import Limits
+from ..personas.limits import Limits
 from ..rubrics.errors import ModelUnreachable, VenireError
 from .cost import Cost
 from .model import Reply, Request

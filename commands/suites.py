@@ -1,4 +1,4 @@
-"""Benchmarks of systems: suite check, plan, run, report, coverage, gold, import-helm, table and score."""
+"""Benchmarks of systems, by a suite file: suite check, plan, run, report, coverage and gold."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .boards import import_helm, score, table
 from .options import (
     BASE_URL,
     IN_FLIGHT,
@@ -17,38 +18,14 @@ from .options import (
     RETRY,
     RPM,
     TPM,
-    console,
     exit_unless_whole,
-    location,
     print_json,
     say,
 )
+from .suite_options import DATA, OUTPUT, SEED, SUITE, TIES, load_suite_file, show_board, suite_session
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from ..evals.suites.suite import LoadedSuite
-    from ..evals.suites.suite_run import SuiteSession
     from ..evals.suites.win_rates import TieRule
-
-SUITE = click.argument("suite", metavar="SUITE.yaml", type=click.Path(path_type=Path))
-DATA = click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The folder of the published files, in place of the suite's own data:.",
-)
-OUTPUT = click.option(
-    "-o", "--output", type=location, metavar="RUN", help="The run's directory; beside the file without it."
-)
-TIES = click.option(
-    "--ties",
-    type=click.Choice(["half", "strict", "wins"]),
-    default="half",
-    show_default=True,
-    help="Half a win each, none, or a win for both.",
-)
-SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the resamples.")
 
 
 @click.group()
@@ -56,63 +33,8 @@ def suite() -> None:
     """Systems over scenarios: win rates, macro averages, and how sure each rank is."""
 
 
-@suite.command()
-@click.argument("scores", type=click.Path(path_type=Path))
-@click.option(
-    "--columns",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="scenario,category,direction,low,high: higher is better and the scale is 0-1 where it says nothing.",
-)
-@click.option(
-    "--tokens",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="system,prompt_tokens,completion_tokens and optionally kind (generation or jury), model, max_tokens, calls.",
-)
-@click.option(
-    "--prices",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Dollars for a million tokens: YAML as runs read it, or a table model,prompt,completion.",
-)
-@TIES
-@RESAMPLES
-@SEED
-@JSON
-def table(
-    scores: Path,
-    columns: Path | None,
-    tokens: Path | None,
-    prices: Path | None,
-    ties: TieRule,
-    resamples: int,
-    seed: int,
-    as_json: bool,
-) -> None:
-    """The board of any table of SCORES: wide (system,SCENARIO,...) or long (system,scenario,score and optionally case).
-
-    A blank is missing.
-    """
-    from ..evals.pages.suite_tables import (
-        board_json,
-        board_sentences,
-        board_tables,
-        cost_sentences,
-        costs_table,
-    )
-    from ..evals.statistics.draws import Draws
-    from ..evals.suites.board import board
-    from ..evals.suites.score_table import load_scores
-    from ..evals.suites.suite_cost import load_price_list, load_token_costs
-
-    found = board(load_scores(scores, columns), ties=ties, draws=Draws(seed, resamples))
-    costs = load_token_costs(tokens, load_price_list(prices) if prices else {}) if tokens else {}
-    if as_json:
-        print_json(board_json(str(scores), found, costs))
-        return
-    tables = [*board_tables(found), *([costs_table(costs)] if costs else [])]
-    _show(tables, [*board_sentences(found), *cost_sentences(found, costs)])
+for without_a_file in (table, score, import_helm):
+    suite.add_command(without_a_file)
 
 
 @suite.command()
@@ -123,11 +45,11 @@ def check(suite: Path, data: Path | None, as_json: bool) -> None:
     """Everything that SUITE names, read and checked: its scenarios, cases, prompts, systems and outputs. Asks nobody."""
     from ..evals.pages.suite_plan_tables import check_json, check_sentences, check_table
 
-    loaded = _load(suite, data)
+    loaded = load_suite_file(suite, data)
     if as_json:
         print_json(check_json(loaded))
         return
-    _show([check_table(loaded)], check_sentences(loaded))
+    show_board([check_table(loaded)], check_sentences(loaded))
 
 
 @suite.command()
@@ -149,11 +71,13 @@ def plan(
     from ..evals.pages.suite_plan_tables import plan_sentences, plan_table, suite_plan_json
     from ..evals.suites.suite_plan import plan_suite
 
-    planned = plan_suite(_load(suite, data), _session(suite, output, model=model, base_url=base_url))
+    planned = plan_suite(
+        load_suite_file(suite, data), suite_session(suite, output, model=model, base_url=base_url)
+    )
     if as_json:
         print_json(suite_plan_json(planned))
         return
-    _show([plan_table(planned)], plan_sentences(planned))
+    show_board([plan_table(planned)], plan_sentences(planned))
 
 
 @suite.command()
@@ -184,8 +108,8 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
     from .running import cluster_of
 
     options["cluster"] = cluster_of(options["executor"], options.pop("ray_address"), options.pop("workers"))
-    session = _session(suite, output, **options)
-    ended = run_suite(_load(suite, data), session)
+    session = suite_session(suite, output, **options)
+    ended = run_suite(load_suite_file(suite, data), session)
     if as_json:
         print_json(ended.json())
     else:
@@ -234,8 +158,8 @@ def report(
     from ..evals.suites.clinicians import agreement_with_people
     from ..evals.suites.suite_results import suite_results
 
-    session, draws = _session(suite, output), Draws(seed, resamples)
-    results = suite_results(_load(suite, data), session.folder, ties=ties, draws=draws)
+    session, draws = suite_session(suite, output), Draws(seed, resamples)
+    results = suite_results(load_suite_file(suite, data), session.folder, ties=ties, draws=draws)
     people = (
         None if human is None else agreement_with_people(results.judged, load_ratings(human), draws=draws)
     )
@@ -244,7 +168,7 @@ def report(
         print_json(document)
         return
     tables = [*suite_terminal(results), *([people_table(people)] if people is not None else [])]
-    _show(tables, [*suite_sentences(results), *(people.notes if people is not None else ())])
+    show_board(tables, [*suite_sentences(results), *(people.notes if people is not None else ())])
     say(f"written: {page}", err=True)
 
 
@@ -277,7 +201,7 @@ def coverage(
     from ..evals.suites.listings import load_listings
     from ..evals.suites.taxonomy import load_survey, load_taxonomy
 
-    loaded = None if suite is None else _load(suite, data)
+    loaded = None if suite is None else load_suite_file(suite, data)
     if taxonomy is not None or loaded is None:
         places = load_taxonomy(taxonomy or "medhelm")
     else:
@@ -288,7 +212,7 @@ def coverage(
         print_json(coverage_json(found, sorted_by))
         return
     tables = [coverage_table(found), *([survey_table(sorted_by)] if sorted_by else [])]
-    _show(tables, coverage_sentences(found))
+    show_board(tables, coverage_sentences(found))
 
 
 @suite.command()
@@ -334,7 +258,7 @@ def gold(
     from ..evals.suites.suite_results import suite_results
     from ..personas import load_jury
 
-    session, loaded = _session(suite, output, **options), _load(suite, data)
+    session, loaded = suite_session(suite, output, **options), load_suite_file(suite, data)
     asked, attribute = gold_rubric(rubric)
     jury, draws = load_jury(judge), Draws(seed, resamples)
     results = suite_results(loaded, session.folder, draws=draws)
@@ -347,110 +271,5 @@ def gold(
     if as_json:
         print_json(gold_json(found))
     else:
-        _show(gold_tables(found), gold_sentences(found))
+        show_board(gold_tables(found), gold_sentences(found))
     exit_unless_whole(ended.limit, ended.unreached, remedy=f"raise it in {suite}")
-
-
-@suite.command("import-helm")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="OUT",
-    help="Where to write scores.csv, columns.csv, tokens.csv and outputs.jsonl; nowhere without it.",
-)
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    help="The score of every run, the first that it has; HELM's main one without it.",
-)
-@TIES
-@RESAMPLES
-@SEED
-@JSON
-def import_helm(
-    folder: Path,
-    output: Path | None,
-    metrics: tuple[str, ...],
-    ties: TieRule,
-    resamples: int,
-    seed: int,
-    as_json: bool,
-) -> None:
-    """The board of HELM's own result folders below DIR, without helm: run_spec.json, per_instance_stats.json, stats.json."""
-    import tempfile
-
-    from ..evals.pages.helm_files import write_helm
-    from ..evals.pages.suite_tables import board_json, board_sentences, board_tables
-    from ..evals.statistics.draws import Draws
-    from ..evals.suites.board import board
-    from ..evals.suites.helm_runs import load_helm
-    from ..evals.suites.score_table import load_scores
-
-    found = load_helm(folder, metrics)
-    with tempfile.TemporaryDirectory() as spare:
-        written = write_helm(found, output or Path(spare))
-        scores = load_scores(written["scores"], written["columns"])
-    standing = board(scores, ties=ties, draws=Draws(seed, resamples))
-    metric = {run.scenario: run.metric for run in found.runs}
-    if as_json:
-        document = board_json(str(folder), standing)
-        for name, entry in document["scenarios"].items():
-            entry |= {"metric": metric[name], "scores": scores.means[name].dropna().to_dict()}
-        print_json({**document, "notes": list(found.notes)})
-        return
-    notes = [f"{name}: {chosen}" for name, chosen in metric.items()]
-    _show(board_tables(standing), [*board_sentences(standing), *notes, *found.notes])
-    if output is not None:
-        say(f"written: {', '.join(path.name for path in written.values())} in {output}", err=True)
-
-
-@suite.command()
-@click.argument("scenario", type=click.Path(path_type=Path))
-@click.argument("outputs", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="SCORES.csv",
-    help="Write every case's score, for `venire suite table`.",
-)
-@JSON
-def score(scenario: Path, outputs: Path, output: Path | None, as_json: bool) -> None:
-    """Score recorded OUTPUTS (case, system, output) by a SCENARIO file, with a constant and a random baseline beside."""
-    from ..evals.pages.suite_tables import scored_json, scored_sentences, scored_table, write_scores
-    from ..evals.suites.scenario import load_scenario, load_scenario_cases
-    from ..evals.suites.scored_systems import load_outputs, score_outputs
-
-    loaded = load_scenario(scenario)
-    cases = load_scenario_cases(loaded)
-    scored = score_outputs(loaded, cases, load_outputs(outputs, loaded, cases))
-    if output is not None:
-        write_scores(scored, output)
-    if as_json:
-        print_json(scored_json(scored))
-        return
-    _show([scored_table(scored)], scored_sentences(scored))
-
-
-def _load(suite: Path, data: Path | None) -> LoadedSuite:
-    from ..evals.suites.suite import load_suite
-
-    return load_suite(suite, data=data)
-
-
-def _session(suite: Path, output: Path | str | None, **pace: Any) -> SuiteSession:
-    from ..evals.suites.suite_run import SuiteSession, suite_run_folder
-
-    return SuiteSession(suite_run_folder(output, suite), console(stderr=True), **pace)
-
-
-def _show(tables: list[Table], sentences: list[str]) -> None:
-    out = console()
-    for each in tables:
-        out.print(each)
-        out.print()
-    for sentence in sentences:
-        say(f"- {sentence}")

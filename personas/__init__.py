@@ -1,6 +1,7 @@
 """Who is asked: personas, and the juries they sit on."""
 
-from .jury import Jury, Limits, ModelSettings, Seat, load_jury
+from .jury import Jury, ModelSettings, Seat, load_jury
+from .limits import Limits
 from .options import Escalation, Options, Shots
 from .persona import Persona, load_persona
 

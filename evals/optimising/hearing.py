@@ -21,7 +21,8 @@ from ...orchestration.record import Store
 from ...orchestration.record.manifest import arm_fingerprint, case_fingerprint, fingerprint
 from ...orchestration.verdict import Verdict
 from ...orchestration.worked_examples import ScoredCases
-from ...personas.jury import Limits, ModelSettings
+from ...personas.jury import ModelSettings
+from ...personas.limits import Limits
 from ...rubrics.case import Case
 from ...rubrics.errors import ModelUnreachable
 from .wording import Judge

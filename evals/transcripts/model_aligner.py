@@ -12,7 +12,8 @@ from ...agents.budget import LimitReached, Meter
 from ...agents.gateway import FillFailed, ModelGateway, Prompt
 from ...agents.prompting import Prompts, fence, form_of
 from ...orchestration.bench import Court
-from ...personas.jury import Limits, ModelSettings
+from ...personas.jury import ModelSettings
+from ...personas.limits import Limits
 from ...rubrics.errors import ModelUnreachable
 from ...rubrics.shapes import STRICT
 from .alignment import AlignedGroup, AlignerAbstention, Alignment
