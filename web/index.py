@@ -13,9 +13,9 @@ from pathlib import Path
 from ..orchestration.reading.analysis import Census
 from ..orchestration.reading.scores import ScoreCounts
 from ..orchestration.record import Arm, Location, Store
-from .index_tables import FILE, ReadTo, connect, prepare_index, read_to
+from .index_tables import FILE, ReadTo, open_index, prepare_index, read_to
 from .index_workers import IndexWorkers
-from .index_writes import write_flags, write_scores
+from .index_writes import write_flag_batch, write_score_batch
 from .summaries import SCORE, Summariser
 
 _BATCH = 40
@@ -41,7 +41,7 @@ class Index:
         except (sqlite3.OperationalError, OSError):
             self.path = self._elsewhere() / FILE
             prepare_index(self.path)
-        self.reading = connect(self.path)
+        self.reading = open_index(self.path)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="venire-index", daemon=True)
 
@@ -65,7 +65,7 @@ class Index:
     def catch_up(self) -> None:
         """Read everything that the record holds now, before returning."""
         store = Store.read(self._run)
-        summariser, connection = Summariser(store), connect(self.path)
+        summariser, connection = Summariser(store), open_index(self.path)
         try:
             while self._read_some(summariser, store, connection):
                 pass
@@ -99,7 +99,7 @@ class Index:
 
     def _follow(self) -> None:
         store = Store.read(self._run)
-        summariser, connection = Summariser(store), connect(self.path)
+        summariser, connection = Summariser(store), open_index(self.path)
         try:
             if store.last_finished() - read_to(connection).flagged >= _MANY:
                 # Without them, this thread goes on from where they left off, and says what they could not.
@@ -117,11 +117,11 @@ class Index:
         arms = {arm.id: arm for arm in store.arms()}
         with IndexWorkers(self._run, os.cpu_count() or 1) as workers:
             for scores in workers.scores(read_to(connection).scored, store.last_finished(), _BATCH):
-                if self._stopping.is_set() or not write_scores(connection, scores):
+                if self._stopping.is_set() or not write_score_batch(connection, scores):
                     return
             scored, flagged = read_to(connection)
             for flags in workers.flags(flagged, scored, _BATCH):
-                if self._stopping.is_set() or not write_flags(connection, arms, flags):
+                if self._stopping.is_set() or not write_flag_batch(connection, arms, flags):
                     return
 
     def _read_some(self, summariser: Summariser, store: Store, connection: sqlite3.Connection) -> bool:
@@ -133,8 +133,8 @@ class Index:
         if self._stopping.is_set():
             return False
         if scored < last:
-            write_scores(connection, summariser.scores(scored, last, _BATCH))
+            write_score_batch(connection, summariser.scores(scored, last, _BATCH))
         elif flagged < scored:
             arms = {arm.id: arm for arm in store.arms()}
-            write_flags(connection, arms, summariser.flags(flagged, scored, _BATCH))
+            write_flag_batch(connection, arms, summariser.flags(flagged, scored, _BATCH))
         return flagged < last

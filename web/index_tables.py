@@ -53,20 +53,20 @@ def prepare_index(path: Path) -> None:
     """An index of this form at `path`: the one that is there, or an empty one."""
     form = None
     if path.exists():
-        connection = connect(path)
+        connection = open_index(path)
         with suppress(sqlite3.DatabaseError):
             (form,) = connection.execute("SELECT form FROM about").fetchone() or (None,)
         connection.close()
     if form != _FORM:
         for left in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
             left.unlink(missing_ok=True)
-        connection = connect(path)
+        connection = open_index(path)
         start_over(connection)
         connection.close()
         path.chmod(0o600)
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def open_index(path: Path) -> sqlite3.Connection:
     """A connection to the index at `path`, for any thread."""
     connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30)
     connection.execute("PRAGMA journal_mode = WAL")

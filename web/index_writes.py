@@ -16,7 +16,7 @@ from .index_tables import read_to, start_over
 from .summaries import DERIVED, FlagBatch, FlaggedDeliberation, ScoreBatch, Sums, add_sum
 
 
-def write_scores(connection: sqlite3.Connection, batch: ScoreBatch) -> bool:
+def write_score_batch(connection: sqlite3.Connection, batch: ScoreBatch) -> bool:
     """Add scores to the index; False where another inspector had read on, or all has to be counted anew."""
     try:
         with _transaction(connection):
@@ -39,7 +39,7 @@ def write_scores(connection: sqlite3.Connection, batch: ScoreBatch) -> bool:
     return True
 
 
-def write_flags(connection: sqlite3.Connection, arms: dict[int, Arm], batch: FlagBatch) -> bool:
+def write_flag_batch(connection: sqlite3.Connection, arms: dict[int, Arm], batch: FlagBatch) -> bool:
     """Add flags and reasons to deliberations whose scores are there; False where another inspector had read on."""
     with _transaction(connection):
         if read_to(connection).flagged != batch.after:
@@ -108,7 +108,7 @@ def _contrast(
     sums: dict[int, Sums],
 ) -> tuple[FlagGroup, ...]:
     """Where this arm agreed at once and the other did not follow; the other way round is noted on the other's row."""
-    mine, found = _reached(connection, summary.number), _reached(connection, number)
+    mine, found = _values_of(connection, summary.number), _values_of(connection, number)
     shared = mine.keys() & found.keys()
     alike = sum(distance(mine[name], found[name]) < 0.5 for name in shared)
     add_sum(sums[summary.arm], ("alike", other.name, ""), len(shared), alike)
@@ -123,7 +123,7 @@ def _contrast(
     return flag_groups(contradictions(summary.agreements, other.name, found))
 
 
-def _reached(connection: sqlite3.Connection, number: int) -> dict[str, Value]:
+def _values_of(connection: sqlite3.Connection, number: int) -> dict[str, Value]:
     """What a deliberation reached of each attribute."""
     rows = connection.execute(
         "SELECT attribute, value FROM outcomes WHERE number = ? AND value IS NOT NULL AND method != ?",

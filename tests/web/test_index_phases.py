@@ -15,20 +15,20 @@ from venire.orchestration.reading.analysis import Flag
 from venire.orchestration.record import Store
 from venire.web.flag_groups import FlagGroup, flag_groups, merge_groups
 from venire.web.index import Index
-from venire.web.index_tables import FILE, connect
-from venire.web.index_writes import write_flags, write_scores
+from venire.web.index_tables import FILE, open_index
+from venire.web.index_writes import write_flag_batch, write_score_batch
 from venire.web.pages.frame import Reach
 from venire.web.summaries import Summariser
 
 
 def read_part(run: Path, index: Index, *, flagged: int) -> None:
     """Every score into the index, and the flags of the deliberations up to number `flagged`."""
-    store, connection = Store.read(run), connect(index.path)
+    store, connection = Store.read(run), open_index(index.path)
     summariser, last = Summariser(store), store.last_finished()
-    assert write_scores(connection, summariser.scores(0, last, 1000))
+    assert write_score_batch(connection, summariser.scores(0, last, 1000))
     if flagged:
         arms = {arm.id: arm for arm in store.arms()}
-        assert write_flags(connection, arms, summariser.flags(0, flagged, 1000))
+        assert write_flag_batch(connection, arms, summariser.flags(0, flagged, 1000))
     connection.close()
     store.release()
 
@@ -110,13 +110,16 @@ def test_a_case_judged_again_between_the_parts_is_counted_once(tmp_path: Path) -
 def test_a_batch_that_another_inspector_wrote_is_left_alone(tmp_path: Path) -> None:
     run = planted_run(tmp_path)
     index = Index(run)
-    store, connection = Store.read(run), connect(index.path)
+    store, connection = Store.read(run), open_index(index.path)
     summariser = Summariser(store)
     scores, flags = summariser.scores(0, 3, 10), summariser.flags(0, 3, 10)
     arms = {arm.id: arm for arm in store.arms()}
 
-    assert [write_scores(connection, scores), write_scores(connection, scores)] == [True, False]
-    assert [write_flags(connection, arms, flags), write_flags(connection, arms, flags)] == [True, False]
+    assert [write_score_batch(connection, scores), write_score_batch(connection, scores)] == [True, False]
+    assert [write_flag_batch(connection, arms, flags), write_flag_batch(connection, arms, flags)] == [
+        True,
+        False,
+    ]
     assert index.read_to == (3, 3)
     connection.close()
     store.release()
