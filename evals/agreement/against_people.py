@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pandas as pd
-
 from ...rubrics.scale import Scale
 from ..ratings.sheet import ARM, PEOPLE, nearest_legal
 from ..statistics.alpha import krippendorff_alpha
@@ -17,6 +15,7 @@ from ..statistics.estimate import Estimate, undefined
 from ..statistics.gwet import gwet_ac
 from ..statistics.icc import icc
 from ..statistics.kappa import cohen_kappa
+from ..statistics.matrix import Matrix
 from ..statistics.percent import percent_agreement
 
 MEASURES = (
@@ -34,14 +33,14 @@ MEASURES = (
 RATERS = (ARM, PEOPLE)
 
 
-def coefficients(table: pd.DataFrame, scale: Scale, draws: Draws) -> dict[str, Estimate]:
+def coefficients(grid: Matrix, scale: Scale, draws: Draws) -> dict[str, Estimate]:
     """Every coefficient of `MEASURES`; what does not fit is NaN with a note.
 
     Args:
-        table: The raters `arm` and `people` as `sheet.pairs` lays them out.
+        grid: The raters `arm` and `people` as `sheet.pairs` lays them out.
         draws: Every coefficient sees the same resamples.
     """
-    if table.empty:
+    if not grid.cases:
         return nothing("no case has both the arm's score and one of people")
 
     def boot() -> Bootstrap:
@@ -50,14 +49,13 @@ def coefficients(table: pd.DataFrame, scale: Scale, draws: Draws) -> dict[str, E
         )
 
     if not scale.numeric:
-        found = nothing("needs numbers; the values are words", n=len(table) // 2)
+        found = nothing("needs numbers; the values are words", n=len(grid.cases))
         return found | {
-            "kappa": cohen_kappa(table, bootstrap=boot()),
-            "exact": percent_agreement(table, bootstrap=boot()),
+            "kappa": cohen_kappa(grid, bootstrap=boot()),
+            "exact": percent_agreement(grid, bootstrap=boot()),
         }
-    table = table.astype({"value": float})
-    alone = table["cluster"].nunique() == len(table) // 2
-    legal, note = _on_scale(table, scale)
+    alone = not grid.clustered
+    legal, note = _on_scale(grid, scale)
     values = list(map(float, scale.values)) or None
     by_category = {
         "kappa": cohen_kappa(legal, bootstrap=boot(), raters=RATERS),
@@ -65,13 +63,13 @@ def coefficients(table: pd.DataFrame, scale: Scale, draws: Draws) -> dict[str, E
         "exact": percent_agreement(legal, bootstrap=None if alone else boot()),
     }
     found = {
-        "icc3k": icc(table, form="icc3k", bootstrap=None if alone else boot(), levels=boot().levels),
-        "kappa_quadratic": cohen_kappa(table, weighting="quadratic", bootstrap=boot(), raters=RATERS),
-        "alpha_ordinal": krippendorff_alpha(table, level="ordinal", bootstrap=boot()),
-        "spearman": spearman(table, bootstrap=boot(), raters=RATERS),
-        "offset": offset(table, bootstrap=boot(), raters=RATERS),
-        "mae": mae(table, bootstrap=boot(), raters=RATERS),
-        "rmse": rmse(table, bootstrap=boot(), raters=RATERS),
+        "icc3k": icc(grid, form="icc3k", bootstrap=None if alone else boot(), levels=boot().levels),
+        "kappa_quadratic": cohen_kappa(grid, weighting="quadratic", bootstrap=boot(), raters=RATERS),
+        "alpha_ordinal": krippendorff_alpha(grid, level="ordinal", bootstrap=boot()),
+        "spearman": spearman(grid, bootstrap=boot(), raters=RATERS),
+        "offset": offset(grid, bootstrap=boot(), raters=RATERS),
+        "mae": mae(grid, bootstrap=boot(), raters=RATERS),
+        "rmse": rmse(grid, bootstrap=boot(), raters=RATERS),
         **{name: _with(each, note) for name, each in by_category.items()},
     }
     return {name: found[name] for name in MEASURES}
@@ -82,16 +80,15 @@ def nothing(why: str, *, n: int = 0) -> dict[str, Estimate]:
     return {name: undefined(why, method=name, n=n) for name in MEASURES}
 
 
-def _on_scale(table: pd.DataFrame, scale: Scale) -> tuple[pd.DataFrame, str]:
-    """The table with means and medians between two values brought to the nearest, and how many those were."""
+def _on_scale(grid: Matrix, scale: Scale) -> tuple[Matrix, str]:
+    """The ratings with means and medians between two values brought to the nearest, and how many those were."""
     if not scale.values:
-        return table, ""
-    values = table["value"].to_numpy(float)
-    legal = nearest_legal(values, [float(value) for value in scale.values])
-    moved = int((legal != values).sum())
-    return table.assign(
-        value=legal
-    ), f"{moved} scores between two values went to the nearest" if moved else ""
+        return grid, ""
+    legal = nearest_legal(grid.values, [float(value) for value in scale.values])
+    moved = int((legal != grid.values).sum())
+    if not moved:
+        return grid, ""
+    return replace(grid, values=legal), f"{moved} scores between two values went to the nearest"
 
 
 def _with(estimate: Estimate, note: str) -> Estimate:

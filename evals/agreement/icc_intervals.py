@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
-
 from ..statistics.draws import Draws
 from ..statistics.icc import icc
+from ..statistics.matrix import Matrix
 
 COLUMNS = ("icc3k", "f_low", "f_high", "bootstrap_low", "bootstrap_high", "n", "note")
 METHODS = (
@@ -16,17 +15,16 @@ METHODS = (
 )
 
 
-def icc3k_intervals(table: pd.DataFrame, draws: Draws) -> dict[str, float | int | str]:
+def icc3k_intervals(grid: Matrix, draws: Draws) -> dict[str, float | int | str]:
     """The coefficient, its F interval and its bootstrap interval; NaN with a note where there is none.
 
     Args:
-        table: The raters `arm` and `people` as `sheet.pairs` lays them out; the values are numbers.
+        grid: The raters `arm` and `people` as `sheet.pairs` lays them out; the values are numbers.
     """
-    if table.empty:
+    if not grid.cases:
         return _row(math.nan, note="no case has both the arm's score and one of people")
-    numbers = table.astype({"value": float})
-    by_f = icc(numbers, form="icc3k", interval="f")
-    drawn = icc(numbers, form="icc3k", bootstrap=draws.bootstrap(by="cluster", kind="expanded"))
+    by_f = icc(grid, form="icc3k", interval="f")
+    drawn = icc(grid, form="icc3k", bootstrap=draws.bootstrap(by="cluster", kind="expanded"))
     told = "; ".join(dict.fromkeys(filter(None, (by_f.note, drawn.note))))
     return _row(by_f.value, by_f.low, by_f.high, drawn.low, drawn.high, by_f.n, told)
 

@@ -55,7 +55,7 @@ class Calibration:
     @cached_property
     def section(self) -> Section:
         """What was found, drawn and said in words."""
-        return calibration_section(self.evidence, dict(self.crossed), list(self.refusals), self._draws)
+        return calibration_section(dict(self.crossed), list(self.refusals), self._draws)
 
     @property
     def notes(self) -> tuple[str, ...]:

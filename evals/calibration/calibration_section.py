@@ -32,7 +32,6 @@ def cross_validate_arms(evidence: Evidence, draws: Draws) -> tuple[dict[str, Cro
 
 
 def calibration_section(
-    evidence: Evidence,
     found: dict[str, CrossValidation],
     refusals: list[str],
     draws: Draws,
@@ -52,7 +51,7 @@ def calibration_section(
             for arm, each in found.items()
             if set(each.left_alone) < set(each.votes["attribute"])
         }
-        direct = _directly(evidence, found, draws)
+        direct = _directly(found, draws)
         told = {str(row["arm"]): row for row in direct.to_dict("records") if row["measure"] == "rmse"}
         said = []
         for arm, each in found.items():
@@ -87,7 +86,7 @@ def calibration_section(
     )
 
 
-def _directly(evidence: Evidence, found: dict[str, CrossValidation], draws: Draws) -> pd.DataFrame:
+def _directly(found: dict[str, CrossValidation], draws: Draws) -> pd.DataFrame:
     """For each arm of several jurors, verdicts calibrated directly against the mean of calibrated jurors."""
     rows: list[dict[str, object]] = []
     names = ("by_juror", "directly")
@@ -95,7 +94,7 @@ def _directly(evidence: Evidence, found: dict[str, CrossValidation], draws: Draw
         if each.labelled.direct or each.votes["juror"].nunique() < 2:
             continue
         whole = cross_validate(
-            labelled_scores(evidence, arm, direct=True),
+            each.labelled.directly(),
             method=each.calibrator.method,
             folds=each.folds,
             seed=draws.seed,

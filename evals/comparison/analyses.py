@@ -33,4 +33,4 @@ def comparison_sections(
         arm: found[arm].scores if arm in found else plain_scores(evidence, arm) for arm in evidence.kinds
     }
     given = AuditInput(evidence, severity or Severity(), families, scores)
-    return calibration_section(evidence, found, refusals, draws, jurors=jurors), *run_audits(given, draws)
+    return calibration_section(found, refusals, draws, jurors=jurors), *run_audits(given, draws)

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import combinations
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
-from ..agreement.against_people import coefficients, nothing
-from ..agreement.icc_intervals import COLUMNS as ICC_COLUMNS
 from ..agreement.icc_intervals import METHODS as ICC_METHODS
-from ..agreement.icc_intervals import icc3k_intervals
 from ..agreement.rater_agreement import cells
 from ..audits import Severity
 from ..figures.section import Section
 from ..metrics.normalisation import Normalisation
 from ..ratings.evidence import Evidence, gather
 from ..ratings.people import load_ratings
-from ..ratings.pooling import pooling
 from ..ratings.rating_check import RatingCheck
 from ..ratings.reference import Rule
 from ..ratings.reserved_names import without_reserved_names
-from ..ratings.sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, lay_out, nearest_legal, pairs, scores
-from ..statistics.correlation import spearman
+from ..ratings.sheet import CONSTANT, lay_out
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
-from ..statistics.kappa import cohen_kappa
-from ..statistics.signed_rank import differences, wilcoxon_signed_rank
 from .analyses import comparison_sections
+from .arm_agreement import arm_agreement
+from .arm_tables import (
+    confusion_table,
+    gaps_table,
+    icc3k_table,
+    kappa_table,
+    numeric_pairs,
+    signed_ranks_table,
+)
 from .contrasts import contrasts, resamples_note, sentences
 from .effects import INTERCEPTS, effects
 from .method_sentences import comparison_methods
@@ -43,7 +42,6 @@ from .panels import panels
 from .text_baselines import text_baselines
 
 Found = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
-Numeric = list[tuple[str, str, pd.DataFrame]]
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,7 @@ def _comparison(
     jurors: bool,
 ) -> Comparison:
     sheet = lay_out(evidence)
-    numeric = _numeric(sheet)
+    numeric = numeric_pairs(sheet)
     seated, alone = panels(sheet, draws)
     moved, told = effects(sheet, evidence.cases, predictors, intercepts=intercepts)
     parts = comparison_sections(evidence, draws, severity=severity, families=families, jurors=jurors)
@@ -214,18 +212,18 @@ def _comparison(
     }
     differences = contrasts(sheet, draws)
     return Comparison(
-        agreement={arm: _against_people(sheet, arm, kind, draws) for arm, kind in kinds.items()},
+        agreement={arm: arm_agreement(sheet, arm, kind, draws) for arm, kind in kinds.items()},
         kinds=kinds,
-        icc3k=_icc3k(numeric, draws),
-        signed_ranks=_signed_ranks(numeric),
+        icc3k=icc3k_table(numeric, draws),
+        signed_ranks=signed_ranks_table(numeric),
         differences=differences,
         panels=seated,
         effects=moved,
         costs=evidence.costs,
         stops=evidence.stops,
-        confusion=_confusion(sheet, numeric),
-        gaps=_gaps(numeric),
-        pairs=_pairs(sheet),
+        confusion=confusion_table(sheet, numeric),
+        gaps=gaps_table(numeric),
+        pairs=kappa_table(sheet),
         methods=(
             *comparison_methods(sheet, draws),
             ICC_METHODS,
@@ -278,126 +276,3 @@ def _nothing_to_compare(evidence: Evidence) -> VenireError:
         else f"venire show RUN {hung['case'].iloc[0]} says what was answered; change the jury or its models, and run again",
         unreached=unreached,
     )
-
-
-def _against_people(sheet: Sheet, arm: str, kind: str, draws: Draws) -> dict[str, dict[str, Estimate]]:
-    found = {}
-    for attribute in (OVERALL, *sheet.questions):
-        rows, asked = sheet.of(attribute), sheet.scale_question(attribute)
-        if asked is None or rows.empty:
-            found[attribute] = nothing("nobody rated it")
-        elif kind == "text overlap":
-            found[attribute] = _by_overlap(sheet, arm, rows, attribute, draws)
-        else:
-            people = sheet.reference(attribute, without=arm if kind == "person" else None)
-            table = pairs(rows, rows[arm], people)
-            estimates = coefficients(table, asked.scale, draws)
-            found[attribute] = {name: each.out_of(len(rows)) for name, each in estimates.items()}
-    return found
-
-
-def _by_overlap(
-    sheet: Sheet, arm: str, rows: pd.DataFrame, attribute: str, draws: Draws
-) -> dict[str, Estimate]:
-    """Overlap gives an order and no scores: of cases by an attribute, or by the mean of all, good being high."""
-    found = nothing("text overlap gives an order, not scores on the scale")
-    people = pd.to_numeric(sheet.references[None].loc[rows.index], errors="coerce")
-    if attribute == OVERALL:
-        upright = pooling(sheet.questions, sheet.pooling.names, good_is_high=True)
-        people = upright.turn(people, rows["attribute"])
-        mean = people.groupby(rows["case"]).mean()
-        rows = rows.drop_duplicates("case").set_index("case", drop=False)
-        people = mean.reindex(rows.index)
-    overlap = rows["case"].map(sheet.overlap[arm])
-    table = pairs(rows, overlap, people)
-    if table.empty:
-        return nothing("no case has both a reference text and people's scores")
-    return found | {
-        "spearman": spearman(table, bootstrap=draws.bootstrap(by="cluster"), raters=(ARM, PEOPLE))
-    }
-
-
-def _numeric(sheet: Sheet) -> Numeric:
-    """Each arm of the run with each attribute that holds numbers, and their pairs with people."""
-    numbers = {attribute: scores(sheet, attribute) for attribute in (OVERALL, *sheet.questions)}
-    return [
-        (arm, attribute, given.pairs(arm))
-        for arm in (*sheet.arms, CONSTANT)
-        for attribute, given in numbers.items()
-        if given is not None
-    ]
-
-
-def _icc3k(numeric: Numeric, draws: Draws) -> pd.DataFrame:
-    rows = [
-        {"arm": arm, "attribute": attribute, **icc3k_intervals(table, draws)}
-        for arm, attribute, table in numeric
-        if arm != CONSTANT
-    ]
-    return pd.DataFrame(rows, columns=["arm", "attribute", *ICC_COLUMNS])
-
-
-def _signed_ranks(numeric: Numeric) -> pd.DataFrame:
-    columns = ["arm", "attribute", "median", "q1", "q3", "statistic", "p", "n", "note"]
-    rows: list[tuple[object, ...]] = []
-    for arm, attribute, table in numeric:
-        if table.empty:
-            rows.append(
-                (arm, attribute, *[np.nan] * 5, 0, "no case has both the arm's score and one of people")
-            )
-            continue
-        found = wilcoxon_signed_rank(table, raters=(ARM, PEOPLE))
-        tested = (found.median.value, *found.quartiles, found.statistic, found.p)
-        rows.append((arm, attribute, *tested, found.n, found.note))
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _gaps(numeric: Numeric) -> pd.DataFrame:
-    parts = [
-        differences(table, raters=(ARM, PEOPLE)).assign(arm=arm, attribute=attribute)
-        for arm, attribute, table in numeric
-        if len(table)
-    ]
-    columns = ["arm", "attribute", "difference", "count", "share"]
-    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
-
-
-def _confusion(sheet: Sheet, numeric: Numeric) -> pd.DataFrame:
-    """Counts of legal values; a score between two values counts as the nearest."""
-    parts = []
-    for arm, attribute, table in numeric:
-        asked = sheet.scale_question(attribute)
-        if asked is None or not asked.scale.values or table.empty:
-            continue
-        legal = [float(value) for value in asked.scale.values]
-        half = len(table) // 2
-        values = nearest_legal(table["value"].to_numpy(float), legal)
-        met = Counter(zip(values[:half].tolist(), values[half:].tolist(), strict=True))
-        parts += [(arm, attribute, mine, theirs, met[mine, theirs]) for mine in legal for theirs in legal]
-    columns = ["arm", "attribute", "arm_value", "people_value", "count"]
-    return pd.DataFrame(parts, columns=columns)
-
-
-def _pairs(sheet: Sheet) -> pd.DataFrame:
-    rows = sheet.of(OVERALL)
-    found = []
-    for first, second in combinations((*sheet.people, *sheet.arms), 2):
-        table = pairs(
-            rows, pd.to_numeric(rows[first], errors="coerce"), pd.to_numeric(rows[second], errors="coerce")
-        )
-        boot = Draws(resamples=1).bootstrap(by="cluster")
-        kappa = (
-            cohen_kappa(table, weighting="quadratic", bootstrap=boot, raters=(ARM, PEOPLE))
-            if len(table)
-            else None
-        )
-        found.append(
-            {
-                "first": first,
-                "second": second,
-                "kappa_quadratic": kappa.value if kappa else np.nan,
-                "n": len(table) // 2,
-                "note": kappa.note if kappa and not kappa.defined else "" if kappa else "no score in common",
-            }
-        )
-    return pd.DataFrame(found, columns=["first", "second", "kappa_quadratic", "n", "note"])

@@ -18,6 +18,7 @@ from ..statistics.draws import Draws
 from ..statistics.error import offset, rmse
 from ..statistics.estimate import Estimate
 from ..statistics.kappa import cohen_kappa
+from ..statistics.matrix import IntArray
 
 TITLE = "Each evaluator: offset, error and agreement, and who agrees with whom"
 FIRST = "people"
@@ -80,26 +81,22 @@ def _parts(points: pd.DataFrame, marks: Marks) -> dict[str, pd.DataFrame]:
     return whole | {name: points[names == name] for name in marks.attributes()}
 
 
-def _rows(part: pd.DataFrame, marks: Marks) -> pd.DataFrame:
-    cases = part.index.get_level_values("case")
-    return pd.DataFrame(
-        {"case": cases, "cluster": marks.clusters.reindex(cases).to_numpy()}, index=part.index
-    )
+def _clusters(part: pd.DataFrame, marks: Marks) -> IntArray:
+    """For each row what is resampled with it."""
+    return pd.factorize(marks.clusters.reindex(part.index.get_level_values("case")))[0].astype(np.int64)
 
 
 def _against_people(points: pd.DataFrame, marks: Marks, draws: Draws) -> pd.DataFrame:
     found = []
+    parts = _parts(points, marks)
+    clusters = {attribute: _clusters(part, marks) for attribute, part in parts.items()}
     for name, kind in marks.kinds.items():
         if kind == "person":
             continue
-        for attribute, part in _parts(points, marks).items():
-            table = pairs(_rows(part, marks), part[name], part[FIRST])
-            for measure, estimate in MEASURES.items() if len(table) else ():
-                each = estimate(
-                    table.astype({"value": float}),
-                    bootstrap=draws.bootstrap(by="cluster"),
-                    raters=(ARM, PEOPLE),
-                )
+        for attribute, part in parts.items():
+            grid = pairs(clusters[attribute], part[name], part[FIRST])
+            for measure, estimate in MEASURES.items() if grid.cases else ():
+                each = estimate(grid, bootstrap=draws.bootstrap(by="cluster"), raters=(ARM, PEOPLE))
                 found.append(
                     (name, kind, attribute, measure, each.value, each.low, each.high, each.n, each.note)
                 )
@@ -113,20 +110,21 @@ def _among(points: pd.DataFrame, marks: Marks) -> pd.DataFrame:
     panels = [FIRST, *([SECOND] if SECOND in points else [])]
     found = []
     boot = Draws(resamples=1)
+    parts = _parts(points, marks)
+    clusters = {attribute: _clusters(part, marks) for attribute, part in parts.items()}
     for first, second in combinations([*panels, *seats, *alone], 2):
         group = PANELS if second in panels else BETWEEN if first in panels else JURORS
-        for attribute, part in _parts(points, marks).items():
-            table = pairs(_rows(part, marks), part[first], part[second])
-            n = len(table) // 2
+        for attribute, part in parts.items():
+            grid = pairs(clusters[attribute], part[first], part[second])
+            n = len(grid.cases)
             if n < 2:
                 found.append(
                     (first, second, group, attribute, np.nan, np.nan, n, "fewer than two scores in common")
                 )
                 continue
-            numbers = table.astype({"value": float})
-            rho = spearman(numbers, bootstrap=boot.bootstrap(by="cluster"), raters=(ARM, PEOPLE))
+            rho = spearman(grid, bootstrap=boot.bootstrap(by="cluster"), raters=(ARM, PEOPLE))
             kappa = cohen_kappa(
-                numbers, weighting="quadratic", bootstrap=boot.bootstrap(by="cluster"), raters=(ARM, PEOPLE)
+                grid, weighting="quadratic", bootstrap=boot.bootstrap(by="cluster"), raters=(ARM, PEOPLE)
             )
             told = "" if rho.defined else rho.note
             found.append((first, second, group, attribute, rho.value, kappa.value, n, told))

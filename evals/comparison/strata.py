@@ -61,9 +61,7 @@ def _stratum(
     draws: Draws,
 ) -> dict[str, Any]:
     part = given.rows[inside]
-    table = pairs(
-        part, pd.Series(given.by_rater[arm][inside], part.index), pd.Series(given.people[inside], part.index)
-    )
+    grid = pairs(given.cluster[inside], given.by_rater[arm][inside], given.people[inside])
     clusters = np.unique(given.cluster[inside])
     within = by_cluster.index.isin(clusters)
     gaps = error[inside]
@@ -73,7 +71,7 @@ def _stratum(
         "column": column,
         "level": str(level),
         "cases": part["case"].nunique(),
-        **icc3k_intervals(table, draws),
+        **icc3k_intervals(grid, draws),
         "mae": float(np.abs(known).mean()) if len(known) else np.nan,
         "offset": float(known.mean()) if len(known) else np.nan,
         "p": welch_p(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ..statistics.matrix import FloatArray, IntArray
+from ..statistics.matrix import FloatArray, IntArray, Matrix
 from .clusters import clusters
 from .evidence import Evidence
 from .pooling import Pooling, pooling
@@ -39,12 +40,18 @@ class Sheet:
     """By case, how far its text overlaps with its reference: one column for each baseline that has a value."""
     grouped: bool
     """Whether cases of one group are drawn together."""
+    _parts: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By attribute the rows `of` it: every rater is looked at on the same."""
 
     def of(self, attribute: str) -> pd.DataFrame:
         """The rows of one attribute, or of those that `overall` pools, which are turned to one direction."""
-        if attribute != OVERALL:
-            return self.rows[self.rows["attribute"] == attribute]
-        return self.pooling.rows(self.rows, (*self.arms, *self.people, CONSTANT))
+        if attribute not in self._parts:
+            self._parts[attribute] = (
+                self.pooling.rows(self.rows, (*self.arms, *self.people, CONSTANT))
+                if attribute == OVERALL
+                else self.rows[self.rows["attribute"] == attribute]
+            )
+        return self._parts[attribute]
 
     def scale_question(self, attribute: str) -> Question | None:
         """The attribute's question; for `overall`, one of those that share the scale."""
@@ -72,10 +79,9 @@ class Scores:
     """The people's reference."""
     cluster: IntArray
 
-    def pairs(self, rater: str) -> pd.DataFrame:
+    def pairs(self, rater: str) -> Matrix:
         """`pairs` of a rater and the reference."""
-        index = self.rows.index
-        return pairs(self.rows, pd.Series(self.by_rater[rater], index), pd.Series(self.people, index))
+        return pairs(self.cluster, self.by_rater[rater], self.people)
 
 
 def scores(sheet: Sheet, attribute: str) -> Scores | None:
@@ -106,44 +112,35 @@ def lay_out(evidence: Evidence) -> Sheet:
     )
     groups = evidence.groups
     wide.insert(2, "cluster", clusters(wide["case"], groups))
+    keys = pd.MultiIndex.from_frame(wide[KEYS].astype(str))
+
+    def reference(*without: str) -> pd.Series:
+        """Row by row of `wide` what people say, those in `without` left out."""
+        found = evidence.reference(without=without).table.set_index(KEYS)["value"]
+        return found.reindex(keys).set_axis(wide.index)
+
     return Sheet(
         rows=wide,
         people=people,
         arms=arms,
         questions=evidence.questions,
         pooling=pooling(evidence.questions, set(wide["attribute"])),
-        references={None: _reference(evidence, wide)}
-        | {name: _reference(evidence, wide, name) for name in people if len(people) > 1},
+        references={None: reference()} | {name: reference(name) for name in people if len(people) > 1},
         rule=evidence.rule,
         overlap=evidence.likeness.dropna(axis="columns", how="all"),
         grouped=bool(wide["case"].isin(groups.index).any()),
     )
 
 
-def _reference(evidence: Evidence, wide: pd.DataFrame, *without: str) -> pd.Series:
-    """Row by row of `wide` what people say, those in `without` left out."""
-    found = evidence.reference(without=without).table.set_index(KEYS)["value"]
-    return found.reindex(pd.MultiIndex.from_frame(wide[KEYS].astype(str))).set_axis(wide.index)
-
-
-def pairs(rows: pd.DataFrame, first: pd.Series, second: pd.Series) -> pd.DataFrame:
-    """Two columns as the raters `arm` and `people`, over the rows that have both; `case` is the row's number."""
-    both = (first.notna() & second.notna()).to_numpy(bool)
-    unit, cluster = np.flatnonzero(both), pd.factorize(rows["cluster"])[0][both]
-    sides = {ARM: first, PEOPLE: second}
-    return pd.concat(
-        [
-            pd.DataFrame({"case": unit, "cluster": cluster, "rater": name, "value": column.to_numpy()[both]})
-            for name, column in sides.items()
-        ],
-        ignore_index=True,
-    ).infer_objects()
+def pairs(cluster: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -> Matrix:
+    """Two columns as the raters `arm` and `people`, over the rows that have both; a case is the row's number."""
+    return Matrix.of_columns({ARM: first, PEOPLE: second}, cluster)
 
 
 def nearest_legal(values: FloatArray, legal: Sequence[float]) -> FloatArray:
     """Each value at the nearest legal one, the lower of two that are as near."""
     points = np.asarray(legal, dtype=float)
-    return points[np.abs(values[:, None] - points).argmin(axis=1)]
+    return points[np.abs(values[..., None] - points).argmin(axis=-1)]
 
 
 def _best(asked: Question) -> object:

@@ -3,13 +3,12 @@
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 
 from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
 from .holding import COUNTS, SQUARES
 from .jackknife import CORRELATION
-from .matrix import FloatArray, InvalidRatings, Matrix, matrix, on_scale
+from .matrix import FloatArray, InvalidRatings, Matrix, Ratings, matrix, on_scale
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
@@ -18,7 +17,7 @@ FEW_VALUES = 40
 """Up to here a table of coincidences per case is cheaper than ranking every rating in every resample."""
 
 
-def krippendorff_alpha(ratings: pd.DataFrame, *, level: Level, bootstrap: Bootstrap) -> Estimate:
+def krippendorff_alpha(ratings: Ratings, *, level: Level, bootstrap: Bootstrap) -> Estimate:
     """Krippendorff's alpha, with an interval from resampling whole cases.
 
     Missing ratings: cases with fewer than two ratings are left out, as they pair with nothing.

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from .estimate import Estimate, undefined
-from .matrix import Value, on_scale
+from .matrix import Ratings, Value, on_scale
 from .pairs import Raters, pair_matrix
 from .proportion import wilson
 
 
 def confusion_matrix(
-    ratings: pd.DataFrame, *, raters: Raters, categories: Sequence[Value] | None = None
+    ratings: Ratings, *, raters: Raters, categories: Sequence[Value] | None = None
 ) -> pd.DataFrame:
     """Counts of cases, the first rater's value down the side and the second's along the top.
 
@@ -29,7 +29,7 @@ def confusion_matrix(
     )
 
 
-def exact_match(ratings: pd.DataFrame, *, raters: Raters, confidence: float = 0.95) -> Estimate:
+def exact_match(ratings: Ratings, *, raters: Raters, confidence: float = 0.95) -> Estimate:
     """The share of cases that both raters gave the same value, with Wilson's interval.
 
     Missing ratings: cases without both are left out; count them elsewhere if silence is an answer.

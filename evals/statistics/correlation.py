@@ -1,24 +1,23 @@
 """Pearson, Spearman and Kendall correlations between raters."""
 
 import numpy as np
-import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
 from .holding import COUNTS, SQUARES, Basis
 from .jackknife import CORRELATION
-from .matrix import FloatArray
+from .matrix import FloatArray, Ratings
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
 
 FLAT = "a rater gave one value throughout, so there is nothing to correlate"
 
 
-def pearson(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def pearson(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
     """Pearson's r. Pairs of raters use the cases both rated; more than two raters give the mean over pairs."""
     return _estimate(ratings, pearson_statistic, "Pearson's r", bootstrap, raters, basis=SQUARES)
 
 
-def spearman(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def spearman(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
     """Spearman's rho: Pearson's r of ranks, ties sharing their mean rank; ranked anew in each resample.
 
     Pairs of raters use the cases both rated; more than two raters give the mean over pairs.
@@ -26,7 +25,7 @@ def spearman(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | No
     return _estimate(ratings, spearman_statistic, "Spearman's rho", bootstrap, raters)
 
 
-def kendall(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def kendall(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
     """Kendall's tau-b, which allows for ties.
 
     Pairs of raters use the cases both rated; more than two raters give the mean over pairs.
@@ -84,7 +83,7 @@ def kendall_statistic(x: FloatArray, y: FloatArray) -> Statistic:
 
 
 def _estimate(
-    ratings: pd.DataFrame,
+    ratings: Ratings,
     statistic: PairStatistic,
     method: str,
     bootstrap: Bootstrap,

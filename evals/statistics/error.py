@@ -3,19 +3,18 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from .bootstrap import Bootstrap, OfSums, Statistic
 from .estimate import Estimate
 from .holding import SHARES, SQUARED_ERRORS, Basis
 from .jackknife import DIFFERENCE, DISTANCE, ERROR
-from .matrix import FloatArray
+from .matrix import FloatArray, Ratings
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
 
 EMPTY = "no case has both ratings"
 
 
-def offset(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def offset(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
     """The mean of the first rater minus the second, over the cases both rated.
 
     With two raters and none named, the first is the first by name. With more it is the mean over pairs
@@ -34,12 +33,12 @@ def offset(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None
     return replace(found, low=np.nan, high=np.nan, note=note)
 
 
-def mae(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def mae(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
     """The mean absolute difference, over the cases both rated; over pairs when there are more raters."""
     return _estimate(ratings, mae_statistic, "mean absolute error", bootstrap, raters)
 
 
-def rmse(ratings: pd.DataFrame, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def rmse(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
     """The root of the mean squared difference, over the cases both rated; over pairs when more raters."""
     return _estimate(ratings, rmse_statistic, "root mean squared error", bootstrap, raters, SQUARED_ERRORS)
 
@@ -67,7 +66,7 @@ def size_of_offset(x: FloatArray, y: FloatArray) -> Statistic:
 
 
 def _estimate(
-    ratings: pd.DataFrame,
+    ratings: Ratings,
     statistic: PairStatistic,
     method: str,
     bootstrap: Bootstrap,

@@ -1,20 +1,19 @@
 """Fleiss' kappa: nominal agreement of many raters beyond chance."""
 
 import numpy as np
-import pandas as pd
 from scipy.special import stdtrit
 
 from .bootstrap import Bootstrap, Coefficient
 from .chance import chance_corrected, standard_error
 from .estimate import Estimate, undefined
 from .jackknife import CORRELATION
-from .matrix import FloatArray, matrix, on_scale
+from .matrix import FloatArray, Ratings, matrix, on_scale
 
 METHOD = "Fleiss' kappa"
 
 
 def fleiss_kappa(
-    ratings: pd.DataFrame, *, confidence: float = 0.95, bootstrap: Bootstrap | None = None
+    ratings: Ratings, *, confidence: float = 0.95, bootstrap: Bootstrap | None = None
 ) -> Estimate:
     """Fleiss' kappa, with a linearised standard error and Student's t interval.
 

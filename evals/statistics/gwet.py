@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 from scipy.special import stdtrit
 
 from .bootstrap import Bootstrap, Coefficient
@@ -11,12 +10,12 @@ from .chance import chance_corrected, standard_error
 from .estimate import Estimate, undefined
 from .holding import SHARES
 from .jackknife import CORRELATION
-from .matrix import FloatArray, Value, matrix, on_scale
+from .matrix import FloatArray, Ratings, Value, matrix, on_scale
 from .weights import Weighting, agreement_weights
 
 
 def gwet_ac(
-    ratings: pd.DataFrame,
+    ratings: Ratings,
     *,
     weighting: Weighting = "identity",
     categories: Sequence[Value] | None = None,

@@ -1,11 +1,10 @@
 """Intraclass correlations: how much of the spread of ratings is spread between cases."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-import pandas as pd
 from scipy.special import fdtri
 
 from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
@@ -14,7 +13,7 @@ from .generalised_icc import DRAWS, generalised_bounds
 from .holding import SKEWED, SQUARES, end_share
 from .jackknife import CORRELATION, RELIABILITY
 from .latent_trait import MANY, LatentTrait
-from .matrix import FloatArray, Matrix, matrix
+from .matrix import FloatArray, Matrix, Ratings, matrix
 
 Form = Literal["icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"]
 Interval = Literal["holding", "f"]
@@ -27,7 +26,7 @@ F_HOLDS = 20
 
 
 def icc(
-    ratings: pd.DataFrame,
+    ratings: Ratings,
     *,
     form: Form = "icc3k",
     confidence: float = 0.95,
@@ -121,7 +120,7 @@ def icc_of(
         return undefined(undecided, method=NAMES[form], n=n, confidence=confidence)
     if form.startswith("icc2") and interval == "holding" and n > F_HOLDS:
         low, high = generalised_bounds(
-            *(float(part[0]) for part in squares[:3]),
+            *(float(part[0]) for part in (squares.cases, squares.raters, squares.error)),
             n=n,
             k=k,
             mean=form == "icc2k",
@@ -158,15 +157,41 @@ def icc_in_population(form: Form, trait: LatentTrait) -> FloatArray:
     return _value(form, _squares_of(trait.raters)(total * MANY))
 
 
-class Squares(NamedTuple):
-    """The mean squares of the two-way and one-way tables."""
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """The mean squares of the two-way and one-way tables, from the sums of squares; only what a form needs is divided."""
 
-    cases: FloatArray
-    raters: FloatArray
-    error: FloatArray
-    within: FloatArray
+    sums: Mapping[str, FloatArray]
+    """Of cases, raters, error and within cases."""
+    tiny: FloatArray
+    """Up to here a sum of squares is rounding: all ratings are equal, or raters in lockstep."""
     n: FloatArray
     k: int
+
+    def sum(self, name: str) -> FloatArray:
+        """A sum of squares, zero where it is within rounding of it."""
+        found = self.sums[name]
+        return np.where(found <= self.tiny, 0.0, found)
+
+    @property
+    def cases(self) -> FloatArray:
+        return self.sum("cases") / self._free
+
+    @property
+    def raters(self) -> FloatArray:
+        return self.sum("raters") / (self.k - 1)
+
+    @property
+    def error(self) -> FloatArray:
+        return self.sum("error") / (self._free * (self.k - 1))
+
+    @property
+    def within(self) -> FloatArray:
+        return self.sum("within") / (np.maximum(self.n, 1) * (self.k - 1))
+
+    @property
+    def _free(self) -> FloatArray:
+        return np.where(self.n > 1, self.n - 1, np.nan)
 
 
 def mean_squares(values: FloatArray) -> Callable[[FloatArray], Squares]:
@@ -200,26 +225,23 @@ def _squares_of(k: int) -> Callable[[FloatArray], Squares]:
         rated, between, all_squares, n = columns[:k], columns[k] / k, columns[k + 1], columns[k + 2]
         some = np.maximum(n, 1)
         grand = rated.sum(axis=0) ** 2 / (some * k)
-        sums = np.empty((4, len(total)))
-        cases, raters, error, within = sums
-        np.subtract(between, grand, out=cases)
-        np.subtract((rated * rated).sum(axis=0) / some, grand, out=raters)
-        np.subtract(all_squares, between, out=within)
-        np.subtract(within, raters, out=error)
-        # A sum of squares within rounding of zero is zero: all ratings equal, or raters in lockstep.
-        sums *= sums > ROUNDING * np.maximum(all_squares, 1e-300)
-        free = np.where(n > 1, n - 1, np.nan)
-        return Squares(
-            cases / free, raters / (k - 1), error / (free * (k - 1)), within / (some * (k - 1)), n, k
-        )
+        raters, within = (rated * rated).sum(axis=0) / some - grand, all_squares - between
+        sums = {"cases": between - grand, "raters": raters, "error": within - raters, "within": within}
+        return Squares(sums, ROUNDING * np.maximum(all_squares, 1e-300), n, k)
 
     return squares
 
 
 def _value(form: Form, squares: Squares) -> FloatArray:
-    cases, raters, error, within, n, k = squares
-    rest = within if form.startswith("icc1") else error
-    apart = (raters - error) / n if form.startswith("icc2") else 0.0
+    if form.startswith("icc3"):
+        # Both mean squares are divided by n - 1, which cancels.
+        cases, rest = squares.sum("cases"), squares.sum("error")
+        top, bottom = cases - rest / (squares.k - 1), cases if form == "icc3k" else cases + rest
+        defined = (bottom > 0) & (squares.n > 1)
+        return np.divide(top, bottom, out=np.full_like(top, np.nan), where=defined)
+    cases, k = squares.cases, squares.k
+    rest = squares.within if form.startswith("icc1") else squares.error
+    apart = (squares.raters - squares.error) / squares.n if form.startswith("icc2") else 0.0
     top = cases - rest
     bottom = cases + apart if form.endswith("k") else cases + (k - 1) * rest + k * apart
     return np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
@@ -236,7 +258,8 @@ def _caution(form: Form, squares: Squares) -> str:
 
 
 def _interval(form: Form, squares: Squares, value: float, confidence: float) -> tuple[float, float]:
-    cases, raters, error, within, n = (float(part[0]) for part in squares[:5])
+    parts = (squares.cases, squares.raters, squares.error, squares.within, squares.n)
+    cases, raters, error, within, n = (float(part[0]) for part in parts)
     k, upper = squares.k, (1 + confidence) / 2
     if form.startswith("icc2"):
         single = float(_value("icc2", squares)[0])

@@ -99,9 +99,9 @@ def jackknife(
     if not np.isfinite(own) or n < 2 or n < ENOUGH * frequency.sum():
         return None
     weight = frequency[known].astype(float)
-    mean = float(np.average(each[known], weights=weight))
-    gap = each[known] - mean
-    second, fourth = float(np.average(gap**2, weights=weight)), float(np.average(gap**4, weights=weight))
+    mean = float((each[known] * weight).sum() / n)
+    squared = (each[known] - mean) ** 2
+    second, fourth = float((squared * weight).sum() / n), float((squared**2 * weight).sum() / n)
     if second <= 1e-24 * max(1.0, own**2):
         return None
     excess = fourth / second**2 - 1

@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
 from .holding import COUNTS, SQUARES
 from .jackknife import CORRELATION
-from .matrix import FloatArray, Value, on_scale
+from .matrix import FloatArray, Ratings, Value, on_scale
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
 from .weights import Weighting, agreement_weights
 
 
 def cohen_kappa(
-    ratings: pd.DataFrame,
+    ratings: Ratings,
     *,
     bootstrap: Bootstrap,
     weighting: Weighting = "identity",

@@ -1,6 +1,6 @@
 """A long ratings table as a matrix of cases by raters."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,6 +37,22 @@ class Matrix:
     labels: tuple[str, ...] | None = None
     """What the codes stand for; None when the values are numbers."""
 
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, npt.ArrayLike], cluster: npt.ArrayLike) -> "Matrix":
+        """Raters' columns side by side, over the cases that all of them rated; a case is the number of its row.
+
+        Args:
+            columns: By rater, in the order of their names, one value a case.
+            cluster: For each case, what is resampled with it.
+        """
+        given = [np.asarray(column) for column in columns.values()]
+        whole = np.logical_and.reduce([pd.notna(column) for column in given])
+        values, labels = _values(pd.Series(np.concatenate([column[whole] for column in given])))
+        met, _ = pd.factorize(np.asarray(cluster)[whole])
+        grid = np.ascontiguousarray(values.reshape(len(given), -1).T)
+        cases = tuple(np.flatnonzero(whole).tolist())
+        return cls(grid, cases, tuple(columns), met.astype(np.int64), labels)
+
     @property
     def clusters(self) -> int:
         return int(self.cluster.max()) + 1 if len(self.cluster) else 0
@@ -61,6 +77,10 @@ class Matrix:
         """The cases with two ratings or more."""
         return self.only((~np.isnan(self.values)).sum(axis=1) >= 2)
 
+    def unclustered(self) -> "Matrix":
+        """The matrix with each case by itself."""
+        return replace(self, cluster=np.arange(len(self.cases))) if self.clustered else self
+
     def column(self, rater: str) -> FloatArray:
         """What `rater` gave each case."""
         if rater not in self.raters:
@@ -79,17 +99,23 @@ class Matrix:
         return self
 
 
-def matrix(ratings: pd.DataFrame, *, by: str = "case") -> Matrix:
+Ratings = pd.DataFrame | Matrix
+"""One row per rating with the columns `case`, `rater`, `value`; or the matrix of such a table, for those who ask much of it."""
+
+
+def matrix(ratings: Ratings, *, by: str = "case") -> Matrix:
     """The ratings as a matrix.
 
     Args:
         ratings: One row per rating, of one attribute: columns `case`, `rater`, `value`. Rows without a
-            value are missing ratings.
+            value are missing ratings. A matrix is returned with its own clusters, unless `by` asks for cases.
         by: The column whose equal values are resampled together.
 
     Raises:
         InvalidRatings: A column is absent, a rater rated a case twice, or a value is infinite.
     """
+    if isinstance(ratings, Matrix):
+        return ratings.unclustered() if by == "case" else ratings
     absent = [name for name in (*COLUMNS, by) if name not in ratings.columns]
     if absent:
         raise InvalidRatings(

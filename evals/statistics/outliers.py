@@ -6,13 +6,13 @@ import pandas as pd
 from .alpha import Level, alpha_coefficient
 from .bootstrap import Bootstrap, Statistic
 from .jackknife import DIFFERENCE
-from .matrix import FloatArray, Matrix, matrix, on_scale
+from .matrix import FloatArray, Matrix, Ratings, matrix, on_scale
 
 WORTH_NAMING = 0.05
 """How much alpha must rise without a rater before the rater is named."""
 
 
-def rater_outliers(ratings: pd.DataFrame, *, level: Level, bootstrap: Bootstrap) -> pd.DataFrame:
+def rater_outliers(ratings: Ratings, *, level: Level, bootstrap: Bootstrap) -> pd.DataFrame:
     """One row per rater: how harsh, how much alpha would rise without them, and whether that says outlier.
 
     A rater is an outlier when leaving them out raises Krippendorff's alpha by 0.05 or more and the interval

@@ -10,7 +10,7 @@ from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate, undefined
 from .holding import COUNTS, Basis, Population
 from .jackknife import Link
-from .matrix import FloatArray, IntArray, Matrix, matrix
+from .matrix import FloatArray, IntArray, Matrix, Ratings, matrix
 
 PairStatistic = Callable[[FloatArray, FloatArray], Statistic]
 """From what two raters gave the same cases to the statistic as a function of the cases' weights."""
@@ -18,12 +18,15 @@ PairStatistic = Callable[[FloatArray, FloatArray], Statistic]
 Raters = tuple[str, str]
 
 
-def pair_matrix(ratings: pd.DataFrame, raters: Raters | None, *, by: str = "case") -> Matrix:
+def pair_matrix(ratings: Ratings, raters: Raters | None, *, by: str = "case") -> Matrix:
     """The matrix of the two `raters`, in that order, over the cases both rated; of everyone when None."""
     grid = matrix(ratings, by=by)
     if raters is None:
         return grid
-    silent = set(map(str, ratings["rater"].unique())) - set(grid.raters)
+    if raters == grid.raters:
+        return grid.complete()
+    named = ratings["rater"].unique() if isinstance(ratings, pd.DataFrame) else ratings.raters
+    silent = set(map(str, named)) - set(grid.raters)
     nothing = np.full(len(grid.cases), np.nan)
     both = np.column_stack([nothing if rater in silent else grid.column(rater) for rater in raters])
     chosen = Matrix(both, grid.cases, raters, grid.cluster, grid.labels)

@@ -1,7 +1,6 @@
 """Agreement between raters on their own scales: z-scored, and pair by pair."""
 
 import numpy as np
-import pandas as pd
 
 from .bootstrap import Bootstrap, Coefficient, Statistic
 from .correlation import FLAT, pearson_statistic
@@ -9,11 +8,11 @@ from .estimate import Estimate, undefined
 from .holding import SQUARES
 from .icc import Form, icc_coefficient
 from .jackknife import RELIABILITY
-from .matrix import FloatArray, matrix
+from .matrix import FloatArray, Ratings, matrix
 from .pairs import pair_estimate
 
 
-def zscored_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap) -> Estimate:
+def zscored_icc(ratings: Ratings, *, bootstrap: Bootstrap) -> Estimate:
     """ICC(3,k) after each rater's ratings are brought to mean 0 and variance 1.
 
     Takes out harshness and spread, and leaves order and shape. Z-scores are made anew in each resample,
@@ -49,7 +48,7 @@ def zscored_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap) -> Estimate:
     )
 
 
-def pairwise_icc(ratings: pd.DataFrame, *, bootstrap: Bootstrap, zscore: bool = True) -> Estimate:
+def pairwise_icc(ratings: Ratings, *, bootstrap: Bootstrap, zscore: bool = True) -> Estimate:
     """The mean over pairs of raters of their ICC(3,k), k = 2: what one colleague's word is worth to another.
 
     Missing ratings: a pair uses the cases both rated and takes part when there are two or more, so this

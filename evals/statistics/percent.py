@@ -1,21 +1,20 @@
 """Percent agreement: how often two ratings of a case are the same."""
 
 import numpy as np
-import pandas as pd
 
 from .bootstrap import Bootstrap, Statistic
 from .chance import tally
 from .estimate import Estimate, undefined
 from .holding import SHARES
 from .jackknife import SHARE
-from .matrix import FloatArray, matrix, on_scale
+from .matrix import FloatArray, Ratings, matrix, on_scale
 from .proportion import wilson
 
 METHOD = "percent agreement"
 
 
 def percent_agreement(
-    ratings: pd.DataFrame, *, confidence: float = 0.95, bootstrap: Bootstrap | None = None
+    ratings: Ratings, *, confidence: float = 0.95, bootstrap: Bootstrap | None = None
 ) -> Estimate:
     """The share of pairs of ratings that are equal, averaged over cases; between 0 and 1.
 

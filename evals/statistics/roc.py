@@ -5,11 +5,11 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Coefficient, Statistic
 from .estimate import Estimate
-from .matrix import FloatArray
+from .matrix import FloatArray, Ratings
 from .pairs import Raters, pair_matrix
 
 
-def roc_auc(ratings: pd.DataFrame, *, raters: Raters, bootstrap: Bootstrap, positive: float = 1) -> Estimate:
+def roc_auc(ratings: Ratings, *, raters: Raters, bootstrap: Bootstrap, positive: float = 1) -> Estimate:
     """The chance that a positive case scores above a negative one, ties counting half.
 
     Missing ratings: cases without both are left out.
@@ -27,7 +27,7 @@ def roc_auc(ratings: pd.DataFrame, *, raters: Raters, bootstrap: Bootstrap, posi
     return bootstrap.estimate(auc_coefficient(positive), grid, method="ROC AUC", otherwise=one_sided)
 
 
-def roc_curve(ratings: pd.DataFrame, *, raters: Raters, positive: float = 1) -> pd.DataFrame:
+def roc_curve(ratings: Ratings, *, raters: Raters, positive: float = 1) -> pd.DataFrame:
     """Columns `threshold`, `false_positive_rate`, `true_positive_rate`, from the strictest threshold on.
 
     Rates without a case to count are NaN.

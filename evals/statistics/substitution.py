@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from .bootstrap import Statistic
 from .draws import Draws
 from .estimate import Estimate, undefined
 from .icc import NAMES, Form, icc_coefficient
-from .matrix import FloatArray, Matrix, matrix
+from .matrix import FloatArray, Matrix, Ratings, matrix
 from .paired_test import jackknife_test, swap_test
 
 
@@ -25,7 +24,7 @@ class IccChange:
 
 
 def as_extra_rater(
-    ratings: pd.DataFrame, *, jury: str, by: str = "case", draws: Draws, form: Form = "icc3k"
+    ratings: Ratings, *, jury: str, by: str = "case", draws: Draws, form: Form = "icc3k"
 ) -> IccChange:
     """The change in the people's ICC when `jury` sits as one more rater.
 
@@ -41,7 +40,7 @@ def as_extra_rater(
 
 
 def as_substitute(
-    ratings: pd.DataFrame, *, jury: str, by: str = "case", draws: Draws, form: Form = "icc3k"
+    ratings: Ratings, *, jury: str, by: str = "case", draws: Draws, form: Form = "icc3k"
 ) -> dict[str, IccChange]:
     """For each person, the change in the people's ICC when `jury` takes that person's place.
 
@@ -55,7 +54,7 @@ def as_substitute(
     }
 
 
-def _panel(ratings: pd.DataFrame, jury: str, by: str) -> tuple[Matrix, int]:
+def _panel(ratings: Ratings, jury: str, by: str) -> tuple[Matrix, int]:
     grid = matrix(ratings, by=by).numbers("the ICC").complete()
     grid.column(jury)
     return grid, grid.raters.index(jury)

@@ -19,6 +19,7 @@ from venire.evals.ratings.marks import SECOND, Marks
 from venire.evals.ratings.question import Question
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.icc import icc
+from venire.evals.statistics.matrix import matrix
 from venire.evals.statistics.two_samples import chi_square_p, welch_p
 from venire.evals.studies.corpus_table import corpus_section
 from venire.evals.studies.cost_section import PERSON, cost_section
@@ -87,7 +88,7 @@ def test_icc3k_has_the_published_f_interval_and_a_bootstrap_of_clusters() -> Non
          "value": [*(truth + rng.normal(0, 0.5, 30)), *truth]}
     )  # fmt: skip
 
-    found = icc3k_intervals(table, DRAWS)
+    found = icc3k_intervals(matrix(table, by="cluster"), DRAWS)
     published = icc(table, form="icc3k", interval="f")
 
     assert (found["icc3k"], found["f_low"], found["f_high"]) == (
