@@ -7,13 +7,13 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import rankdata
 
 from ..ratings.marks import Marks
 from ..statistics.bootstrap import Coefficient, OfSums
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray
+from ..statistics.mean_ranks import mean_ranks
 from ..statistics.multiplicity import holm
 from ..statistics.paired_test import swap_test
 
@@ -86,7 +86,8 @@ def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
         if people is None or wide.shape[1] < 2:
             why = "nobody rated the cases" if people is None else "one attribute correlates with nothing"
             each: Estimate = undefined(why, method=METHOD, n=len(wide))
-            rows.append({**row, "mean": _mean(wide.to_numpy(float)), **_cells(each)})
+            mean = _mean(_table(_ranks(wide.to_numpy(float)))) if wide.shape[1] > 1 else np.nan
+            rows.append({**row, "mean": mean, **_cells(each)})
             continue
         reference = people[1]
         if kind == "person":
@@ -98,7 +99,8 @@ def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
         mine, theirs = mine.where(both), theirs.where(both)
         cluster, _ = pd.factorize(marks.clusters.reindex(mine.index))
         ranked = _ranks(mine.to_numpy(float)), _ranks(theirs.to_numpy(float))
-        apart = _table(ranked[0]) - _table(ranked[1])
+        own, others = map(_table, ranked)
+        apart = own - others
         known = ~np.isnan(apart)
         each, p = swap_test(
             _mean_of_pairs(known),
@@ -109,7 +111,7 @@ def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
             otherwise="too few cases or values to correlate",
         )
         row |= {"p": p, "apart": float(np.sqrt((apart[known] ** 2).mean())) if known.any() else np.nan}
-        row |= {"mean": _mean(mine.to_numpy(float)), "people": _mean(theirs.to_numpy(float))}
+        row |= {"mean": _mean(own), "people": _mean(others)}
         rows.append({**row, **_cells(each)})
     table = pd.DataFrame(rows, columns=[name for name in HALO if name != "p_holm"])
     return table.assign(p_holm=holm(table["p"].tolist()))[HALO]
@@ -133,7 +135,7 @@ def _ranks(values: FloatArray) -> FloatArray:
     ranked = np.full(values.shape, np.nan)
     for column in range(values.shape[1]):
         known = ~np.isnan(values[:, column])
-        ranked[known, column] = rankdata(values[known, column]) - (known.sum() + 1) / 2
+        ranked[known, column] = mean_ranks(values[known, column]) - (known.sum() + 1) / 2
     return ranked
 
 
@@ -143,9 +145,8 @@ def _table(ranked: FloatArray) -> FloatArray:
     return each.value(each.sums.sum(axis=0, keepdims=True))[0]
 
 
-def _mean(values: FloatArray) -> float:
-    found = _table(_ranks(values)) if values.shape[1] > 1 else np.array([np.nan])
-    known = found[~np.isnan(found)]
+def _mean(correlations: FloatArray) -> float:
+    known = correlations[~np.isnan(correlations)]
     return float(known.mean()) if len(known) else np.nan
 
 
@@ -156,7 +157,10 @@ def _mean_of_pairs(chosen: npt.NDArray[np.bool_]) -> Coefficient:
         each = _of_sums(ranked)
 
         def value(total: FloatArray) -> FloatArray:
-            found = each.value(total).T[chosen]
+            found = each.value(total).T if chosen.all() else each.value(total).T[chosen]
+            summed = found.sum(axis=0)
+            if len(found) and not np.isnan(summed).any():
+                return summed / len(found)
             known = ~np.isnan(found)
             count = known.sum(axis=0)
             summed = np.where(known, found, 0.0).sum(axis=0)
@@ -199,7 +203,10 @@ def _of_sums(ranked: FloatArray) -> OfSums:
         mean = x / count
         spread = squares - x * mean
         spread[(n < LEAST) | (spread <= 1e-9 * count)] = np.nan
-        shared = rows[xy_] - rows[x_] * mean[right]
-        return np.clip(shared / np.sqrt(spread[left] * spread[right]), -1.0, 1.0).T
+        found, bottom = rows[xy_], spread[left]
+        found -= rows[x_] * mean[right]
+        bottom *= spread[right]
+        found /= np.sqrt(bottom, out=bottom)
+        return np.clip(found, -1.0, 1.0, out=found).T
 
     return OfSums(sums, value)

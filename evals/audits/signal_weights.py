@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
 from ..ratings.folds import folds
 from ..statistics.matrix import FloatArray, IntArray
+from ..statistics.mean_ranks import mean_ranks
 
 PRIOR = {"low_score": 1.0, "spread": 6.0, "overruled": 1.0, "unsupported": 1.0, "risk": 2.0, "warnings": 1.0}
 """Without labels. Disagreement told most where it could be checked, so that the rest together cannot drown it."""
@@ -46,7 +46,7 @@ def signal_weights(shares: FloatArray, wrong: FloatArray, prior: FloatArray) -> 
     errors = int(wrong.sum())
     if not 0 < errors < len(wrong):
         return prior
-    ranks = np.column_stack([rankdata(column) for column in shares.T])
+    ranks = np.column_stack([mean_ranks(column) for column in shares.T])
     above = (ranks[wrong == 1].mean(axis=0) - ranks[wrong == 0].mean(axis=0)) / len(wrong)
     worth = np.clip(above, 0, None) ** 2
     if not worth.sum():

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-from scipy.stats import hypergeom
+from scipy.special import gammaln
 
 from ..ratings.marks import Marks
 from ..ratings.sheet import OVERALL
@@ -29,11 +30,11 @@ def failing_pairs(marks: Marks, severity: Severity) -> pd.DataFrame:
     """
     found = []
     for arm, jurors in marks.jurors.items():
-        whole = _whole(marks, list(jurors), severity)
+        whole = failures(marks, list(jurors), severity)[OVERALL]
         rows = []
-        for first, second in combinations(jurors, 2):
-            both = whole[[first, second]].dropna().to_numpy(bool)
-            rows.append((arm, first, second, *_overlap(both[:, 0], both[:, 1])))
+        for (i, first), (j, second) in combinations(enumerate(jurors), 2):
+            both = whole[~np.isnan(whole[:, i] + whole[:, j])] > 0
+            rows.append((arm, first, second, *_overlap(both[:, i], both[:, j])))
         table = pd.DataFrame(rows, columns=[name for name in PAIRS if name != "p_holm"])
         found.append(table.assign(p_holm=holm(table["p"].tolist()))[PAIRS])
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=PAIRS)
@@ -47,7 +48,8 @@ def failing_juries(marks: Marks, severity: Severity, draws: Draws) -> pd.DataFra
     """
     found = []
     for arm, jurors in marks.jurors.items():
-        failed = _whole(marks, list(jurors), severity).dropna().to_numpy(float)
+        whole = failures(marks, list(jurors), severity)[OVERALL]
+        failed = whole[~np.isnan(whole).any(axis=1)]
         n = len(failed)
         if not n:
             found.append(
@@ -64,11 +66,6 @@ def failing_juries(marks: Marks, severity: Severity, draws: Draws) -> pd.DataFra
     return pd.DataFrame(found, columns=JURIES)
 
 
-def _whole(marks: Marks, jurors: list[str], severity: Severity) -> pd.DataFrame:
-    failed = failures(marks, jurors, severity)
-    return failed[failed.index.get_level_values("attribute") == OVERALL]
-
-
 def _overlap(first: np.ndarray, second: np.ndarray) -> tuple[object, ...]:
     n, k, m, both = len(first), int(first.sum()), int(second.sum()), int((first & second).sum())
     if not n:
@@ -76,7 +73,21 @@ def _overlap(first: np.ndarray, second: np.ndarray) -> tuple[object, ...]:
     if k in (0, n) or m in (0, n):
         return n, both, k * m / n, np.nan, np.nan, FLAT
     phi = (n * both - k * m) / np.sqrt(float(k * (n - k)) * m * (n - m))
-    return n, both, k * m / n, phi, float(hypergeom.sf(both - 1, n, k, m)), ""
+    return n, both, k * m / n, phi, _chance_of_overlap(both, n, k, m), ""
+
+
+def _chance_of_overlap(both: int, n: int, k: int, m: int) -> float:
+    """The hypergeometric chance that k and m of n cases, drawn apart, have `both` in common or more."""
+    shared = np.arange(both, min(k, m) + 1)
+    shared = shared[m - shared <= n - k]
+    ways = _log_ways(k, shared) + _log_ways(n - k, m - shared) - _log_ways(n, m)
+    return min(float(np.exp(ways).sum()), 1.0)
+
+
+def _log_ways(n: int, k: npt.ArrayLike) -> FloatArray:
+    """The logarithm of how many ways there are to choose k of n."""
+    chosen = np.asarray(k, dtype=float)
+    return np.asarray(gammaln(n + 1) - gammaln(chosen + 1) - gammaln(n - chosen + 1))
 
 
 def _most(failed: FloatArray) -> FloatArray:

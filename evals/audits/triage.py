@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
-from ...rubrics.scale import Scale, Value
+from ...rubrics.scale import Value
 from ..ratings.evidence import Evidence
 from ..ratings.marks import Marks, with_marks
+from ..ratings.question import half_step
 from ..ratings.reference import KEYS
+from ..statistics.mean_ranks import mean_ranks
 from .reasons import case_reasons
 from .severity import HAIR, Severity
 from .signal_weights import weighed_signals
@@ -79,9 +80,9 @@ def triage(
     found["priority"] = weighed_signals(shares, list(SIGNALS), known, cluster.astype(np.int64))
     reasons = case_reasons(cases, moments, votes, verdicts, marks, severity)
     found["reasons"] = [reasons.get(case, ()) for case in found.index]
-    key = found["undecided"].astype(float) * 2 + found["priority"]
-    found["place"] = rankdata(-key, method="min").astype(int) if len(found) else []
-    ordered = found.iloc[np.argsort(-key.to_numpy(float), kind="stable")]
+    key = -(found["undecided"].astype(float) * 2 + found["priority"]).to_numpy(float)
+    found["place"] = np.searchsorted(np.sort(key), key) + 1
+    ordered = found.iloc[np.argsort(key, kind="stable")]
     table = ordered.rename_axis("case").reset_index().assign(arm=arm)
     return Docket(arm, table[COLUMNS])
 
@@ -104,21 +105,22 @@ def _overruled_attributes(
     against = moments.loc[moments["kind"] == "overruled", KEYS].astype(str)
     if len(votes):
         both = votes[[*KEYS, "value"]].merge(verdicts[[*KEYS, "value"]], on=KEYS, suffixes=("", "_decided"))
+        near = {name: half_step(evidence.questions[name].scale) for name in dict.fromkeys(both["attribute"])}
         off = [
-            _off(asked.scale, vote, decided)
-            for asked, vote, decided in zip(
-                map(evidence.questions.__getitem__, both["attribute"]), both["value"], both["value_decided"], strict=True
+            _off(near[name], vote, decided)
+            for name, vote, decided in zip(
+                both["attribute"], both["value"].tolist(), both["value_decided"].tolist(), strict=True
             )
-        ]  # fmt: skip
+        ]
         against = pd.concat([against, both.loc[np.array(off, dtype=bool), KEYS].astype(str)])
     return against.drop_duplicates().groupby("case").size().astype(float)
 
 
-def _off(scale: Scale, vote: Value, decided: Value) -> bool:
-    if not scale.numeric or isinstance(vote, str) or isinstance(decided, str):
+def _off(near: float | None, vote: Value, decided: Value) -> bool:
+    """Whether a vote lies further from what was decided than `near`; words, whether they differ."""
+    if near is None or isinstance(vote, str) or isinstance(decided, str):
         return str(vote) != str(decided)
-    steps = [float(b) - float(a) for a, b in zip(scale.values, scale.values[1:], strict=False)]
-    return abs(float(vote) - float(decided)) > min(steps, default=0.0) / 2 + HAIR
+    return abs(float(vote) - float(decided)) > near + HAIR
 
 
 def _scores(
@@ -148,5 +150,5 @@ def _share(values: np.ndarray) -> np.ndarray:
     known = ~np.isnan(values)
     found = np.full(len(values), 0.5)
     if known.any():
-        found[known] = (rankdata(values[known]) - 0.5) / known.sum()
+        found[known] = (mean_ranks(values[known]) - 0.5) / known.sum()
     return found

@@ -29,6 +29,14 @@ def rubric_questions(*rubrics: Rubric, only: Iterable[str] | None = None) -> dic
     }
 
 
+def half_step(scale: Scale) -> float | None:
+    """Half of the shortest distance between two values of the scale, 0 where any number is legal; None for words."""
+    if not scale.numeric:
+        return None
+    steps = [float(b) - float(a) for a, b in zip(scale.values, scale.values[1:], strict=False)]
+    return min(steps, default=0.0) / 2
+
+
 def off_scale(values: pd.Series, scale: Scale) -> pd.Series:
     """Which of a juror's values are no legal answer, as a ballot is checked; blank and `not_applicable` are none to check."""
     given = values.notna() & ~values.astype(str).isin(["", NOT_APPLICABLE])
