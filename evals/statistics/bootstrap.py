@@ -5,14 +5,15 @@ resample is a row of multinomial counts; leaving a case out is a row with one ze
 serves every resample at once, and the jackknife that BCa needs comes free.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
 
+from .bca import Reading, bias_and_pull, least_p
 from .estimate import Estimate, undefined
 from .holding import COUNTS, Basis, Population, holding
 from .jackknife import Link
@@ -33,6 +34,12 @@ class OfSums:
     def __call__(self, weights: FloatArray) -> FloatArray:
         return self.value(weights @ self.sums)
 
+    def of_clusters(self, cluster: IntArray, clusters: int) -> "OfSums":
+        """The same of the weights of clusters; `cluster` says which each case is in."""
+        together = np.zeros((clusters, self.sums.shape[1]))
+        np.add.at(together, cluster, self.sums)
+        return OfSums(together, self.value)
+
     def totals(self, counts: Iterable[Counts], n: int) -> FloatArray:
         """The totals of rows of n draws; in single precision, twice as fast, where it is exact: small whole numbers."""
         whole = np.array_equal(self.sums, np.rint(self.sums)) and n * np.abs(self.sums).max() < 2**24
@@ -40,8 +47,18 @@ class OfSums:
         return np.concatenate([each.astype(sums.dtype) @ sums for each in counts]).astype(np.float64)
 
 
+@runtime_checkable
+class Clusterable(Protocol):
+    """A statistic that can take the weights of clusters in place of those of cases."""
+
+    def of_clusters(self, cluster: IntArray, clusters: int) -> Statistic: ...
+
+
 Coefficient = Callable[[FloatArray], Statistic]
 """From values, one row per case and one column per rater, to the statistic of those cases."""
+
+LeftOut = tuple[FloatArray, IntArray]
+"""A statistic without one case of each kind that is left out, and how often that kind occurs."""
 
 Kind = Literal["holding", "expanded", "bca", "percentile"]
 LABELS: dict[Kind, str] = {
@@ -60,8 +77,6 @@ ENOUGH = 0.5
 LEFT_OUT = 500
 """Cases left out in turn for the acceleration of a statistic that is no sum over cases (ranks), at the most: it is a skewness over
 the root of their number, and small where they are many."""
-HALVINGS = 40
-"""Steps in which a p is found: to a millionth of a millionth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +188,32 @@ class Bootstrap:
         found, read = self._estimate_and_reading(coefficient, grid, method, otherwise)
         return found, np.nan if read is None else read.p(0.0)
 
+    def estimates(
+        self, coefficient: Coefficient, grid: Matrix, *, methods: Sequence[str], otherwise: Sequence[str]
+    ) -> list[Estimate]:
+        """Of a coefficient with several columns, such as one a class, an estimate each from the same resamples.
+
+        Args:
+            methods: The name of each column, and `otherwise` why it is NaN, should it be.
+        """
+        n = len(grid.cases)
+        if not n:
+            return [
+                undefined(why, method=name, n=n, confidence=self.confidence)
+                for name, why in zip(methods, otherwise, strict=True)
+            ]
+        statistic, frequency = over_cases(coefficient, grid)
+        drawn = self._resampled_values(statistic, frequency)
+        values, times = _left_out(statistic, frequency)
+
+        def left_out(column: int) -> Callable[[], LeftOut]:
+            return lambda: (values[:, column], times)
+
+        return [
+            self._read(drawn[:, column], left_out(column), frequency, grid, name, why)[0]
+            for column, (name, why) in enumerate(zip(methods, otherwise, strict=True))
+        ]
+
     def label(self, grid: Matrix) -> str:
         what = f"{grid.clusters} clusters" if grid.clustered else "cases"
         return f"{LABELS[self.kind]} bootstrap of {what}, {self.resamples} resamples"
@@ -193,22 +234,35 @@ class Bootstrap:
 
     def _estimate_and_reading(
         self, coefficient: Coefficient, grid: Matrix, method: str, otherwise: str
-    ) -> "tuple[Estimate, Reading | None]":
+    ) -> tuple[Estimate, Reading | None]:
         n = len(grid.cases)
         if not n:
             return undefined(otherwise, method=method, n=n, confidence=self.confidence), None
         statistic, frequency = over_cases(coefficient, grid)
         drawn = self._resampled_values(statistic, frequency)
-        value = float(drawn[0])
+        left_out = partial(_left_out, statistic, frequency)
+        return self._read(drawn, left_out, frequency, grid, method, otherwise)
+
+    def _read(
+        self,
+        drawn: FloatArray,
+        left_out: Callable[[], LeftOut],
+        frequency: IntArray,
+        grid: Matrix,
+        method: str,
+        otherwise: str,
+    ) -> tuple[Estimate, Reading | None]:
+        """The estimate, from the values of the data and of each resample, and how its interval is read from them."""
+        n, value = len(grid.cases), float(drawn[0])
         if np.isnan(value):
             return undefined(otherwise, method=method, n=n, confidence=self.confidence), None
-        read, note = self._reading(statistic, frequency, value, drawn[1:])
+        read, note = self._reading(left_out, frequency, value, drawn[1:])
         low, high = (np.nan, np.nan) if read is None else read.bounds(self.confidence)
         return Estimate(value, low, high, n, f"{method}; {self.label(grid)}", self.confidence, note), read
 
     def _reading(
-        self, statistic: Statistic, frequency: IntArray, value: float, drawn: FloatArray
-    ) -> "tuple[Reading | None, str]":
+        self, left_out: Callable[[], LeftOut], frequency: IntArray, value: float, drawn: FloatArray
+    ) -> tuple[Reading | None, str]:
         """How to read the draws, unless too few are defined, and what a reader must know of them."""
         n = int(frequency.sum())
         if n < 2:
@@ -220,62 +274,10 @@ class Bootstrap:
             return None, f"no interval: {len(usable)} resamples are too few for one of {self.confidence:.0%}"
         bias, pull = 0.0, 0.0
         if self.kind != "percentile":
-            some = _some_of(frequency) if not isinstance(statistic, OfSums) else None
-            left_out = leave_one_out(statistic, frequency, some)
-            bias, pull = _bias_and_pull(
-                usable, value, left_out, frequency if some is None else frequency[some], n
-            )
+            bias, pull = bias_and_pull(usable, value, *left_out(), n)
         lost = self.resamples - len(usable)
         read = Reading(np.sort(usable), bias, pull, n if self.kind in ("holding", "expanded") else None)
         return read, f"{lost} of {self.resamples} resamples were undefined" if lost else ""
-
-
-class Reading(NamedTuple):
-    """Draws, and how far their percentiles are moved before they are read as bounds."""
-
-    drawn: FloatArray
-    bias: float
-    pull: float
-    expanded: int | None
-    """The number of cases, where tails are read as Student's t stands to the normal."""
-
-    def bounds(self, confidence: float) -> tuple[float, float]:
-        """Low and high; the draws are in order."""
-        tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-        if self.expanded is not None:
-            n = self.expanded
-            tails = ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, tails))
-        # Two or three cases expand the tails to 0 and 1, whose normal quantiles are infinite.
-        z = self.bias + ndtri(np.minimum(np.maximum(tails, 1e-12), 1 - 1e-12))
-        last = len(self.drawn) - 1
-        place = last * ndtr(self.bias + z / np.maximum(1 - self.pull * z, 1e-9))
-        low, high = np.interp(place, np.arange(last + 1), self.drawn)
-        return float(low), float(high)
-
-    def p(self, truth: float) -> float:
-        """The two-sided p of `truth`: one minus the confidence of the narrowest interval that holds it.
-
-        Found by halving, from the bounds themselves, so that it is below 0.05 exactly where the 95% interval excludes the
-        truth. The data count as one draw, so p is never zero.
-        """
-        least, most = least_p(len(self.drawn)), 1.0
-        if self._holds(truth, 0.0):
-            return most
-        if not self._holds(truth, 1 - least):
-            return least
-        for _ in range(HALVINGS):
-            middle = (least + most) / 2
-            least, most = (middle, most) if self._holds(truth, 1 - middle) else (least, middle)
-        return least
-
-    def _holds(self, truth: float, confidence: float) -> bool:
-        low, high = self.bounds(confidence)
-        return low - 1e-12 <= truth <= high + 1e-12
-
-
-def least_p(resamples: int) -> float:
-    """The smallest two-sided p that so many resamples can give, the data counting as one of them."""
-    return 2 / (resamples + 1)
 
 
 def over_cases(coefficient: Coefficient, grid: Matrix) -> tuple[Statistic, IntArray]:
@@ -285,10 +287,8 @@ def over_cases(coefficient: Coefficient, grid: Matrix) -> tuple[Statistic, IntAr
     """
     if grid.clustered:
         inner = coefficient(grid.values)
-        if isinstance(inner, OfSums):
-            together = np.zeros((grid.clusters, inner.sums.shape[1]))
-            np.add.at(together, grid.cluster, inner.sums)
-            return OfSums(together, inner.value), np.ones(grid.clusters, dtype=np.int64)
+        if isinstance(inner, Clusterable):
+            return inner.of_clusters(grid.cluster, grid.clusters), np.ones(grid.clusters, dtype=np.int64)
         return lambda weights: inner(weights[:, grid.cluster]), np.ones(grid.clusters, dtype=np.int64)
     if grid.values.shape[1] <= 2:
         kinds, kind = distinct_rows(grid.values)
@@ -321,6 +321,12 @@ def _some_of(frequency: IntArray) -> IntArray | None:
     return np.linspace(0, len(frequency) - 1, LEFT_OUT).astype(np.int64)
 
 
+def _left_out(statistic: Statistic, frequency: IntArray) -> LeftOut:
+    """The values without a case, of all kinds or of as many as the acceleration needs."""
+    some = None if isinstance(statistic, OfSums) else _some_of(frequency)
+    return leave_one_out(statistic, frequency, some), frequency if some is None else frequency[some]
+
+
 def leave_one_out(statistic: Statistic, frequency: IntArray, some: IntArray | None = None) -> FloatArray:
     """The statistic without one case of each kind, or of each of `some` kinds."""
     if isinstance(statistic, OfSums):
@@ -334,24 +340,3 @@ def leave_one_out(statistic: Statistic, frequency: IntArray, some: IntArray | No
         weights[np.arange(len(rows)), rows] -= 1
         parts.append(statistic(weights))
     return np.concatenate(parts)
-
-
-def _bias_and_pull(
-    drawn: FloatArray, value: float, left_out: FloatArray, frequency: IntArray, n: int
-) -> tuple[float, float]:
-    """Efron's corrections for bias and acceleration; none where the draws lie on one side.
-
-    Where only some of the `n` cases were left out, these stand for all.
-
-    Draws equal to the estimate count half, so that a discrete statistic is not called biased.
-    """
-    close = np.isclose(drawn, value, rtol=1e-12, atol=1e-12)
-    below = float(np.mean(np.where(close, 0.5, drawn < value)))
-    usable = ~np.isnan(left_out)
-    weight = frequency[usable] * (n / max(1, int(frequency.sum())))
-    if not 0 < below < 1 or weight.sum() == 0:
-        return 0.0, 0.0
-    gap = np.average(left_out[usable], weights=weight) - left_out[usable]
-    spread = float((weight * gap**2).sum())
-    pull = float((weight * gap**3).sum()) / (6 * spread**1.5) if spread > 1e-24 else 0.0
-    return float(ndtri(below)), pull

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .bootstrap import Coefficient, OfSums
-from .classification import UNDEFINED, metric_coefficient
+from .classification import UNDEFINED, class_metric_coefficient
 from .draws import Draws
 from .estimate import Estimate
 from .matrix import FloatArray, IntArray, Matrix
@@ -45,15 +45,16 @@ def class_scores(answers: ClassAnswers, classes: int, draws: Draws) -> dict[str 
 
     The macro mean is over the classes that the rater or the truth gives. An abstention is a miss.
     """
-    each = metric_coefficient("f1", np.arange(classes, dtype=float))
-    found: dict[str | int, Estimate] = {
-        "accuracy": _estimate(answers, _mean_of(lambda said, truth: said == truth), ACCURACY, draws),
-        "f1_macro": _estimate(answers, each, "F1, macro", draws),
-    }
-    for place in range(classes):
-        one = metric_coefficient("f1", np.array([float(place)]))
-        found[place] = _estimate(answers, one, "F1 of a class", draws, UNDEFINED["f1"])
-    return found
+    grid, right = _grid(answers), _mean_of(lambda said, truth: said == truth)
+    accuracy = draws.bootstrap().estimate(right, grid, method=ACCURACY, otherwise=NOTHING)
+    macro, *each = draws.bootstrap().estimates(
+        class_metric_coefficient("f1", np.arange(classes, dtype=float)),
+        grid,
+        methods=["F1, macro", *["F1 of a class"] * classes],
+        otherwise=[NOTHING, *[UNDEFINED["f1"]] * classes],
+    )
+    found: dict[str | int, Estimate] = {"accuracy": accuracy, "f1_macro": macro, **dict(enumerate(each))}
+    return {name: _with_width(estimate, grid) for name, estimate in found.items()}
 
 
 def mean_reward(answers: ClassAnswers, worth: FloatArray, abstention: float, draws: Draws) -> Estimate:
@@ -81,18 +82,25 @@ def with_abstention(worth: FloatArray, abstention: float) -> FloatArray:
     return np.column_stack([worth, np.full(len(worth), abstention)])
 
 
-def _estimate(
-    answers: ClassAnswers, coefficient: Coefficient, method: str, draws: Draws, otherwise: str = NOTHING
-) -> Estimate:
+def _estimate(answers: ClassAnswers, coefficient: Coefficient, method: str, draws: Draws) -> Estimate:
+    grid = _grid(answers)
+    found = draws.bootstrap().estimate(coefficient, grid, method=method, otherwise=NOTHING)
+    return _with_width(found, grid)
+
+
+def _grid(answers: ClassAnswers) -> Matrix:
     both = np.column_stack([answers.said, answers.truth]).astype(float)
     _, cluster = np.unique(answers.cluster, return_inverse=True)
-    grid = Matrix(both, tuple(range(len(both))), ("said", "truth"), cluster.astype(np.int64))
-    found = draws.bootstrap().estimate(coefficient, grid, method=method, otherwise=otherwise)
+    return Matrix(both, tuple(range(len(both))), ("said", "truth"), cluster.astype(np.int64))
+
+
+def _with_width(found: Estimate, grid: Matrix) -> Estimate:
+    """The estimate with an interval that has a width, or none: resampling cases that are all alike gives no width."""
     if found.low < found.high or not found.defined or math.isnan(found.low):
         return found
-    if method == ACCURACY and not grid.clustered:
+    if found.method.startswith(ACCURACY) and not grid.clustered:
         low, high = wilson(found.value, found.n, found.confidence)
-        return replace(found, low=low, high=high, method=f"{method}; Wilson interval")
+        return replace(found, low=low, high=high, method=f"{ACCURACY}; Wilson interval")
     return replace(found, low=math.nan, high=math.nan, note="no interval: every resample gives the same")
 
 

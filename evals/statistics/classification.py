@@ -8,7 +8,7 @@ import pandas as pd
 
 from .bootstrap import Bootstrap, Coefficient, Statistic
 from .estimate import Estimate, undefined
-from .matrix import FloatArray, InvalidRatings, Matrix, Value, on_scale
+from .matrix import FloatArray, InvalidRatings, Matrix, Ratings, Value, on_scale
 from .pairs import Raters, pair_matrix
 from .proportion import wilson
 
@@ -26,7 +26,7 @@ UNDEFINED = {
 
 
 def classification(
-    ratings: pd.DataFrame,
+    ratings: Ratings,
     *,
     metric: Metric,
     raters: Raters,
@@ -61,7 +61,7 @@ def classification(
     return bootstrap.estimate(metric_coefficient(metric, classes), grid, method=name, otherwise=why)
 
 
-def per_class(ratings: pd.DataFrame, *, raters: Raters, bootstrap: Bootstrap) -> pd.DataFrame:
+def per_class(ratings: Ratings, *, raters: Raters, bootstrap: Bootstrap) -> pd.DataFrame:
     """Every metric of every class in use: a row per class, a column of estimates per metric."""
     grid, scale = on_scale(pair_matrix(ratings, raters))
     classes: list[Value] = [grid.labels[int(code)] if grid.labels else float(code) for code in scale]
@@ -79,18 +79,31 @@ def per_class(ratings: pd.DataFrame, *, raters: Raters, bootstrap: Bootstrap) ->
 
 def metric_coefficient(metric: Metric, classes: FloatArray) -> Coefficient:
     """The metric, averaged over `classes`, as a function of the weights of cases."""
+    columns = class_metric_coefficient(metric, classes)
+
+    def coefficient(values: FloatArray) -> Statistic:
+        each = columns(values)
+        return lambda weights: each(weights)[:, 0]
+
+    return coefficient
+
+
+def class_metric_coefficient(metric: Metric, classes: FloatArray) -> Coefficient:
+    """The metric as a function of the weights of cases, in columns: its mean over `classes`, then each of them."""
 
     def coefficient(values: FloatArray) -> Statistic:
         predicted, actual = values[:, :1] == classes, values[:, 1:] == classes
         top, bottom = _parts(metric, predicted, actual)
 
-        def mean(weights: FloatArray) -> FloatArray:
+        def columns(weights: FloatArray) -> FloatArray:
             over = weights @ bottom
-            each = np.divide(weights @ top, over, out=np.zeros_like(over), where=over > 0)
-            known = (over > 0).sum(axis=1)
-            return np.divide(each.sum(axis=1), known, out=np.full(len(over), np.nan), where=known > 0)
+            defined = over > 0
+            each = np.divide(weights @ top, over, out=np.zeros_like(over), where=defined)
+            known = defined.sum(axis=1)
+            mean = np.divide(each.sum(axis=1), known, out=np.full(len(over), np.nan), where=known > 0)
+            return np.column_stack([mean, np.where(defined, each, np.nan)])
 
-        return mean
+        return columns
 
     return coefficient
 

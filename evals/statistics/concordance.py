@@ -26,8 +26,8 @@ def concordance_statistic(x: FloatArray, y: FloatArray, stratum: IntArray | None
 
     def value(total: FloatArray) -> FloatArray:
         # One row a sum, so that arithmetic runs along the many totals.
-        *parts, both, squares = np.ascontiguousarray(total.T)
-        first, second, n = np.array(parts).reshape(3, strata, -1)
+        columns = np.ascontiguousarray(total.T)
+        (first, second, n), (both, squares) = columns[:-2].reshape(3, strata, -1), columns[-2:]
         # What the squares of means and of their difference add up to is twice their product.
         shared = (first * second / np.maximum(n, 1)).sum(axis=0)
         every = np.maximum(n.sum(axis=0), 1)

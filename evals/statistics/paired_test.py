@@ -89,22 +89,27 @@ def swap_test(
         return Contrast(undefined(otherwise, method=method, confidence=confidence), np.nan)
     arms = _Arms.of(measure, first, second, cluster)
     _, width, clusters = arms.sums.shape
-    found = arms.studentise(np.zeros((1, clusters), dtype=bool))
-    gap, error = float(found.gap[0]), float(found.error[0])
     affordable = WORK // (clusters * width)
-    if clusters > MANY or affordable < FEWEST_SWAPS or np.isnan(gap + error):
-        return _by_t(gap, error, clusters, n, method, otherwise, confidence)
+    by_t = clusters > MANY or affordable < FEWEST_SWAPS
     differing = np.flatnonzero((arms.sums[0] != arms.sums[1]).any(axis=0))
+    affordably = replace(draws, resamples=min(draws.resamples, affordable))
+    swaps, drawn = np.zeros((1, clusters), dtype=bool), ""
+    if not by_t and len(differing) >= LEAST_CLUSTERS:
+        swaps, drawn = _swaps(tuple(differing.tolist()), clusters, affordably)
+    # The first row swaps nothing, and is of the data.
+    found = arms.studentise(swaps)
+    gap, error = float(found.gap[0]), float(found.error[0])
+    if by_t or np.isnan(gap + error):
+        return _by_t(gap, error, clusters, n, method, otherwise, confidence)
     if clusters < LEAST_CLUSTERS or 0 < len(differing) < LEAST_CLUSTERS:
         note = _too_few(len(differing), clusters, n)
         return Contrast(Estimate(gap, np.nan, np.nan, n, method, confidence, note, se=error), np.nan)
     if not len(differing):
         return Contrast(Estimate(gap, gap, gap, n, method, confidence, se=error), 1.0)
-    affordably = replace(draws, resamples=min(draws.resamples, affordable))
-    swaps, drawn = _swaps(tuple(differing.tolist()), clusters, affordably)
-    null = arms.studentise(swaps).size
+    null = found.size
+    sizes, chances = _p_values(null)
     told = f"{method}; jackknife over {_clusters(clusters, n)}, {SWAPPED} {drawn}"
-    reach = _critical(null, 1 - confidence) * error
+    reach = _critical(sizes, chances, 1 - confidence) * error
     if not np.isfinite(reach):
         few = affordably.resamples < fewest_resamples(1, 1 - confidence)
         note = (
@@ -113,7 +118,7 @@ def swap_test(
             else _too_few(len(differing), clusters, n)
         )
         return Contrast(Estimate(gap, np.nan, np.nan, n, told, confidence, note, se=error), np.nan)
-    p = float(_p(null, null[:1])[0])
+    p = float(chances[np.searchsorted(sizes, null[0])])
     return Contrast(Estimate(gap, gap - reach, gap + reach, n, told, confidence, se=error), p)
 
 
@@ -186,8 +191,7 @@ class _Arms(NamedTuple):
     def studentise(self, swaps: Swaps) -> _Studentised:
         """The difference after each row of swaps, with its jackknife error."""
         if isinstance(self.measure, OfStrata):
-            sides = [_strata_sides(arm, self.measure, swaps) for arm in (self.sums, self.sums[::-1])]
-            return _studentise_sides(*sides)
+            return _studentise_sides(*_strata_sides(self.sums, self.measure, swaps))
         _, width, clusters = self.sums.shape
         step = max(1, BLOCK // (clusters * width))
         parts = [
@@ -219,29 +223,33 @@ def _side(sums: FloatArray, measure: Statistic, swaps: Swaps) -> _Side:
     return _Side(measure(total.T), without.reshape(mine.shape[1:] + without.shape[1:]))
 
 
-def _strata_sides(sums: FloatArray, measure: OfStrata, swaps: Swaps) -> _Side:
-    """`_side` of a measure by strata: a cluster that is left out changes only the strata it is in.
+def _strata_sides(sums: FloatArray, measure: OfStrata, swaps: Swaps) -> tuple[_Side, _Side]:
+    """Both arms' sides of a measure by strata: a cluster that is left out changes only the strata it is in.
 
-    A stratum of few clusters is in few states, whatever is swapped; each state is worked out once.
+    A stratum of few clusters is in few states, whatever is swapped; each state is worked out once, for both arms together.
     """
     _, _, clusters = sums.shape
     own, other = (measure.of_cases(arm) for arm in sums)
     present, group = np.unique((own + other).any(axis=1), axis=0, return_inverse=True)
-    whole = np.zeros((len(swaps), measure.width))
-    change = np.zeros((clusters, len(swaps), measure.width))
+    # By sum, arm, cluster and row of swaps, so that arithmetic runs along the rows.
+    whole = np.zeros((measure.width, 2, 1, len(swaps)))
+    change = np.zeros((measure.width, 2, clusters, len(swaps)))
     for number, clusters_here in enumerate(present):
         held, strata = np.flatnonzero(clusters_here), np.flatnonzero(group.ravel() == number)
         states, state = _states(swaps[:, held])
-        swapped = np.ascontiguousarray(states.T)
+        # What is swapped out of one arm is swapped into the other.
+        swapped = np.ascontiguousarray(np.concatenate([states, ~states]).T)
         mine = np.where(swapped, *(arm[strata][:, :, held, None] for arm in (other, own)))
         total = mine.sum(axis=2)
         left_out = (total[:, :, None] - mine).reshape(*total.shape[:2], -1)
-        together = measure.part(strata, total).sum(axis=0)
-        apart = measure.part(strata, left_out).sum(axis=0).reshape(len(held), -1, measure.width)
-        whole += together[state]
-        change[held] += (apart - together)[:, state]
-    left = (whole + change).reshape(-1, measure.width)
-    return _Side(measure.value(whole), measure.value(left).reshape(clusters, len(swaps)))
+        together = measure.part(strata, total).sum(axis=0).T.reshape(measure.width, 2, 1, -1)
+        apart = measure.part(strata, left_out).sum(axis=0).T.reshape(measure.width, len(held), 2, -1)
+        whole += together.take(state, axis=-1)
+        change[:, :, held] += (apart.swapaxes(1, 2) - together).take(state, axis=-1)
+    change += whole
+    values, without = (measure.value(each.reshape(measure.width, -1).T) for each in (whole, change))
+    first, second = map(_Side, values.reshape(2, -1), without.reshape(2, clusters, -1))
+    return first, second
 
 
 def _states(swaps: Swaps) -> tuple[Swaps, IntArray]:
@@ -282,19 +290,18 @@ def _swaps(differing: tuple[int, ...], clusters: int, draws: Draws) -> tuple[Swa
     return swaps, f"{draws.resamples} random ways"
 
 
-def _p(null: FloatArray, sizes: FloatArray) -> FloatArray:
-    """For each size, the mid-p: the share of the null that is larger, and half of what is as large; but `STRICT` of all."""
-    ordered = np.sort(null)
-    above = len(null) - np.searchsorted(ordered, sizes, side="right")
-    reached = len(null) - np.searchsorted(ordered, sizes, side="left")
-    return np.maximum((above + reached) / 2, STRICT * reached) / len(null)
+def _p_values(null: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The distinct sizes of the null in order, and the mid-p of each: the share of the null that is larger, and half of what is
+    as large; but `STRICT` of all."""
+    sizes, count = np.unique(null, return_counts=True)
+    reached = count[::-1].cumsum()[::-1]
+    return sizes, np.maximum(reached - count / 2, STRICT * reached) / len(null)
 
 
-def _critical(null: FloatArray, level: float) -> float:
+def _critical(sizes: FloatArray, p: FloatArray, level: float) -> float:
     """The size beyond which p is below the level: between the largest that is not and the smallest that is."""
-    sizes = np.unique(null)
     # 1 - 0.95 is a hair above 0.05, and a p of exactly 0.05 is no claim.
-    rare = _p(null, sizes) < level - 1e-12
+    rare = p < level - 1e-12
     if not rare.any():
         return np.inf
     last = float(sizes[~rare].max(initial=0.0))

@@ -1,7 +1,7 @@
 """Spearman's rho of cases that are only comparable within their stratum."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,10 @@ class OfStrata:
             for start in range(0, len(weights), step)
         ]
         return self.value(np.concatenate(total))
+
+    def of_clusters(self, cluster: IntArray, clusters: int) -> "OfStrata":
+        """The same of the weights of clusters; `cluster` says which each case is in."""
+        return replace(self, cases=np.where(self.cases == NOBODY, NOBODY, cluster[self.cases]))
 
     def of_cases(self, rows: FloatArray, strata: IntArray | slice = slice(None)) -> FloatArray:
         """The rows of the cases of these strata, by stratum and place: zeros where there is nobody."""

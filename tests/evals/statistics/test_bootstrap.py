@@ -5,7 +5,8 @@ from rating_tables import KRIPPENDORFF, by_rater, long_table, seeded_bootstrap
 from scipy import stats
 
 from venire.evals.statistics.alpha import alpha_coefficient, krippendorff_alpha
-from venire.evals.statistics.bootstrap import Bootstrap, OfSums, Reading, leave_one_out, over_cases
+from venire.evals.statistics.bca import Reading
+from venire.evals.statistics.bootstrap import Bootstrap, OfSums, leave_one_out, over_cases
 from venire.evals.statistics.correlation import pearson
 from venire.evals.statistics.error import offset
 from venire.evals.statistics.icc import icc
