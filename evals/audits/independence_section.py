@@ -10,8 +10,8 @@ import pandas as pd
 
 from ..figures.section import Section
 from ..inference.effective_votes import votes_by_round
-from ..ratings.question import Question
-from ..ratings.reference import codes
+from ..ratings.question import Question, half_step
+from ..ratings.reference import KEYS, codes
 from ..statistics.draws import Draws
 from .audit import Audit, AuditInput
 
@@ -34,13 +34,14 @@ def independence_table(
     parts: list[pd.DataFrame] = []
     if rounds.empty or truth.empty:
         return pd.DataFrame(columns=COLUMNS)
-    for (arm, attribute), mine in rounds.groupby(["arm", "attribute"], sort=False):
-        labels = truth[truth["attribute"] == attribute].set_index("case")["value"]
-        if mine["juror"].nunique() < 2 or not mine["case"].isin(labels.index).any():
+    graded = rounds.assign(**_right_or_wrong(rounds, truth, questions))
+    for (arm, attribute), mine in graded.groupby(["arm", "attribute"], sort=False):
+        jurors = mine["juror"].nunique()
+        labelled = mine[mine["labelled"]]
+        if jurors < 2 or labelled.empty:
             continue
-        graded = _right_or_wrong(mine, labels, str(attribute), questions[str(attribute)])
-        found = votes_by_round(graded, pd.Series(1, index=graded["case"].unique()))
-        parts.append(found.assign(arm=str(arm), attribute=str(attribute), jurors=mine["juror"].nunique()))
+        found = votes_by_round(labelled, pd.Series(1, index=labelled["case"].unique()))
+        parts.append(found.assign(arm=str(arm), attribute=str(attribute), jurors=jurors))
     return pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
 
 
@@ -108,24 +109,21 @@ def _share(value: float) -> str:
 
 
 def _right_or_wrong(
-    votes: pd.DataFrame, labels: pd.Series, attribute: str, question: Question
-) -> pd.DataFrame:
-    """The votes on labelled cases as right (1) or wrong (0); a blank one stays blank."""
-    kept = votes[votes["case"].isin(labels.index)]
-    scale = question.scale
-    given = codes(kept.assign(attribute=attribute), {attribute: question}).to_numpy(float)
-    wanted = labels.reindex(kept["case"])
-    truth = codes(
-        pd.DataFrame({"attribute": attribute, "value": wanted.to_numpy()}), {attribute: question}
-    ).to_numpy(float)
-    steps = (
-        [float(b) - float(a) for a, b in zip(scale.values, scale.values[1:], strict=False)]
-        if scale.numeric
-        else []
-    )
-    allowed = min(steps, default=0.0) / 2 if scale.ordered else 0.0
-    right = np.where(np.isnan(given), np.nan, np.abs(given - truth) <= allowed + 1e-9)
-    return kept.assign(value=right)[["case", "juror", "round", "value"]]
+    votes: pd.DataFrame, truth: pd.DataFrame, questions: Mapping[str, Question]
+) -> dict[str, np.ndarray]:
+    """Vote by vote whether its case is `labelled`, and as its `value` 1 for right, 0 for wrong; a blank one stays blank."""
+    known = truth[truth["attribute"].isin(votes["attribute"])]
+    place = pd.MultiIndex.from_frame(known[KEYS]).get_indexer(pd.MultiIndex.from_frame(votes[KEYS]))
+    labelled = place >= 0
+    given, right = votes[labelled], np.full(len(votes), np.nan)
+    if len(given):
+        wanted = codes(known, questions).to_numpy(float)[place[labelled]]
+        scales = {name: questions[str(name)].scale for name in dict.fromkeys(given["attribute"])}
+        allowed = {name: half_step(scale) or 0.0 if scale.ordered else 0.0 for name, scale in scales.items()}
+        apart = np.abs(codes(given, questions).to_numpy(float) - wanted)
+        near = apart <= given["attribute"].map(allowed).to_numpy(float) + 1e-9
+        right[labelled] = np.where(np.isnan(apart), np.nan, near)
+    return {"labelled": labelled, "value": right}
 
 
 def _audit(given: AuditInput, draws: Draws) -> Section | None:

@@ -62,9 +62,10 @@ def _scores(table: pd.DataFrame, marks: Marks) -> Mapping[Key, list[Given]]:
     """The scores of each attribute of each case that has an order."""
     found: dict[Key, list[Given]] = {}
     if len(table):
-        for row in with_marks(table, marks.questions).dropna(subset=["mark"]).to_dict("records"):
-            key = (str(row["case"]), str(row["attribute"]))
-            found.setdefault(key, []).append(Given(str(row["juror"]), row["value"], float(row["mark"])))
+        rows = with_marks(table, marks.questions).dropna(subset=["mark"])
+        columns = (rows[name].tolist() for name in ("case", "attribute", "juror", "value", "mark"))
+        for case, attribute, juror, value, mark in zip(*columns, strict=True):
+            found.setdefault((str(case), str(attribute)), []).append(Given(str(juror), value, mark))
     return found
 
 

@@ -49,9 +49,9 @@ def areas(docket: Docket, wrong: pd.Series, marks: Marks, draws: Draws) -> pd.Da
     """
     rows = []
     table = docket.cases.set_index("case")
+    cluster, _ = pd.factorize(marks.clusters.reindex(_known_cases(docket, wrong)))
     for order in (TRIAGED, *SIGNALS):
         keys, error = _order_and_error(docket, wrong, None if order == TRIAGED else table[order])
-        cluster, _ = pd.factorize(marks.clusters.reindex(_known_cases(docket, wrong)))
         grid = Matrix(np.column_stack([keys, error]), tuple(range(len(keys))), (), cluster.astype(np.int64))
         why = "the arm made no error of this size, or nothing else"
         each, p = draws.bootstrap().estimate_and_p(

@@ -21,33 +21,36 @@ LOWER = [
 ]
 
 
-def failures(marks: Marks, evaluators: list[str], severity: Severity) -> pd.DataFrame:
-    """1 for a severe error, 0 for none, NaN where people saw no harm or the evaluator gave nothing.
+def failures(marks: Marks, evaluators: list[str], severity: Severity) -> dict[str, FloatArray]:
+    """By attribute, and under `overall` for cases as wholes: 1 for a severe error, 0 for none, NaN where people saw no harm or
+    the evaluator gave nothing.
 
-    One row for each attribute of each case, and one for the case as a whole under `overall`: a severe error on
-    any attribute. People among the evaluators are no part of the reference they are held against.
+    One row a case, in the order in which they are met, and one column an evaluator. A case as a whole has a severe error where
+    any attribute has. People among the evaluators are no part of the reference they are held against.
     """
-    table = marks.table.reindex(columns=evaluators)
-    reference = marks.reference(without=evaluators)
-    harmful = reference <= severity.harmful + HAIR
-    wrong = table.ge(reference + severity.margin - HAIR, axis=0).astype(float)
-    rows = wrong.where(table.notna() & harmful.to_numpy()[:, None])
-    whole = rows.groupby(level="case", sort=False).max()
-    whole.index = pd.MultiIndex.from_product([whole.index, [OVERALL]], names=rows.index.names)
-    return pd.concat([whole, rows])
+    given = marks.table.reindex(columns=evaluators).to_numpy(float)
+    reference = marks.reference(without=evaluators).to_numpy(float)[:, None]
+    judged = ~np.isnan(given) & (reference <= severity.harmful + HAIR)
+    failed = np.where(judged, given >= reference + severity.margin - HAIR, np.nan)
+    case, cases = pd.factorize(marks.table.index.get_level_values("case"))
+    order = np.argsort(case, kind="stable")
+    first = np.searchsorted(case[order], np.arange(len(cases)))
+    attribute = marks.table.index.get_level_values("attribute").to_numpy()
+    return {
+        OVERALL: np.fmax.reduceat(failed[order], first, axis=0) if len(failed) else failed,
+        **{name: failed[attribute == name] for name in marks.attributes()},
+    }
 
 
 def severe_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
     """One row for each evaluator and attribute, `overall` first: its severe errors of the harmful cases it judged."""
-    machines = [name for name, kind in marks.kinds.items() if kind != "person"]
-    parts = [failures(marks, machines, severity)]
+    together = [[name for name, kind in marks.kinds.items() if kind != "person"]]
     if len(marks.people) > 1:
-        parts += [failures(marks, [person], severity) for person in marks.people]
+        together += [[person] for person in marks.people]
     found = []
-    for part in parts:
-        there = part.index.get_level_values("attribute")
-        by_attribute = {name: part[there == name].to_numpy(float) for name in (OVERALL, *marks.attributes())}
-        for place, evaluator in enumerate(part.columns):
+    for evaluators in together:
+        by_attribute = failures(marks, evaluators, severity)
+        for place, evaluator in enumerate(evaluators):
             for attribute, rows in by_attribute.items():
                 judged = rows[~np.isnan(rows[:, place]), place]
                 n, k = len(judged), int(judged.sum())
@@ -72,28 +75,34 @@ def lower_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
     two = combinations(marks.people, 2) if len(marks.people) > 2 else ()
     for people in ((), *alone, *two):
         evaluators = [*machines, *people] if len(people) < 2 else [*people]
+        pairs = [
+            (first, second)
+            for first, second in combinations(range(len(evaluators)), 2)
+            if {evaluators[first], evaluators[second]} >= set(people)
+        ]
         failed = failures(marks, evaluators, severity)
-        there = failed.index.get_level_values("attribute")
-        by_attribute = {
-            name: failed[there == name].to_numpy(float) for name in (OVERALL, *marks.attributes())
-        }
-        place = {name: number for number, name in enumerate(evaluators)}
-        for first, second in combinations(evaluators, 2):
-            if {first, second} >= set(people):
-                for name, rows in by_attribute.items():
-                    told = _told_apart(rows[:, place[first]], rows[:, place[second]])
-                    found.append((first, second, name, *told))
+        counted = {name: _common_failures(rows, pairs) for name, rows in failed.items()}
+        for number, (first, second) in enumerate(pairs):
+            who = evaluators[first], evaluators[second]
+            found += [(*who, name, *_told_apart(*counts[number])) for name, counts in counted.items()]
     table = pd.DataFrame(found, columns=[name for name in LOWER if name != "p_holm"])
     family = table["attribute"] == OVERALL
     table["p_holm"] = table.groupby(family)["p"].transform(lambda p: holm(p.tolist())) if len(table) else []
     return table[LOWER]
 
 
-def _told_apart(one: FloatArray, two: FloatArray) -> tuple[object, ...]:
-    both = ~np.isnan(one + two)
-    first, second = one[both] > 0, two[both] > 0
-    n, k, m = len(first), int(first.sum()), int(second.sum())
+def _common_failures(rows: FloatArray, pairs: list[tuple[int, int]]) -> list[list[int]]:
+    """For each pair of columns the cases that both judged, and those that the first, the second and both failed on."""
+    if not pairs:
+        return []
+    first, second = np.array(pairs).T
+    known, wrong = (~np.isnan(rows)).astype(float), (rows > 0).astype(float)
+    tables = (known.T @ known, wrong.T @ known, known.T @ wrong, wrong.T @ wrong)
+    return np.column_stack([table[first, second] for table in tables]).astype(int).tolist()
+
+
+def _told_apart(n: int, k: int, m: int, both: int) -> tuple[object, ...]:
     if not n:
         return n, k, m, np.nan, 0, 0, np.nan, "no harmful case that both judged"
-    alone, other = int((first & ~second).sum()), int((second & ~first).sum())
+    alone, other = k - both, m - both
     return n, k, m, chance_lower((k, n), (m, n)), alone, other, paired_p(alone, other), ""

@@ -27,17 +27,17 @@ def stand_in_section(evidence: Evidence) -> Section | None:
         if len(evidence.arms)
         else evidence.arms
     )
+    groups = evidence.groups
     for name, question in evidence.questions.items():
         mine = people[people["attribute"] == name]
         if mine["rater"].nunique() < FEWEST_PEOPLE or not len(arms):
             continue
         wide = mine.pivot(index="case", columns="rater", values="number")
-        cluster = cluster_numbers(pd.Series(wide.index, dtype=object), evidence.groups)
+        cluster = cluster_numbers(pd.Series(wide.index, dtype=object), groups)
+        juries = arms[arms["attribute"] == name].pivot(index="case", columns="rater", values="number")
+        juries = juries.reindex(index=wide.index, columns=list(evidence.kinds))
         for arm in evidence.kinds:
-            jury = arms[(arms["rater"] == arm) & (arms["attribute"] == name)].set_index("case")["number"]
-            found = alternative_annotator(
-                wide, jury.reindex(wide.index), ordered=question.scale.ordered, cluster=cluster
-            )
+            found = alternative_annotator(wide, juries[arm], ordered=question.scale.ordered, cluster=cluster)
             if math.isnan(found.winning_rate):
                 notes.append(f"{arm}, {name}: {found.note}")
                 continue

@@ -47,10 +47,6 @@ class _Answers:
     def raters(self) -> tuple[str, ...]:
         return MAJORITY, *self.people, *self.arms
 
-    def both(self, first: str, second: str) -> pd.DataFrame:
-        """The answers of two raters to the cases that both answered."""
-        return self.table[[first, second]].dropna()
-
 
 def yes_no_section(evidence: Evidence, draws: Draws) -> Section | None:
     """Every binary question that people answered; None where there is none."""
@@ -71,17 +67,10 @@ def yes_no_section(evidence: Evidence, draws: Draws) -> Section | None:
         answers = _answers(evidence, name, scale)
         found = {rater: _against(answers, rater, MAJORITY, draws) for rater in answers.raters}
         for rater, estimates in found.items():
-            kind = _kind(rater, evidence, answers)
+            who = {"attribute": name, "rater": rater, "kind": _kind(rater, evidence, answers)}
+            counts = _counts(answers, rater)
             metrics += [
-                {
-                    "attribute": name,
-                    "rater": rater,
-                    "kind": kind,
-                    **_counts(answers, rater),
-                    "metric": metric,
-                    **_cells(each),
-                }
-                for metric, each in estimates.items()
+                {**who, **counts, "metric": metric, **_cells(each)} for metric, each in estimates.items()
             ]
         for first, second in combinations(answers.raters, 2):
             kappa = _against(answers, first, second, draws, ("kappa",))["kappa"]
@@ -152,14 +141,15 @@ def _against(
     draws: Draws,
     metrics: Sequence[YesNoMetric] = YES_NO_METRICS,
 ) -> dict[YesNoMetric, Estimate]:
-    if rater == reference:
-        both = answers.table[[rater]].dropna()
-        predicted = actual = both[rater].to_numpy(bool)
-    else:
-        both = answers.both(rater, reference)
-        predicted, actual = both[rater].to_numpy(bool), both[reference].to_numpy(bool)
-    cluster = answers.cluster.loc[both.index].to_numpy(np.int64)
-    return yes_no_estimates(predicted, actual, cluster, draws.bootstrap(), metrics)
+    predicted, actual = (answers.table[name].to_numpy(float) for name in (rater, reference))
+    both = ~np.isnan(predicted + actual)
+    return yes_no_estimates(
+        predicted[both] > 0,
+        actual[both] > 0,
+        answers.cluster.to_numpy(np.int64)[both],
+        draws.bootstrap(),
+        metrics,
+    )
 
 
 def _counts(answers: _Answers, rater: str) -> dict[str, int]:

@@ -61,18 +61,16 @@ class JuryCalibrator(Estimator):
         if len(labels) != len(X):
             raise InvalidRatings(f"{len(X)} votes and {len(labels)} labels", remedy="give one label a vote")
         known = X["value"].notna().to_numpy(bool) & ~np.isnan(labels)
-        taught = X[known].assign(label=labels[known])
+        taught, labels = X[known], labels[known]
+        cases, values = taught["case"].to_numpy(), taught["value"].to_numpy(float)
         self.curves_, self.cases_ = {}, {}
-        for (juror, attribute), votes in taught.groupby(["juror", "attribute"], sort=False):
-            pair = str(juror), str(attribute)
+        for pair, rows in _votes_by_curve(taught).items():
             if pair[1] not in self.ends:
                 continue
             low, high = self.ends[pair[1]]
-            self.cases_[pair] = votes["case"].nunique()
+            self.cases_[pair] = len(set(cases[rows]))
             if self.cases_[pair] >= self.least:
-                self.curves_[pair] = METHODS[self.method](low=low, high=high).fit(
-                    votes["value"], votes["label"]
-                )
+                self.curves_[pair] = METHODS[self.method](low=low, high=high).fit(values[rows], labels[rows])
         return self
 
     def without(self, attributes: Collection[str]) -> Self:
@@ -88,13 +86,19 @@ class JuryCalibrator(Estimator):
         """Each vote calibrated; NaN where its juror has no curve for its attribute, never the vote as it was."""
         if not hasattr(self, "curves_"):
             raise NotFitted
-        found = np.full(len(X), np.nan)
-        rows = X.reset_index(drop=True)
-        for (juror, attribute), votes in rows.groupby(["juror", "attribute"], sort=False):
-            curve = self.curves_.get((str(juror), str(attribute)))
-            if curve is not None:
-                found[votes.index] = curve.predict(votes["value"])
+        found, values = np.full(len(X), np.nan), X["value"].to_numpy(float)
+        for pair, rows in _votes_by_curve(X).items():
+            if pair in self.curves_:
+                found[rows] = self.curves_[pair].predict(values[rows])
         return found
+
+
+def _votes_by_curve(votes: pd.DataFrame) -> dict[tuple[str, str], list[int]]:
+    """By juror and attribute, in the order in which they are met, the places of their votes."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for place, pair in enumerate(zip(votes["juror"], votes["attribute"], strict=True)):
+        found.setdefault((str(pair[0]), str(pair[1])), []).append(place)
+    return found
 
 
 def jury_means(votes: pd.DataFrame, values: FloatArray) -> pd.DataFrame:

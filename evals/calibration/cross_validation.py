@@ -136,9 +136,9 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, made: int, aske
         for (juror, attribute), many in calibrator.cases_.items()
         if (juror, attribute) not in calibrator.curves_
     ]
+    used = labelled.votes.groupby(["juror", "attribute"], sort=False)["value"].nunique().reset_index()
     given = {
-        (str(juror), str(attribute)): votes["value"].nunique()
-        for (juror, attribute), votes in labelled.votes.groupby(["juror", "attribute"], sort=False)
+        (str(juror), str(attribute)): int(many) for juror, attribute, many in used.itertuples(index=False)
     }
     notes += [
         f"{juror} gave one score throughout for {attribute!r}: calibrated, it is people's mean and tells no cases apart"

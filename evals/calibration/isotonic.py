@@ -48,7 +48,12 @@ class IsotonicCurve(Curve):
         begun = (count > 0)[:, :, None] & upward
         fitted = np.where(begun, least, -np.inf).max(axis=1)
         found = np.full((len(taught), len(at)), np.nan)
-        for number in np.flatnonzero(count.any(axis=1)):
+        between = count.any(axis=1)
+        if np.array_equal(at, used):
+            # Where all of them were taught there is nothing to draw a line between.
+            whole = count.all(axis=1)
+            found[whole], between = fitted[whole], between & ~whole
+        for number in np.flatnonzero(between):
             some = count[number] > 0
             found[number] = np.interp(at, used[some], fitted[number, some])
         return np.clip(found, self.low, self.high)

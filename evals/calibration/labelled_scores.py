@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -47,6 +47,11 @@ class LabelledScores:
         """By attribute that can be calibrated, the ends of its scale."""
         return {name: _ends(asked) for name, asked in self.questions.items()}
 
+    def directly(self) -> LabelledScores:
+        """The same verdicts, to be calibrated as they are."""
+        whole = self.verdicts.rename(columns={"before": "value"}).assign(juror=self.arm)
+        return replace(self, votes=whole, direct=True)
+
 
 def labelled_scores(evidence: Evidence, arm: str, *, direct: bool = False) -> LabelledScores:
     """The arm's scores that have a label: the reference of the people who rated the same.
@@ -76,13 +81,12 @@ def labelled_scores(evidence: Evidence, arm: str, *, direct: bool = False) -> La
             f"{arm} cannot be calibrated: {'; '.join([*notes, *lost]) or 'it shares no scored case with people'}",
             remedy=f"have people score {LEAST} cases or more of the run, with the rubric's attribute names",
         )
-    whole = verdicts.rename(columns={"before": "value"}).assign(juror=arm)
-    votes = whole if direct else _votes(evidence, arm, verdicts)
-    if votes.empty:
+    votes = verdicts.iloc[:0] if direct else _votes(evidence, arm, verdicts)
+    if votes.empty and not direct:
         notes.append(f"the votes of {arm}'s jurors are not known, so its verdicts were calibrated directly")
-        votes, direct = whole, True
     rubric = evidence.rubrics.get(arm)
-    return LabelledScores(arm, votes, verdicts, questions, rubric, evidence.rule, direct, tuple(notes))
+    found = LabelledScores(arm, votes, verdicts, questions, rubric, evidence.rule, False, tuple(notes))
+    return found.directly() if votes.empty else found
 
 
 def calibrable(evidence: Evidence) -> tuple[dict[str, Question], list[str]]:

@@ -8,6 +8,7 @@ import pandas as pd
 from ..statistics.matrix import FloatArray, IntArray
 from .calibrator import METHODS
 from .cross_validation import CrossValidation
+from .curve import BoolArray
 from .labelled_scores import LEAST
 
 ENOUGH = 0.02
@@ -83,10 +84,10 @@ class _Lessons:
     def errors(self, size: int, times: int, rng: np.random.Generator) -> FloatArray:
         """So many times the out-of-fold RMSE of curves learned from `size` cases outside each fold."""
         outside = [np.flatnonzero(self.fold != fold) for fold in range(self.folds)]
+        groups = [np.unique(self.cluster[rows], return_inverse=True)[1] for rows in outside]
         known = np.zeros((times, self.folds, len(self.fold)), dtype=bool)
         for time, fold in np.ndindex(times, self.folds):
-            rows = outside[fold]
-            known[time, fold, rows[_some_groups(self.cluster[rows], size, rng)]] = True
+            known[time, fold, outside[fold]] = _some_groups(groups[fold], size, rng)
         after = np.full((times, len(self.value)), np.nan)
         for attribute, rows in self.seats:
             low, high = self.ends[attribute]
@@ -107,10 +108,10 @@ class _Lessons:
         return float(np.sqrt(np.mean((total[weight > 0] / weight[weight > 0]) ** 2)))
 
 
-def _some_groups(cluster: IntArray, size: int, rng: np.random.Generator) -> IntArray:
-    """Rows of whole groups in random order, as many groups as it takes to hold `size` rows."""
-    names, code = np.unique(cluster, return_inverse=True)
-    order = rng.permutation(len(names))
-    held = np.bincount(code)[order].cumsum()
-    kept = order[: int(np.searchsorted(held, size)) + 1]
-    return np.flatnonzero(np.isin(code, kept))
+def _some_groups(group: IntArray, size: int, rng: np.random.Generator) -> BoolArray:
+    """Marks the rows of whole groups in random order, as many groups as it takes to hold `size` rows; groups are numbered."""
+    held = np.bincount(group)
+    order = rng.permutation(len(held))
+    kept = np.zeros(len(held), dtype=bool)
+    kept[order[: int(np.searchsorted(held[order].cumsum(), size)) + 1]] = True
+    return kept[group]

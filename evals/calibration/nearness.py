@@ -35,12 +35,14 @@ FLAT = "scores or labels have one value throughout"
 
 def grid(scores: pd.DataFrame, sides: tuple[str, str]) -> Matrix:
     """The rows that have both sides and a label: columns first side, second side, people, attribute, fold."""
-    whole = scores[["cluster", *sides, "people", "attribute", "fold"]].dropna()
-    cluster, _ = pd.factorize(whole["cluster"])
-    numbered = whole.assign(attribute=pd.factorize(whole["attribute"])[0])
+    scored = np.column_stack([scores[name].to_numpy(float) for name in (*sides, "people", "fold")])
+    whole = ~np.isnan(scored).any(axis=1)
+    cluster, attribute = (
+        pd.factorize(scores[name].to_numpy()[whole])[0] for name in ("cluster", "attribute")
+    )
+    values = np.column_stack([scored[whole, :3], attribute, scored[whole, 3]])
     names = (*sides, "people", "attribute", "fold")
-    values = numbered[list(names)].to_numpy(float)
-    return Matrix(values, tuple(range(len(whole))), names, cluster.astype(np.int64))
+    return Matrix(values, tuple(range(len(values))), names, cluster.astype(np.int64))
 
 
 def one_side(values: FloatArray, number: int) -> FloatArray:

@@ -9,12 +9,14 @@ whose members are each as good as these but err apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ..statistics.effective_number import LEAST, correlation_matrix, effective_number
-from ..statistics.matrix import FloatArray
+from ..statistics.matrix import FloatArray, InvalidRatings
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,21 @@ def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
     """
     known = labels.dropna()
     mine = votes[votes["case"].isin(known.index)]
-    wide = mine.pivot(index="case", columns="juror", values="value")
-    wide = wide.reindex(columns=list(dict.fromkeys(votes["juror"])))
-    asked = mine.assign(asked=1.0).pivot(index="case", columns="juror", values="asked").reindex_like(wide)
-    truth = known.reindex(wide.index).to_numpy()[:, None]
-    right = np.where(asked.notna(), (wide.to_numpy() == truth) & wide.notna(), np.nan)
-    names = [str(name) for name in wide.columns]
+    jurors = pd.Index(dict.fromkeys(votes["juror"]))
+    row, cases = pd.factorize(mine["case"], sort=True)
+    cell = row, jurors.get_indexer(mine["juror"])
+    if pd.MultiIndex.from_arrays(cell).has_duplicates:
+        raise InvalidRatings(
+            "a juror voted on a case more than once", remedy="give where each juror stands in the end"
+        )
+    values = mine["value"].to_numpy()
+    wide = np.full((len(cases), len(jurors)), np.nan, dtype=object if values.dtype == object else float)
+    wide[cell] = values
+    asked = np.zeros(wide.shape, dtype=bool)
+    asked[cell] = True
+    truth = known.reindex(cases).to_numpy()[:, None]
+    right = np.where(asked, (wide == truth) & pd.notna(wide), np.nan)
+    names = list(map(str, jurors))
     counted = (~np.isnan(right)).sum(axis=0)
     accuracy = np.divide(
         np.nansum(right, axis=0), counted, out=np.full(len(names), np.nan), where=counted > 0
@@ -97,9 +108,7 @@ def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
         found = effective_votes(standing, labels)
         values = standing.set_index(["case", "juror"])["value"]
         right = values == labels.reindex(values.index.get_level_values("case")).to_numpy()
-        then = right if before is None else before
-        again = right.index.intersection(then.index)
-        now, then = right.loc[again], then.loc[again]
+        lost, won = (0, 0) if before is None else _changed_votes(before, right)
         rows.append(
             {
                 "round": number,
@@ -108,14 +117,21 @@ def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
                 "correlation": found.correlation,
                 "majority": found.majority,
                 "independent": found.independent,
-                "right_to_wrong": int((then & ~now).sum()),
-                "wrong_to_right": int((~then & now).sum()),
+                "right_to_wrong": lost,
+                "wrong_to_right": won,
                 "cases": found.cases,
                 "note": found.note,
             }
         )
         before = right
     return pd.DataFrame(rows)
+
+
+def _changed_votes(before: pd.Series, after: pd.Series) -> tuple[int, int]:
+    """How many votes went from right to wrong and from wrong to right; both series are by case and juror."""
+    again = after.index.intersection(before.index)
+    then, now = before.loc[again], after.loc[again]
+    return int((then & ~now).sum()), int((~then & now).sum())
 
 
 def independent_majority(accuracy: FloatArray) -> float:
@@ -130,17 +146,18 @@ def independent_majority(accuracy: FloatArray) -> float:
     return float(chance[twice > k].sum() + chance[twice == k].sum() / 2)
 
 
-def _majority(wide: pd.DataFrame, truth: FloatArray) -> float:
+def _majority(wide: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
     """The share of cases on which the commonest answer is right, divided among answers that are as common.
 
     A case on which nobody voted has no majority, and is left out.
     """
-    won = []
-    for row, label in zip(wide.to_numpy(), truth[:, 0], strict=True):
-        values, counts = np.unique(row[~pd.isna(row)], return_counts=True)
-        if len(values):
-            won.append((values[counts == counts.max()] == label).mean())
-    return float(np.mean(won)) if won else np.nan
+    options = pd.unique(wide[pd.notna(wide)])
+    if not len(options):
+        return np.nan
+    counts = np.column_stack([(wide == option).sum(axis=1) for option in options])
+    voted = counts.any(axis=1)
+    most = (counts == counts.max(axis=1, keepdims=True))[voted]
+    return float(np.mean((most & (options == truth[voted])).sum(axis=1) / most.sum(axis=1)))
 
 
 def _correlations(right: FloatArray) -> tuple[FloatArray, str]:

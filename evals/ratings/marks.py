@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -35,13 +35,20 @@ class Marks:
     rule: Rule | None = None
     """How people's marks of a question become its reference."""
     notes: tuple[str, ...] = ()
+    _references: dict[tuple[str, ...], pd.Series] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By the people asked, what they say: every evaluator is held against the same."""
 
     def reference(self, *, without: Collection[str] = ()) -> pd.Series:
         """The people's reference, or that of the others; NaN where there is none."""
-        given = self.table[[name for name in self.people if name not in without]]
-        attributes = given.index.get_level_values("attribute")
-        values = reference_values(given.to_numpy(float), attributes, self.questions, self.rule)
-        return pd.Series(values, given.index)
+        asked = tuple(name for name in self.people if name not in without)
+        if asked not in self._references:
+            given = self.table[list(asked)]
+            attributes = given.index.get_level_values("attribute")
+            values = reference_values(given.to_numpy(float), attributes, self.questions, self.rule)
+            self._references[asked] = pd.Series(values, given.index)
+        return self._references[asked]
 
     @property
     def grouped(self) -> bool:
@@ -113,8 +120,8 @@ def with_marks(rows: pd.DataFrame, questions: Mapping[str, Question]) -> pd.Data
     """The rows whose attribute has an order, each with its `mark`; NaN where the value is no number."""
     kept = rows[rows["attribute"].isin(list(questions))]
     values = pd.to_numeric(kept["value"], errors="coerce").to_numpy(float)
-    ends = np.array([_ends(questions[name]) for name in kept["attribute"]], dtype=float).reshape(-1, 2)
-    bad, good = ends.T
+    ends = {name: _ends(questions[name]) for name in dict.fromkeys(kept["attribute"])}
+    bad, good = np.array([ends[name] for name in kept["attribute"]], dtype=float).reshape(-1, 2).T
     return kept.assign(mark=np.clip((values - bad) / (good - bad), 0.0, 1.0) + 0.0)
 
 

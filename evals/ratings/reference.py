@@ -81,11 +81,14 @@ def reference_values(
     Args:
         attributes: Of each row, which decides by the scale whether `rule` or the majority counts.
     """
-    names = np.asarray(list(attributes), dtype=object)
+    names = list(attributes)
+    rules = {name: scale_rule(questions[name].scale, rule) for name in dict.fromkeys(names)}
+    by_row = np.array([rules[name] for name in names], dtype=object)
+    rated = ~np.isnan(values).all(axis=1)
     found = np.full(len(values), np.nan)
-    for name in dict.fromkeys(names):
-        mine = (names == name) & ~np.isnan(values).all(axis=1)
-        found[mine] = _summary(values[mine], scale_rule(questions[name].scale, rule))
+    for each in dict.fromkeys(rules.values()):
+        mine = rated & (by_row == each)
+        found[mine] = _summary(values[mine], each)
     return found
 
 
