@@ -40,9 +40,12 @@ def _square(attribute: str, held: pd.DataFrame, jurors: list[str]) -> Panel:
     x, y = (number_axis(low, high, title=title, lines=True) for title in ("juror's score", "people's"))
     panel = Panel(x, y, SIDE, SIDE, title=clip(attribute, 26))
     panel.line([(low, low), (high, high)], INK, width=1, dashes=DASHED)
-    for (juror, fold), rows in held.groupby(["juror", "fold"], sort=False):
-        points = zip(rows["score"], rows["people"], strict=True)
-        panel.curve(points, jurors.index(str(juror)), width=2.5 if fold == ALL else 0.8)
+    curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    columns = (held[name].tolist() for name in ("juror", "fold", "score", "people"))
+    for juror, fold, score, people in zip(*columns, strict=True):
+        curves.setdefault((juror, fold), []).append((score, people))
+    for (juror, fold), points in curves.items():
+        panel.curve(points, jurors.index(juror), width=2.5 if fold == ALL else 0.8)
     return panel
 
 

@@ -27,11 +27,11 @@ def confusion_figure(counts: pd.DataFrame) -> Figure:
     panels = []
     for arm, mine in counts.groupby("arm", sort=False):
         grid = mine.pivot(index="arm_value", columns="people_value", values="count")
+        cells = grid.loc[legal, legal].to_numpy(int)
         panel = Panel(x, y, len(legal) * CELL, len(legal) * CELL, title=clip(str(arm), 34))
-        for column, given in enumerate(legal):
-            total = grid[given].sum() or 1
-            for row, said in enumerate(reversed(legal)):
-                count = int(grid.loc[said, given])
+        for column in range(len(legal)):
+            total = int(cells[:, column].sum()) or 1
+            for row, count in enumerate(cells[::-1, column].tolist()):
                 panel.cell(column, row, count / total, str(count), COLOURS[0])
         panels.append(panel)
     return Figure("Confusion with people's median", in_rows(level(panels), ACROSS) if panels else [])

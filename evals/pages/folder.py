@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from ...orchestration.record.atomic_write import write_atomically
 from ...orchestration.record.private_files import FOLDER_MODE
 from ..figures.drawing import Figure
 from ..ratings.csv_text import csv_text
+from .json_documents import document_text
 from .png import png
 from .svg import svg
 
@@ -40,7 +40,7 @@ def write_folder(
         write_atomically(drawn / f"{title}.svg", svg(figure))
         if pictures:
             (drawn / f"{title}.png").write_bytes(png(figure))
-    write_atomically(folder / f"{name}.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_atomically(folder / f"{name}.json", document_text(document) + "\n")
     written = folder / "report.html"
     write_atomically(written, page)
     return written

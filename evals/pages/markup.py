@@ -5,10 +5,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+_STEERING = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
 )
+_UNSEEN = re.compile(f"[{_STEERING}]")
+_ESCAPED = re.compile(f"[&<>\"'{_STEERING}]")
 _TAG = re.compile(r"[a-zA-Z][a-zA-Z0-9]*")
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9:-]*")
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr"})
@@ -27,9 +30,9 @@ Child = object
 
 def element(tag: str, attributes: Mapping[str, object] | None = None, *children: Child) -> Html:
     """One element. Event handlers and styles cannot be attributes, nor addresses that leave the page's own folder."""
-    if not _TAG.fullmatch(tag) or (tag == "script" and children):
+    if not _is_tag(tag) or (tag == "script" and children):
         raise ValueError(f"not an element of a page: {tag!r}")
-    written = "".join(_attribute(name, value) for name, value in (attributes or {}).items())
+    written = "".join([_attribute(name, value) for name, value in attributes.items()]) if attributes else ""
     if tag in _VOID:
         return Html(f"<{tag}{written}>")
     return Html(f"<{tag}{written}>{fragment(*children)}</{tag}>")
@@ -37,7 +40,7 @@ def element(tag: str, attributes: Mapping[str, object] | None = None, *children:
 
 def fragment(*children: Child) -> Html:
     """The children one after the other, words escaped."""
-    return Html("".join(_markup(child) for child in children))
+    return Html("".join([_markup(child) for child in children]))
 
 
 def visible(text: str) -> str:
@@ -71,23 +74,40 @@ def inline_script(code: str) -> Html:
 
 
 def _markup(child: Child) -> str:
+    if isinstance(child, str):
+        return child if isinstance(child, Html) else _escape(child)
     if child is None or child is False:
         return ""
-    if isinstance(child, Html):
-        return child
-    if isinstance(child, Iterable) and not isinstance(child, str | bytes):
-        return "".join(_markup(part) for part in child)
-    return html.escape(visible(str(child)))
+    if isinstance(child, Iterable) and not isinstance(child, bytes):
+        return "".join([_markup(part) for part in child])
+    return _escape(str(child))
+
+
+def _escape(text: str) -> str:
+    """The text without markup of its own; most have nothing to escape, and are only looked through."""
+    return html.escape(visible(text)) if _ESCAPED.search(text) else text
 
 
 def _attribute(name: str, value: object) -> str:
     if value is None or value is False:
         return ""
-    if not _NAME.fullmatch(name) or name.lower().startswith("on") or name.lower() in ("style", "srcdoc"):
+    if not _is_attribute(name):
         raise ValueError(f"not an attribute of a page: {name!r}")
     if value is True:
         return f" {name}"
-    text = visible(str(value))
-    if name.lower() in _ADDRESSES and not text.startswith(("./", "#", "?")):
+    text = str(value)
+    if name.lower() in _ADDRESSES and not visible(text).startswith(("./", "#", "?")):
         raise ValueError(f"an address that leaves the page: {text!r}")
-    return f' {name}="{html.escape(text)}"'
+    return f' {name}="{_escape(text)}"'
+
+
+@lru_cache(maxsize=1024)
+def _is_tag(name: str) -> bool:
+    return bool(_TAG.fullmatch(name))
+
+
+@lru_cache(maxsize=1024)
+def _is_attribute(name: str) -> bool:
+    """Whether an element may have it: neither event handlers nor styles."""
+    lower = name.lower()
+    return bool(_NAME.fullmatch(name)) and not lower.startswith("on") and lower not in ("style", "srcdoc")

@@ -77,7 +77,7 @@ class Matrix:
         """The cases with two ratings or more."""
         return self.only((~np.isnan(self.values)).sum(axis=1) >= 2)
 
-    def unclustered(self) -> "Matrix":
+    def by_case(self) -> "Matrix":
         """The matrix with each case by itself."""
         return replace(self, cluster=np.arange(len(self.cases))) if self.clustered else self
 
@@ -115,7 +115,7 @@ def matrix(ratings: Ratings, *, by: str = "case") -> Matrix:
         InvalidRatings: A column is absent, a rater rated a case twice, or a value is infinite.
     """
     if isinstance(ratings, Matrix):
-        return ratings.unclustered() if by == "case" else ratings
+        return ratings.by_case() if by == "case" else ratings
     absent = [name for name in (*COLUMNS, by) if name not in ratings.columns]
     if absent:
         raise InvalidRatings(
