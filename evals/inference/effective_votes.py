@@ -52,7 +52,7 @@ def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
     jurors = pd.Index(dict.fromkeys(votes["juror"]))
     row, cases = pd.factorize(mine["case"], sort=True)
     cell = row, jurors.get_indexer(mine["juror"])
-    if pd.MultiIndex.from_arrays(cell).has_duplicates:
+    if len(np.unique(row * len(jurors) + cell[1])) < len(row):
         raise InvalidRatings(
             "a juror voted on a case more than once", remedy="give where each juror stands in the end"
         )
@@ -100,15 +100,13 @@ def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
         (counts of votes since the round before), `cases`, `note`.
     """
     rows: list[dict[str, object]] = []
-    before: pd.Series | None = None
+    before: pd.DataFrame | None = None
     for number in sorted(votes["round"].unique()):
         heard = votes[votes["round"] <= number]
         heard = heard.assign(voted=heard["value"].notna()).sort_values(["voted", "round"], kind="stable")
         standing = heard.drop_duplicates(["case", "juror"], keep="last")
         found = effective_votes(standing, labels)
-        values = standing.set_index(["case", "juror"])["value"]
-        right = values == labels.reindex(values.index.get_level_values("case")).to_numpy()
-        lost, won = (0, 0) if before is None else _changed_votes(before, right)
+        lost, won = (0, 0) if before is None else _changed_votes(before, standing, labels)
         rows.append(
             {
                 "round": number,
@@ -123,14 +121,15 @@ def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
                 "note": found.note,
             }
         )
-        before = right
+        before = standing
     return pd.DataFrame(rows)
 
 
-def _changed_votes(before: pd.Series, after: pd.Series) -> tuple[int, int]:
-    """How many votes went from right to wrong and from wrong to right; both series are by case and juror."""
-    again = after.index.intersection(before.index)
-    then, now = before.loc[again], after.loc[again]
+def _changed_votes(before: pd.DataFrame, after: pd.DataFrame, labels: pd.Series) -> tuple[int, int]:
+    """How many votes went from right to wrong and from wrong to right, of jurors who stood somewhere before and after."""
+    both = before.merge(after, on=["case", "juror"], suffixes=("_before", "_after"))
+    truth = labels.reindex(both["case"]).to_numpy()
+    then, now = ((both[name] == truth).to_numpy(bool) for name in ("value_before", "value_after"))
     return int((then & ~now).sum()), int((~then & now).sum())
 
 
