@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -36,6 +37,11 @@ _OLLAMA = frozenset({"ollama", "ollama_chat"})
 _OPENAI_LIKE = frozenset(
     {"openai", "hosted_vllm", "lm_studio", "llamafile", "custom_openai", "openai_like", "vllm"}
 )
+_MISSING_PACKAGE = re.compile(r"(?:litellm\.\w+: )+No module named '([\w.]{1,60})'")
+_NO_CREDENTIALS = re.compile(
+    r"(?:litellm\.\w+: )+(?:\w+ - )?(?:Unable to locate credentials|If the Databricks base URL and API key are not set)"
+)
+"""How LiteLLM begins where it did not find a provider's credentials: it gives that the status of a wrong request."""
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 _CLOSING = 2.0
 """Seconds for connections to be closed in."""
@@ -160,6 +166,10 @@ class LiteLLMClient(ModelClient):
         status = status if isinstance(status, int) else 0
         if isinstance(error, litellm.exceptions.Timeout):
             return TransientFailure(detail, reason="timeout")
+        if package := _MISSING_PACKAGE.match(said):
+            return AccessRefused(f"LiteLLM needs the package {package[1]} for it")
+        if _NO_CREDENTIALS.match(said):
+            return AccessRefused(f"it was given no credentials: {detail}")
         if isinstance(error, litellm.exceptions.ContentPolicyViolationError) or _filtered(error):
             return ModelFailure("refused", detail)
         if status in BUSY or status >= 500 or isinstance(error, litellm.exceptions.APIConnectionError):

@@ -13,6 +13,7 @@ from openai_server import Answer, Fault, ProviderServer, Refusal
 from venire.agents.clients import litellm as client
 from venire.agents.clients.litellm import connect, strict
 from venire.agents.model import (
+    AccessRefused,
     FormatRefused,
     Message,
     ModelFailure,
@@ -291,3 +292,16 @@ def test_without_litellm_the_remedy_is_to_install_it(monkeypatch: pytest.MonkeyP
         connect(ModelSettings(model="openai/gpt-4o-mini"))
 
     assert error.value.remedy == "pip install litellm"
+
+
+def test_credentials_that_litellm_looks_for_itself_and_does_not_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "nowhere")
+    provider = connect(ModelSettings(model="sagemaker/mine"))
+
+    with pytest.raises(AccessRefused) as refused:
+        asyncio.run(answer_to(provider, asked("sagemaker/mine")))
+
+    assert refused.value.summary in ("it was given no credentials", "LiteLLM needs the package boto3 for it")
