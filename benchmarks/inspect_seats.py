@@ -2,7 +2,7 @@
 
     .venvs/hosts/bin/python benchmarks/inspect_seats.py [--cases 100] [--repeats 3]
 
-Both judge as many samples of one kind by the same three models through Inspect, in turn and in one process, against a server
+Both judge as many samples of one kind by three calls to models of Inspect's, in turn and in one process, against a server
 without latency in a process of its own. The grader has Inspect's own template and gives a grade; the jury gives a ballot of two
 attributes, so its requests carry a schema. What is said is the median of the repeats, after a first turn that is not counted.
 """
@@ -31,7 +31,6 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import Scorer, model_graded_qa
 from inspect_ai.solver import Generate, TaskState, solver
 
-from venire import load_jury
 from venire.evals.plugins.inspect_ai import jury as jury_scorer
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "plugins"
@@ -53,12 +52,8 @@ def graders() -> Scorer:
 
 
 def seats() -> Scorer:
-    jury = load_jury(EXAMPLES / "jury.yaml")
-    named = [
-        seat.model_copy(update={"model": f"inspect/openai-api/bench/{name}"})
-        for seat, name in zip(jury.seats, "abc", strict=True)
-    ]
-    return jury_scorer(EXAMPLES / "rubric.yaml", jury.model_copy(update={"seats": tuple(named)}))
+    rubric, jury = (str(EXAMPLES / name) for name in ("rubric.yaml", "jury.yaml"))
+    return jury_scorer(rubric, jury, model="inspect/openai-api/bench/a")
 
 
 def cpu_milliseconds(scorer: Callable[[], Scorer], name: str, cases: int) -> float:

@@ -65,16 +65,23 @@ class InspectClient(ModelClient):
         if "seed" in settings:
             settings["seed"] += request.repeat
         if request.schema is not None:
-            settings["response_schema"] = _response_schema(json.dumps(request.schema))
+            settings["response_schema"] = _response_schema(request.schema.text)
         messages = [_ROLES[message.role](content=message.content) for message in request.messages]
         model = get_model(self._name, base_url=self._base_url)
         return await model.generate(messages, config=GenerateConfig(**settings))
 
 
+class _SharedSchema(ResponseSchema):  # type: ignore[misc]
+    """A response schema that is its own copy: Inspect copies a request's settings several times, and nobody changes this one."""
+
+    def __deepcopy__(self, memo: object = None) -> _SharedSchema:
+        return self
+
+
 @lru_cache(maxsize=64)
 def _response_schema(schema: str) -> ResponseSchema:
     """The form of an answer as Inspect takes it, made once: every case of a jury asks for the same few."""
-    return ResponseSchema(name="answer", json_schema=strict(json.loads(schema)), strict=True)
+    return _SharedSchema(name="answer", json_schema=strict(json.loads(schema)), strict=True)
 
 
 def _reply(output: ModelOutput, seconds: float) -> Reply:
