@@ -358,7 +358,7 @@ def test_a_sure_judge_is_enough_and_what_that_saved_is_on_record(rubric: Rubric,
         (_confident(4, "low"), {}, "confidence is low, below medium"),
         (_confident(4, "medium"), {"confidence": "high"}, "confidence is medium, below high"),
         (_confident([4, 3]), {}, "lie further apart than repeat_range 0"),
-        ("garbage", {}, "nobody voted"),
+        ("garbage", {}, "0 of the 1 votes"),
     ],
 )
 def test_an_unsure_judge_goes_to_the_panel_by_a_stated_rule(
