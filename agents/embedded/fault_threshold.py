@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -43,7 +42,7 @@ class FaultThreshold(BaseModel):
     endings: tuple[str, ...] = ()
     """What a reason that finds fault may end in, the mildest first; an empty one is none of the others."""
     milder_below: tuple[float, ...] = ()
-    """Odds below which a reason ends in the first ending, in the second at the most, and so on."""
+    """Odds, each of which takes a reason that has less one ending down."""
 
 
 def read_thresholds(header: Mapping[str, Any]) -> tuple[FaultThreshold, ...]:
@@ -95,11 +94,13 @@ class Reasons:
             return None
         self._open = None
         reason = closed[1].decode("utf-8", "replace")
-        at_most = bisect_right(threshold.milder_below, odds)
-        if at_most >= len(threshold.milder_below) or not reason.startswith(threshold.faults):
-            return None
+        steps = sum(odds < least for least in threshold.milder_below)
         ending = next((end for end in threshold.endings if end and reason.endswith(end)), "")
-        if ending not in threshold.endings or threshold.endings.index(ending) <= at_most:
+        if not steps or ending not in threshold.endings or not reason.startswith(threshold.faults):
             return None
-        milder = reason.removesuffix(ending) + threshold.endings[at_most]
-        return text[:start] + milder.encode() + b'"'
+        milder = threshold.endings[max(0, threshold.endings.index(ending) - steps)]
+        return (
+            None
+            if milder == ending
+            else text[:start] + (reason.removesuffix(ending) + milder).encode() + b'"'
+        )

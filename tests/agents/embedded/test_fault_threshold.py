@@ -15,7 +15,7 @@ ACCURACY = FaultThreshold(
     faults=("Wrong", "Invented"),
     odds=2.0,
     endings=(" A small error.", "", " A grave error."),
-    milder_below=(5.0, 7.0),
+    milder_below=(7.0, 5.0),
 )
 BEGUN = b'{"accurate": {"rationale": "'
 
@@ -85,12 +85,12 @@ def _ended(odds: float, reason: str) -> str | None:
         (3.0, "", " A small error."),
         (3.0, " A small error.", None),
         (6.0, " A grave error.", ""),
-        (6.0, "", None),
+        (6.0, "", " A small error."),
         (6.0, " A small error.", None),
         (7.0, " A grave error.", None),
     ],
 )
-def test_a_reason_ends_no_stronger_than_its_odds_allow(odds, ending, becomes):
+def test_a_reason_ends_as_much_milder_as_its_odds_are_short(odds, ending, becomes):
     said = "Wrong: 'Zoë said \"two\"'; the source says '“three”'."
     assert _ended(odds, said + ending) == (None if becomes is None else said + becomes)
 

@@ -28,7 +28,7 @@ THRESHOLDS = [
         "faults": ["Wrong", "Invented"],
         "odds": 2.0,
         "endings": [" A small error.", "", " A grave error."],
-        "milder_below": [5.0, 7.0],
+        "milder_below": [7.0, 5.0],
     }
 ]
 LONGEST = 100
