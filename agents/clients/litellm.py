@@ -39,7 +39,7 @@ _OPENAI_LIKE = frozenset(
 )
 _MISSING_PACKAGE = re.compile(r"(?:litellm\.\w+: )+No module named '([\w.]{1,60})'")
 _NO_CREDENTIALS = re.compile(
-    r"(?:litellm\.\w+: )+(?:\w+ - )?(?:Unable to locate credentials|If the Databricks base URL and API key are not set)"
+    r"(?:litellm\.\w+: )+(?:[\w ]+ - )?(?:Unable to locate credentials|If the Databricks base URL and API key are not set)"
 )
 """How LiteLLM begins where it did not find a provider's credentials: it gives that the status of a wrong request."""
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")

@@ -42,6 +42,8 @@ class Provider:
     """The variables that give another address."""
     also: tuple[str, ...] = ()
     """Other variables without which it cannot be asked, where the seat gives no address."""
+    package: str = ""
+    """What LiteLLM imports to find credentials, which are then in places of the provider's own."""
 
 
 def _like_openai_at(address: str, *keys: str) -> Provider:
@@ -79,6 +81,12 @@ PROVIDERS: Mapping[str, Provider] = {
     "cerebras": _like_openai_at("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
     "deepinfra": _like_openai_at("https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY"),
     "moonshot": _like_openai_at("https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+    "vertex_ai": Provider(protocol="", package="google.auth"),
+    "bedrock": Provider(protocol="", package="boto3"),
+    "sagemaker": Provider(protocol="", package="boto3"),
+    "watsonx": Provider(
+        ("WATSONX_API_KEY", "WATSONX_APIKEY", "WX_API_KEY", "WATSONX_ZENAPIKEY", "WATSONX_TOKEN"), protocol=""
+    ),
     "perplexity": Provider(("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"), protocol=""),
     "cohere": Provider(("COHERE_API_KEY", "CO_API_KEY"), protocol=""),
     "cohere_chat": Provider(("COHERE_API_KEY", "CO_API_KEY"), protocol=""),
@@ -107,6 +115,8 @@ async def probe(settings: ModelSettings) -> bool:
     refuse_in_address(settings, "query", "username")
     prefix, name = _provider_of(model, given_address=settings.base_url is not None)
     provider = PROVIDERS.get(prefix)
+    if provider is not None and provider.package and settings.base_url is None:
+        _check_package(provider.package, model)
     key, key_name = _key(settings, provider, model)
     address, where = _address(settings, provider)
     if provider is not None and address is None and (missing := _missing(provider.also)):
@@ -156,6 +166,15 @@ def _provider_of(model: str, *, given_address: bool) -> tuple[str, str]:
         problem = f"the model {model!r} is of no provider that LiteLLM knows"
     remedy = "write it as PROVIDER/NAME, for example openai/gpt-4o-mini; or server/NAME with base_url"
     raise ModelUnreachable(problem, remedy=f"{meant} {remedy}".strip())
+
+
+def _check_package(package: str, model: str) -> None:
+    top, _, _ = package.partition(".")
+    if find_spec(top) is None or find_spec(package) is None:
+        raise ModelUnreachable(
+            f"LiteLLM needs the package {package} for {model!r}",
+            remedy=f"pip install {package.replace('.', '-')}, and run again",
+        )
 
 
 def _key(settings: ModelSettings, provider: Provider | None, model: str) -> tuple[str | None, str]:

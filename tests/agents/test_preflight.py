@@ -13,6 +13,7 @@ import pytest
 from openai_server import Call, Fault, ProviderServer, jury_of
 
 from venire import Case, Jury, ModelUnreachable, Rubric, VenireError, deliberate_sync
+from venire.agents.clients import litellm_providers
 from venire.agents.preflight import Preflight
 from venire.personas.jury import ModelSettings
 
@@ -113,6 +114,31 @@ def test_a_key_that_cannot_be_sent(model: str, key: str, named: str, monkeypatch
     error = refusal(at("http://127.0.0.1:9/v1", model, api_key_env="MY_KEY"))
     assert named in error.problem
     assert "canary" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("model", "package", "remedy"),
+    [
+        ("vertex_ai/gemini-pro", "google.auth", "pip install google-auth"),
+        ("bedrock/anthropic.claude-3-sonnet", "boto3", "pip install boto3"),
+        ("sagemaker/mine", "boto3", "pip install boto3"),
+    ],
+)
+def test_a_package_that_litellm_would_miss(
+    model: str, package: str, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = litellm_providers.find_spec
+    monkeypatch.setattr(
+        litellm_providers, "find_spec", lambda name: None if name in (package, "google") else found(name)
+    )
+    error = refusal(ModelSettings(model=model))
+    assert error.problem == f"LiteLLM needs the package {package} for {model!r}"
+    assert error.remedy.startswith(remedy)
+
+
+def test_a_key_of_watsonx_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WATSONX_API_KEY", raising=False)
+    assert "WATSONX_API_KEY is not set" in refusal(ModelSettings(model="watsonx/ibm/granite")).problem
 
 
 @pytest.mark.parametrize("model", ["server/a", "openai/a"])

@@ -294,14 +294,17 @@ def test_without_litellm_the_remedy_is_to_install_it(monkeypatch: pytest.MonkeyP
     assert error.value.remedy == "pip install litellm"
 
 
-def test_credentials_that_litellm_looks_for_itself_and_does_not_find(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("model", ["sagemaker/mine", "bedrock/anthropic.claude-3-sonnet-20240229-v1:0"])
+def test_credentials_that_litellm_looks_for_itself_and_does_not_find(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "nowhere")
-    provider = connect(ModelSettings(model="sagemaker/mine"))
+    provider = connect(ModelSettings(model=model))
 
     with pytest.raises(AccessRefused) as refused:
-        asyncio.run(answer_to(provider, asked("sagemaker/mine")))
+        asyncio.run(answer_to(provider, asked(model)))
 
     assert refused.value.summary in ("it was given no credentials", "LiteLLM needs the package boto3 for it")
