@@ -69,9 +69,11 @@ def credit_table(
     values, notes = calibrate_arms(
         store, people, values, {arm.name: arms[arm.name] for arm in sat}, rule=rule, seed=seed
     )
-    rated, check = check_ratings(people, rubric_questions(*(arm.rubric for arm in sat)))
+    rated, check = check_ratings(
+        people, rubric_questions(*(arm.rubric for arm in sat)), cases=cases, more_to_come=True
+    )
     kinds = {arm.name: SINGLE if arm.jury.single_judge else JURY for arm in sat}
-    agreed = reference(rated[rated["case"].isin(list(cases))], questions, rule=rule)
+    agreed = reference(rated, questions, rule=rule)
     table = arm_credits(
         values,
         agreed,

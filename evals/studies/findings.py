@@ -118,7 +118,10 @@ def recorded_findings(plan: RecordedPlan, folder: Path, *, resamples: int) -> Re
     """What juries of recorded jurors are worth, on cases that did not choose them."""
     how = plan.study.judgements
     assert how is not None
-    people, check = check_ratings(plan.recording.people, plan.recording.questions)
+    judged = tuple(dict.fromkeys(plan.recording.judgements["case"].astype(str)))
+    people, check = check_ratings(
+        plan.recording.people, plan.recording.questions, cases=judged, more_to_come=True
+    )
     jurors = analyse(
         plan.recording.judgements,
         people,

@@ -127,3 +127,19 @@ def test_a_truth_value_is_no_number(tmp_path: Path) -> None:
     (tmp_path / "judgements.jsonl").write_text(json.dumps(row) + "\n")
 
     assert load_judgements(tmp_path / "judgements.jsonl")["value"].tolist() == ["true"]
+
+
+@pytest.mark.parametrize("kind", ["arms", "recorded"])
+def test_a_study_names_the_ratings_that_match_no_case(folder: Path, kind: str) -> None:
+    people = (folder / "people.csv").read_text()
+    (folder / "more.csv").write_text(people + "zzz,Ana,clear,3\nyyy,Ana,kind,note\n")
+    study = yaml.safe_load((folder / "study.yaml").read_text()) | {"name": kind, "ratings": "more.csv"}
+    if kind == "arms":
+        del study["judgements"]
+        study |= {"cases": "cases.jsonl", "arms": [{"jury": "jury.yaml", "name": "pair"}]}
+    (folder / f"{kind}.yaml").write_text(yaml.safe_dump(study))
+
+    ended = venire("study", f"{kind}.yaml", "--json", "--quiet", "--resamples", 40, cwd=folder)
+
+    assert ended.returncode == 0, ended.stderr
+    assert "2 ratings of no case here, left out: zzz, yyy" in ended.stdout
