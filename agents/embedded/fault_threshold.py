@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .merged_weights import Array
 
@@ -37,8 +37,8 @@ class FaultThreshold(BaseModel):
     """The first word where nothing is wrong."""
     faults: tuple[str, ...]
     """The first words where something is."""
-    odds: float
-    """How much likelier a fault must be than none, as a natural logarithm."""
+    odds: float = Field(gt=0)
+    """How much likelier a fault must be than none, as a natural logarithm. It can only be made harder to find fault."""
     endings: tuple[str, ...] = ()
     """What a reason that finds fault may end in, the mildest first; an empty one is none of the others."""
     milder_below: tuple[float, ...] = ()

@@ -105,7 +105,10 @@ def test_a_header_names_its_thresholds():
     assert read_thresholds({}) == ()
 
 
-@pytest.mark.parametrize("entry", ["{", "3", '[{"fine": "Right"}]', '[{"unknown": 1}]', 7])
+EASIER = '[{"fine": "Right", "faults": ["Wrong"], "odds": -1}]'
+
+
+@pytest.mark.parametrize("entry", ["{", "3", '[{"fine": "Right"}]', '[{"unknown": 1}]', EASIER, 7])
 def test_a_header_that_cannot_be_read_is_refused(entry):
     with pytest.raises(ValueError, match="cannot be read"):
         read_thresholds({KEY: entry})
