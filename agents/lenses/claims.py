@@ -62,13 +62,13 @@ class _Sentence:
 
 
 def clauses(text: str) -> list[tuple[int, int]]:
-    """Start and end of each clause that has a content word: the claims that can be told by punctuation alone."""
+    """Start and end of each clause that has a content word: the claims that can be told by punctuation alone. A bare number is none."""
     found: list[tuple[int, int]] = []
     for start, end in sentence_spans(text):
         at = start
         for stop in (*_CLAUSE_END.finditer(text, start, end), None):
             clause = text[at : stop.start() if stop else end]
-            if _words(clause):
+            if any(not word[0].isdigit() for word in _words(clause)):
                 lead = len(clause) - len(clause.lstrip())
                 found.append((at + lead, at + len(clause.rstrip())))
             at = stop.end() if stop else end

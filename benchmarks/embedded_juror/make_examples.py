@@ -18,11 +18,12 @@ import pickle
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
+from checks import check_of_machine, check_of_note, check_of_source
 from deliberations import (
     PERSONAS,
     UNTAUGHT,
@@ -34,6 +35,7 @@ from deliberations import (
     ledger,
     revision,
 )
+from machine_notes import MachineNote, machine_notes
 from retelling import retold
 from stories import story
 from talks import Slip, slipped, talk, with_facts
@@ -51,8 +53,12 @@ HELD_OUT = 10
 """One dialogue in ten of the training file is kept for looking at how training goes."""
 CLEAN = 0.24
 """Texts in which nothing is planted at all."""
-STORIES, TALKS = 0.18, 0.24
+STORIES, TALKS = 0.26, 0.18
 """Shares of invented hospital cases and of invented talks; the rest is from MTS-Dialog."""
+CHECKS, MACHINE = 0.14, 0.17
+"""Shares of claims to be checked, and of ballots on machines' notes, where there are some."""
+MACHINE_CLEAN = 0.5
+"""Share of machines' notes in which nothing of accuracy is wrong."""
 VARIED, TWO_CASES, RETOLD, MORE_FACTS = 0.8, 0.08, 0.15, 0.4
 """Shares of the texts from MTS-Dialog with other particulars, of two cases put together, of those told from the patients' words, and of those with
 invented facts among their own."""
@@ -108,8 +114,14 @@ def mts_cases(path: Path) -> list[Case]:
 class Maker:
     """Makes examples from one stream of chance."""
 
-    def __init__(self, cases: list[Case], seed: int) -> None:
+    def __init__(self, cases: list[Case], seed: int, notes: Sequence[MachineNote] = ()) -> None:
         self.rng = random.Random(seed)
+        self.notes = notes
+        wrong = [any(f.attribute == "accurate" for f in note.planted.faults) for note in notes]
+        self.wrong_notes = [n for n, is_wrong in zip(notes, wrong, strict=True) if is_wrong]
+        self.right_notes = [
+            n for n, is_wrong in zip(notes, wrong, strict=True) if not is_wrong and n.accuracy_known
+        ]
         self.cases = cases
         self.truths = {case.id: truth_of(case) for case in cases}
         self.weights = [min(len(case.output.split()), 80) ** 0.6 for case in cases]
@@ -122,12 +134,47 @@ class Maker:
 
     def examples(self, count: int) -> Iterator[Example]:
         while count > 0:
+            draw = self.rng.random() if self.notes else 1.0
             try:
-                example = self._of_one_text()
+                if draw < CHECKS:
+                    example = self._check()
+                elif draw < CHECKS + MACHINE:
+                    example = self._of_machine()
+                else:
+                    example = self._of_one_text()
             except PromptTooLong:
                 continue
-            yield example
-            count -= 1
+            if example is not None:
+                yield example
+                count -= 1
+
+    def _check(self) -> Example | None:
+        """A claim to check; None where what was drawn has none that is sure."""
+        draw = self.rng.random()
+        if draw < 0.4:
+            return check_of_machine(self.rng.choice(self.notes), self.rng)
+        if draw < 0.75:
+            return check_of_note(self._dialogue(), self.rng)
+        if draw < 0.87:
+            case, slips = talk(self.rng)
+        elif draw < 0.92:
+            made = story(self.rng)
+            case, slips = Case(id="story", output=made.summary, source=made.notes), ()
+        else:
+            case, slips = self._dialogue(), ()
+        return check_of_source(case, self._plant(case, truth_of(case), self.anything, True, slips), self.rng)
+
+    def _of_machine(self) -> Example:
+        """A ballot on a machine's note, about what is known of it."""
+        rng = self.rng
+        note = rng.choice(self.right_notes if rng.random() < MACHINE_CLEAN else self.wrong_notes)
+        rubric = rng.choice(self.rubrics)
+        known = {"accurate"} | ({"thorough"} if note.coverage_known else set())
+        asked = [name for name in rubric.names if aspect_of(rubric.by_name[name]) in known]
+        if not asked:
+            rubric, asked = CLINICAL, ["accurate"]
+        at = Situation.of(note.case, note.planted, truth_of(note.case), rubric)
+        return ballot(at, asked, self._persona(), rng)
 
     def _of_one_text(self) -> Example:
         rng = self.rng
@@ -319,9 +366,18 @@ def read_examples(path: Path) -> Iterator[dict[str, str]]:
         yield {"kind": kind, "system": table[system], "user": user, "answer": answer}
 
 
-def _made(job: tuple[list[Case], int, int]) -> list[dict[str, str]]:
-    cases, seed, count = job
-    return [example.row() for example in Maker(cases, seed).examples(count)]
+_shared: dict[str, Any] = {}
+"""What every process of a pool works from."""
+
+
+def _start(cases: list[Case], notes: list[MachineNote]) -> None:
+    _shared.update(cases=cases, notes=notes)
+
+
+def _made(job: tuple[int, int]) -> list[dict[str, str]]:
+    seed, count = job
+    maker = Maker(_shared["cases"], seed, _shared["notes"])
+    return [example.row() for example in maker.examples(count)]
 
 
 def main() -> None:
@@ -333,6 +389,7 @@ def main() -> None:
     parser.add_argument(
         "--half", type=int, choices=(0, 1), help="only every other dialogue, for jurors differently taught"
     )
+    parser.add_argument("--machine-notes", type=Path, help="what `summarise.py` wrote")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     cases = [
@@ -342,10 +399,11 @@ def main() -> None:
     ]
     share = 2000
     jobs = [
-        (cases, options.seed * 1000 + number, min(share, options.count - number * share))
+        (options.seed * 1000 + number, min(share, options.count - number * share))
         for number in range(-(-options.count // share))
     ]
-    with Pool(options.processes) as pool:
+    notes = machine_notes(options.machine_notes, cases) if options.machine_notes else []
+    with Pool(options.processes, _start, (cases, notes)) as pool:
         rows = [row for part in pool.imap(_made, jobs) for row in part]
     options.out.write_bytes(packed(rows))
     counts: Mapping[str, int] = Counter(row["kind"] for row in rows)

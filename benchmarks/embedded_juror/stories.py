@@ -207,11 +207,28 @@ CONDITIONS = (
         ("Vascular clinic on {d3}|vascular clinic on {d3}", "Legs up when sitting|to keep the legs up", "Photograph every {n} weeks|photographs every {n} weeks")),
 )  # fmt: skip
 
+LONG = 0.75
+"""Share of the stays whose notes are as long and as full of small things as real ones."""
 HOMES = (
     "Lives alone in a second-floor flat|lives alone", "Lives with {their} partner|lives with {their} partner", "Carers come twice a day|carers visit twice a day",
     "Works as a bus driver|works as a bus driver", "Looks after a disabled son|looks after a disabled son", "Allergic to penicillin|allergic to penicillin",
     "No known allergies|no known allergies", "Allergic to latex|allergic to latex", "Smokes ten a day|smokes ten a day", "Does not smoke|does not smoke",
 )  # fmt: skip
+
+
+ROUTINE = (
+    "Pulse {p1} and regular.", "Blood pressure {sys}/{dia}.", "Respiratory rate {rr}.", "Temperature {t1} C.", "Saturation {sat}% on air.", "Heart sounds normal.", "Chest clear.", "Abdomen soft.",
+    "No ankle swelling.", "Weight {kg} kg.", "Height {cm} cm.", "Pupils equal.", "No rash.", "Throat normal.", "Calves soft.", "Urine dip clear.", "Platelets {plt}.", "Sodium {na} mmol/L.",
+    "Haemoglobin {hgb} g/L.", "Albumin {alb} g/L.", "Calcium {ca} mmol/L.", "Liver tests normal.", "Clotting normal.", "Magnesium normal.", "Blood cultures sent.", "Cannula in the left forearm.",
+    "Cannula re-sited.", "Fluid chart started.", "Observations every four hours.", "Diet and fluids as tolerated.", "Eating about half of meals.", "Slept {hrs} hours.", "Pain {pain} out of 10 at rest.",
+    "Bowels opened.", "Passing urine.", "Washed with help of one.", "Pressure areas intact.", "Stockings on.", "Seen by the dietitian.", "Seen by the physiotherapist.", "Seen by the pharmacist; chart checked.",
+    "Family visited and were updated.", "Interpreter not needed.", "Asked about parking for visitors.", "Television not working; reported.", "Moved to bay {bay}.", "Side room until swabs are back.",
+    "Swabs negative.", "Consent form filed.", "Next of kin is {kin}.", "Telephone number checked.", "Glasses and hearing aid with the patient.", "Property list signed.", "Taxi booked for {clock}.",
+    "Cannula removed.", "Copy of this letter given.", "Tablets explained by the nurse.", "Transport not needed.", "Key safe number on file.", "Questionnaire handed out.", "Student nurse present throughout.",
+    "Chaperone present.", "Handed over at {clock}.", "Reviewed with the consultant.", "Bed manager informed.", "Mood bright.", "Orientated.", "Mouth care given.", "Ate breakfast.", "Afebrile.",
+    "Repeat bloods tomorrow.", "No change to the plan.", "Continue as charted.", "Nothing further overnight.", "Comfortable.",
+)  # fmt: skip
+"""What notes say and no summary needs to."""
 
 
 def story(rng: random.Random) -> Story:
@@ -319,6 +336,11 @@ def _stay(rng: random.Random) -> Story:
             if home[1].split()[0] in ("lives", "works", "looks", "smokes", "does")
             else f"{_capital(home[1])}.",
         )
+    if rng.random() < LONG:
+        note1, note2, note3 = (
+            _with_routine(note, rng.randint(*span), rng)
+            for note, span in ((note1, (3, 8)), (note2, (3, 9)), (note3, (1, 5)))
+        )
     notes = [" ".join(note1), " ".join(note2), " ".join(note3)]
     if rng.random() < 0.25:
         notes = [notes[0], f"{notes[1]} {notes[2]}"]
@@ -372,6 +394,20 @@ def _diary(rng: random.Random) -> Story:
         f"The course is to be finished; {test} if not well in {weeks}.",
     ]
     return Story(notes, " ".join(lines))
+
+
+def _with_routine(note: list[str], count: int, rng: random.Random) -> list[str]:
+    """A note with what is always written down too, here and there; its heading stays first."""
+    slots = {
+        "p1": rng.randint(58, 108), "sys": rng.randint(98, 168), "dia": rng.randint(54, 94), "rr": rng.randint(12, 24), "t1": f"{rng.uniform(36.1, 38.4):.1f}", "sat": rng.randint(92, 99),
+        "kg": rng.randint(44, 112), "cm": rng.randint(148, 192), "plt": rng.randint(148, 412), "na": rng.randint(132, 145), "hgb": rng.randint(102, 158), "alb": rng.randint(24, 46),
+        "ca": f"{rng.uniform(2.1, 2.6):.2f}", "hrs": rng.choice(("four", "five", "six", "seven")), "pain": rng.randint(0, 6), "bay": rng.choice("ABCDE"),
+        "kin": rng.choice(("a sister", "a son", "a neighbour", "a daughter", "a brother", "the partner")), "clock": f"{rng.randint(7, 19)}:{rng.choice(('00', '15', '30', '45'))}",
+    }  # fmt: skip
+    written = list(note)
+    for line in rng.sample(ROUTINE, count):
+        written.insert(rng.randint(1, len(written)), line.format(**slots))
+    return written
 
 
 def _capital(text: str) -> str:

@@ -107,7 +107,7 @@ def varied(case: Case, rng: random.Random) -> Case:
         if rng.random() < 0.75:
             note, source = change(note, source, rng)
     if rng.random() < 0.8:
-        note = _reworded(note, rng)
+        note = reworded(note, rng)
     if rng.random() < 0.3:
         labels = rng.choice(_LABELS)
         source = source.replace("Doctor:", labels[0]).replace("Patient:", labels[1])
@@ -167,7 +167,8 @@ def _other_sex(note: str, source: str) -> tuple[str, str]:
     return _SEXED.sub(turned, note), _SEXED.sub(turned, source)
 
 
-def _reworded(note: str, rng: random.Random) -> str:
+def reworded(note: str, rng: random.Random) -> str:
+    """The note in other turns of phrase."""
     chance = rng.choice((0.3, 0.6, 0.9))
     for pattern, others in _REWORDINGS:
         note = pattern.sub(_chooser(others, chance, rng), note)

@@ -39,6 +39,15 @@ def test_clauses_are_stretches_of_the_text_that_say_something() -> None:
     assert clauses("") == clauses("   \n") == []
 
 
+def test_the_number_of_an_item_is_no_claim_of_its_own() -> None:
+    text = "1. Hypertension. 2. Aspirin 81 mg daily, 3 tablets."
+
+    claims = [text[start:end] for start, end in clauses(text)]
+
+    assert [claim for claim in claims if not any(map(str.isalpha, claim))] == []
+    assert "Aspirin 81 mg daily" in " ".join(claims)
+
+
 def test_its_coverage_follows_peoples_factual_recall_better_than_unigram_recall() -> None:
     with shared_file("mts_dialog/human_scored_summaries.csv").open(newline="") as handle:
         rows = list(csv.DictReader(handle))
