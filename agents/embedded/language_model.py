@@ -1,7 +1,7 @@
 """The embedded language model: messages in, an answer in the asked form out.
 
-The same request gets the same text, whatever was asked before it: see `transformer` on how a prompt is read, `prefix_slots` on what of it is
-used again, `sampling` on the choice of tokens, `fault_threshold` on the first words of reasons.
+The same request gets the same text, whatever was asked before it: see `transformer` on how a prompt is read, `kept_prompts` on what of it is
+used again, `sampling` on the choice of tokens, `drafting` on guesses at them, `fault_threshold` on the first words of reasons.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from .blas_threads import one_blas_thread
+from .drafting import Drafts, certain_tokens
 from .fault_threshold import Reasons, read_thresholds
 from .form import Form
+from .kept_prompts import KeptPrompts
 from .merged_weights import Array, MergedWeights
-from .prefix_slots import PrefixSlots
 from .sampling import Sampler
 from .tokenizer import ChatMessage, Tokenizer
-from .transformer import CHUNK, Cache, Check, Transformer
+from .transformer import BLOCK, Cache, Check, Transformer
 
-_SLOTS = 2
-"""Prompts kept for reuse: the jurors' and the orchestrator's open with different words and take turns."""
+_KEPT = 4
+"""Prompts kept for reuse: the orchestrator's opens with other words than the jurors', and each juror's goes on with what was asked before."""
 
 
 class WrittenAnswer(NamedTuple):
@@ -48,8 +49,7 @@ class LanguageModel:
         self._thresholds = read_thresholds(weights.adapter_metadata)
         self.context = min(context, self._transformer.sizes.context)
         """Tokens of prompt and answer together."""
-        self._slots = PrefixSlots(_SLOTS, CHUNK)
-        self._caches = [self._transformer.new_cache() for _ in range(_SLOTS)]
+        self._kept = KeptPrompts(self._transformer.new_cache, slots=_KEPT, room=2 * self.context)
 
     def tokens(self, messages: Sequence[ChatMessage]) -> list[int]:
         """The prompt that a conversation makes."""
@@ -66,9 +66,10 @@ class LanguageModel:
         writing = _Writing(self._tokenizer, form, reasons, sampler, prompt, most)
         with one_blas_thread():
             logits, cache, ready = self._read(writing.tokens, check)
+            answer = _AnswerReader(self._transformer, cache, Drafts(self._tokenizer, prompt))
             while new := writing.go_on(logits):
                 check()
-                logits = self._transformer.read(new, cache, len(writing.tokens) - len(new), check)
+                logits = answer.logits_after(writing, len(writing.tokens) - len(new))
         return WrittenAnswer(writing.text.decode("utf-8", "ignore"), writing.written, ready, writing.is_cut)
 
     def log_probabilities(self, prompt: Sequence[int], check: Check = lambda: None) -> Array:
@@ -84,10 +85,39 @@ class LanguageModel:
 
     def _read(self, prompt: Sequence[int], check: Check) -> tuple[Array, Cache, int]:
         """The logits of what may follow a prompt, the cache it now fills, and how many of its tokens had been read before."""
-        slot, ready = self._slots.take(prompt)
-        logits = self._transformer.read(prompt[ready:], self._caches[slot], ready, check)
-        self._slots.hold(slot, tuple(prompt))
-        return logits, self._caches[slot], ready
+        cache, ready = self._kept.take(prompt)
+        logits = self._transformer.read(prompt[ready:], cache, ready, check)
+        self._kept.hold(tuple(prompt))
+        return logits, cache, ready
+
+
+class _AnswerReader:
+    """Reads an answer as it is written, and guesses at what follows along with it."""
+
+    def __init__(self, transformer: Transformer, cache: Cache, drafts: Drafts) -> None:
+        self._transformer = transformer
+        self._cache = cache
+        self._drafts = drafts
+        self._start = 0
+        self._block: list[int] = []
+        """The tokens that were read last, some of them guesses, and how many came before them."""
+        self._logits: Array = np.empty(0)
+        """Of what may follow each of these."""
+
+    def logits_after(self, writing: _Writing, known: int) -> Array:
+        """The logits of what may follow all that is written, of which the first `known` tokens were read, or guessed, before."""
+        tokens = writing.tokens
+        if known < self._start or tokens[self._start :] != self._block[: len(tokens) - self._start]:
+            self._read(tokens, known, writing.form)
+        return self._logits[len(tokens) - self._start - 1]
+
+    def _read(self, tokens: list[int], known: int, form: Form | None) -> None:
+        while len(tokens) - known > BLOCK:
+            self._transformer.read_block(tokens[known : known + BLOCK], self._cache, known)
+            known += BLOCK
+        guesses = self._drafts.guess(tokens, form, BLOCK - (len(tokens) - known))
+        self._start, self._block = known, [*tokens[known:], *guesses]
+        self._logits = self._transformer.read_block(self._block, self._cache, known)
 
 
 class _Writing:
@@ -103,7 +133,7 @@ class _Writing:
         most: int,
     ) -> None:
         self._tokenizer = tokenizer
-        self._whole_form = self._form = form
+        self._whole_form = self.form = form
         self._reasons = reasons
         self._sampler = sampler
         self._most = most
@@ -143,7 +173,7 @@ class _Writing:
         # The last token that could stay would be another with what follows it now.
         self._take_back()
         kept = len(self.tokens)
-        self._form = self._whole_form.after(self.text)
+        self.form = self._whole_form.after(self.text)
         self._write_certain(milder[len(self.text) :])
         return kept
 
@@ -154,17 +184,9 @@ class _Writing:
 
     def _write_certain(self, begun: bytes = b"") -> None:
         """Write what is begun, and what the form then leaves no choice about."""
-        form = self._form and self._form.after(begun)
-        if form is None or self._is_over:
-            return
-        certain = begun + form.only_text
-        # Part of a character, where choices begin with the same byte, is left to be chosen.
-        tokens = self._tokenizer.encode(certain.decode("utf-8", "ignore"))
-        following = form.after(form.only_text)
-        if following is None or not following.is_over:
-            # So is the last token, which may go on beyond what is certain.
-            tokens = tokens[:-1]
-        self._write(tokens)
+        form = self.form and self.form.after(begun)
+        if form is not None and not self._is_over:
+            self._write(certain_tokens(self._tokenizer, form, begun))
 
     def _write(self, tokens: list[int]) -> None:
         tokens = tokens[: self._most - self.written]
@@ -172,14 +194,14 @@ class _Writing:
         self.tokens += tokens
         self.written += len(tokens)
         self.text += added
-        if self._form is not None:
-            self._form = self._form.after(added)
-            assert self._form is not None, "what is written fits the form"
-            self._is_over = self._form.is_over
+        if self.form is not None:
+            self.form = self.form.after(added)
+            assert self.form is not None, "what is written fits the form"
+            self._is_over = self.form.is_over
         self.is_cut = not self._is_over and self.written >= self._most
         self._is_over = self._is_over or self.is_cut
 
     def _is_allowed(self, token: int) -> bool:
         if token in self._tokenizer.control:
-            return self._form is None or self._form.may_end
-        return self._form is None or self._form.after(self._tokenizer.bytes_of[token]) is not None
+            return self.form is None or self.form.may_end
+        return self.form is None or self.form.after(self._tokenizer.bytes_of[token]) is not None

@@ -1,4 +1,4 @@
-"""Prompts kept for reuse: what a new prompt has in common with one that was read before is not read again."""
+"""Which slots hold which prompts: what a new prompt has in common with one that was read before is not read again."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class PrefixSlots:
 
     def take(self, tokens: Sequence[int]) -> tuple[int, int]:
         """The slot with most of the prompt already in it, and how many tokens of that can be used; the slot counts as empty until `hold`."""
-        slot = max(self._order, key=lambda slot: self._in_common(self._held[slot], tokens))
-        ready = self._in_common(self._held[slot], tokens)
+        slot = max(self._order, key=lambda slot: in_common(self._held[slot], tokens, self._chunk))
+        ready = in_common(self._held[slot], tokens, self._chunk)
         self._order.remove(slot)
         self._order.append(slot)
         self._held[slot] = ()
@@ -28,11 +28,12 @@ class PrefixSlots:
         """The slot holds this prompt now."""
         self._held[slot] = tokens
 
-    def _in_common(self, held: Sequence[int], tokens: Sequence[int]) -> int:
-        """The tokens that both begin with, in whole chunks; the last token is always left to compute."""
-        common = 0
-        for one, other in zip(held, tokens[:-1], strict=False):
-            if one != other:
-                break
-            common += 1
-        return common // self._chunk * self._chunk
+
+def in_common(held: Sequence[int], tokens: Sequence[int], chunk: int) -> int:
+    """The tokens that both begin with, in whole chunks; the last token is always left to compute."""
+    common = 0
+    for one, other in zip(held, tokens[:-1], strict=False):
+        if one != other:
+            break
+        common += 1
+    return common // chunk * chunk

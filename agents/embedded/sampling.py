@@ -42,13 +42,13 @@ class Sampler:
     def choose(self, logits: Array, before: Sequence[int], is_allowed: Callable[[int], bool]) -> int | None:
         """The next token after those before it; None where none is allowed."""
         logits = self._penalised_logits(logits, before)
-        allowed = filter(is_allowed, _by_likelihood(logits))
-        best = next(allowed, None)
+        by_likelihood = _by_likelihood(logits)
+        best = next(filter(is_allowed, by_likelihood), None)
         if best is None or self._temperature <= 0:
             return best
         least = logits[best] + np.log(_LEAST_SHARE)
-        others = takewhile(lambda token: logits[token] >= least, allowed)
-        tokens = np.array([best, *islice(others, _CANDIDATES - 1)])
+        others = takewhile(lambda token: logits[token] >= least, by_likelihood)
+        tokens = np.array([best, *islice(filter(is_allowed, others), _CANDIDATES - 1)])
         return self._draw(tokens, logits[tokens].astype(np.float64))
 
     def _draw(self, tokens: Array, logits: Array) -> int:

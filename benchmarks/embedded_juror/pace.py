@@ -2,10 +2,13 @@
 
     python benchmarks/embedded_juror/pace.py
 
-The first is cold: the model is loaded in it, and all of the prompt read. The second, of another seat, finds the case already read.
+The first is cold: the model is loaded in it, and all of the prompt read. The second, of another seat, finds the case already read. On a machine with
+other work compare the processor time, of both together.
 """
 
 from __future__ import annotations
+
+import time
 
 from venire import Jury, Rubric, deliberate_sync, load_cases
 from venire.commands.demonstration import FOLDER
@@ -51,6 +54,7 @@ def main() -> None:
         print(
             f"{spent.prompt} tokens of prompt, {spent.cached} of them already read; {spent.completion} written: {spent.seconds:.1f} s"
         )
+    print(f"{time.process_time():.1f} s of processor time, venire's own start included")
 
 
 if __name__ == "__main__":

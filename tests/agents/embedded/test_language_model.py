@@ -116,13 +116,36 @@ def test_only_the_prompt_is_read_in_a_shape_that_can_be_used_again(path: Path) -
     assert again.text == fresh.text
 
 
-def test_two_prompts_are_kept_and_the_one_used_last_stays(path: Path) -> None:
+def test_four_prompts_are_kept_and_the_one_used_last_stays(path: Path) -> None:
     model = LanguageModel(path, None, context=1024, threads=2)
-    one, other, third = (model.encode(f"{name} {NOTES}") for name in ("Ana", "Ben", "Cy"))
+    prompts = [model.encode(f"{name} {NOTES[:400]}") for name in ("Ana", "Ben", "Cy", "Di", "Eva")]
 
-    cached = [answer(model, prompt, most=1).cached > 0 for prompt in (one, other, one, third, one, other)]
+    order = (0, 1, 2, 3, 0, 4, 0, 2, 3, 4, 1)
+    cached = [answer(model, prompts[number], most=1).cached > 0 for number in order]
 
-    assert cached == [False, False, True, False, True, False]
+    assert cached == [False] * 4 + [True, False] + [True] * 4 + [False]
+
+
+def test_a_prompt_that_goes_on_otherwise_leaves_the_first_as_it_was(path: Path) -> None:
+    model = LanguageModel(path, None, context=1024, threads=2)
+    shared = model.encode(NOTES)[: 2 * CHUNK]
+    one, other = ([*shared, *model.encode(f"{name} {NOTES}")[: 2 * CHUNK]] for name in ("Ana", "Ben"))
+    first = answer(model, one, most=20)
+
+    written = [answer(model, prompt, most=20) for prompt in (other, one, other)]
+
+    assert [again.cached // CHUNK for again in written] == [2, 3, 3]
+    assert written[1].text == first.text
+    assert written[2].text == written[0].text
+
+
+def test_no_more_is_kept_than_there_is_room_for(path: Path) -> None:
+    model = LanguageModel(path, None, context=400, threads=2)
+    prompts = [model.encode(f"{name} {NOTES}")[:300] for name in ("Ana", "Ben", "Cy")]
+
+    cached = [answer(model, prompts[number], most=1).cached > 0 for number in (0, 0, 1, 2, 0)]
+
+    assert cached == [False, True, False, False, False]
 
 
 def test_no_more_context_than_the_model_was_made_for(path: Path) -> None:

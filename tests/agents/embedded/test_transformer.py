@@ -10,7 +10,7 @@ from tiny_llama import HEADS, KEY_HEADS, LAYERS, WIDTH, write_tiny_llama
 
 from venire.agents.embedded.blas_threads import one_blas_thread
 from venire.agents.embedded.merged_weights import MergedWeights
-from venire.agents.embedded.transformer import CHUNK, Transformer
+from venire.agents.embedded.transformer import BLOCK, CHUNK, Transformer
 
 RNG = np.random.default_rng(3)
 PROMPT = [int(token) for token in RNG.integers(0, 300, 5 * CHUNK + 17)]
@@ -92,6 +92,41 @@ def test_what_was_read_before_changes_no_bit(merged: MergedWeights) -> None:
         again = model.read(PROMPT[2 * CHUNK :], cache, 2 * CHUNK, lambda: None)
 
     assert np.array_equal(again, whole)
+
+
+def test_the_logits_of_an_answer_are_the_textbooks(merged: MergedWeights) -> None:
+    model = Transformer(merged, threads=1)
+    prompt, block = PROMPT[:20], PROMPT[20 : 20 + BLOCK]
+    cache = model.new_cache()
+    with one_blas_thread():
+        model.read(prompt, cache, 0, lambda: None)
+        logits = model.read_block(block, cache, len(prompt))
+
+    for at in (0, BLOCK - 1):
+        assert logits[at] == pytest.approx(textbook_logits(merged, [*prompt, *block[: at + 1]]), abs=1e-4)
+
+
+def test_where_a_block_begins_and_what_follows_in_it_change_nothing(merged: MergedWeights) -> None:
+    model = Transformer(merged, threads=1)
+    # An answer that crosses from one span of positions into the next.
+    prompt, answer = PROMPT[:250], PROMPT[250:266]
+
+    def logits(size: int) -> Any:
+        cache = model.new_cache()
+        with one_blas_thread():
+            model.read(prompt, cache, 0, lambda: None)
+            blocks = [
+                model.read_block(
+                    [*answer[at : at + size], *reversed(PROMPT)][:BLOCK], cache, len(prompt) + at
+                )
+                for at in range(0, len(answer), size)
+            ]
+        return np.concatenate([block[:size] for block in blocks])
+
+    whole = logits(BLOCK)
+
+    for size in (1, 2, 4):
+        assert logits(size) == pytest.approx(whole, abs=1e-5)
 
 
 def test_reading_ends_when_it_is_no_longer_wanted(merged: MergedWeights) -> None:
