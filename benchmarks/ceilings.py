@@ -5,9 +5,9 @@
 Cases have a latent quality, raters see it with noise, and what they see is cut so that the share `--ceiling` of all scores is
 the top one. `--points` sets the length of the scale (2 with a ceiling of 0.05 is a binary attribute of 5% prevalence),
 `--harshness` the distance between the mildest and the harshest rater, `--groups` how many cases share half of their
-quality. `--world` leaves the normal distribution: `slopes` (raters see with unequal noise), `skewed` (poor cases as rare as an
-exponential distribution makes them), `heavy` (Student's t with four degrees of freedom, quality and noise), `binomial` (no
-thresholds: a case has a chance of its own, beta-distributed, and scores are binomial). The truth is integrated over the
+quality. `--world close` has raters with half the noise and `apart` with twice. Others leave the normal distribution: `slopes` (raters
+see with unequal noise), `skewed` (poor cases as rare as an exponential distribution makes them), `heavy` (Student's t with four degrees
+of freedom, quality and noise), `binomial` (no thresholds: a case has a chance of its own, beta-distributed, and scores are binomial). The truth is integrated over the
 quality of cases or, in other worlds, counted in 600,000 cases. A cell says how often the interval held it and, in brackets,
 in how many simulations one was given. Prints one Markdown table, and the cells outside 92 to 98% below it, or `--summary`.
 `--out FILE` keeps the counts and `--read FILE...` adds up what several runs kept.
@@ -53,6 +53,7 @@ from venire.evals.statistics.gwet import ac_coefficient, gwet_ac
 from venire.evals.statistics.icc import icc, icc_in_population
 from venire.evals.statistics.kappa import cohen_kappa, kappa_statistic
 from venire.evals.statistics.latent_trait import LatentTrait
+from venire.evals.statistics.matrix import Matrix, matrix
 from venire.evals.statistics.percent import percent_agreement
 
 LEVELS: tuple[Level, ...] = ("interval", "ordinal", "nominal")
@@ -167,7 +168,7 @@ def coverage(setting: Setting, simulations: int, first: int = 0) -> Counts:
     for number in range(first, first + simulations):
         place = [*WORLDS, "binomial"].index(setting.world)
         rng = np.random.default_rng([number, *(int(1000 * part) for part in setting[:-1]), place])
-        ratings = table(*setting.draw(rng, setting.cases))
+        ratings = matrix(table(*setting.draw(rng, setting.cases)), by=setting.by())
         for name, measure in measures(levels).items():
             found = estimate(name, measure, ratings, setting, number, levels)
             given = np.isfinite(found.low) and np.isfinite(found.high)
@@ -179,7 +180,7 @@ def coverage(setting: Setting, simulations: int, first: int = 0) -> Counts:
 def estimate(
     name: str,
     measure: Measure,
-    ratings: pd.DataFrame,
+    ratings: Matrix,
     setting: Setting,
     seed: int,
     levels: tuple[float, ...],
@@ -189,8 +190,7 @@ def estimate(
         return measure(ratings, levels=levels, seed=seed)
     if setting.group == 1 and name == "percent":
         return measure(ratings)
-    by = "group" if setting.group > 1 else "case"
-    return measure(ratings, bootstrap=Bootstrap(np.random.default_rng(seed), by=by, levels=levels))
+    return measure(ratings, bootstrap=Bootstrap(np.random.default_rng(seed), by=setting.by(), levels=levels))
 
 
 def settings(chosen: argparse.Namespace) -> Iterator[Setting]:

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaincinv, betaln, ndtr, ndtri, stdtrit
 
-NOISE = 0.6
+NOISE, CLOSE, APART = 0.6, 0.3, 1.2
+"""The spread of raters' noise where that of quality is 1; of raters who see nearly the same, and of those who hardly agree."""
 STEP = 0.55
 """Between two cuts below the highest, in standard deviations of what raters see."""
 MANY = 600_000
@@ -56,6 +57,10 @@ class Setting(NamedTuple):
         scores[rng.random(scores.shape) < self.missing] = np.nan
         return scores, group
 
+    def by(self) -> str:
+        """The column whose equal values are resampled together."""
+        return "group" if self.group > 1 else "case"
+
     def cuts(self) -> np.ndarray:
         """Where what raters see is cut into scores."""
         if self.world == "normal":
@@ -77,6 +82,8 @@ WORLDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "slopes": _slopes,
     "skewed": lambda quality, noise: np.log(ndtr(quality)) + 0.5 * noise,
     "heavy": _heavy,
+    "close": lambda quality, noise: quality + CLOSE * noise,
+    "apart": lambda quality, noise: quality + APART * noise,
 }
 """From a case's quality and raters' noise, both standard normal, to what the raters see."""
 

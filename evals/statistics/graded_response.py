@@ -46,6 +46,9 @@ MOST_STEPS, CLOSE = 30, 1e-3
 """Steps towards the mode, and the gain in height below which it is reached: draws are only to lie about it."""
 CLOSEST = 0.998
 """The highest latent correlation."""
+CLOSENESS = 0.5
+"""The latent correlation is taken to be distributed as Beta(1, this). Were any as likely as any other (1), intervals of raters
+who see nearly the same would lie below the truth."""
 LEAST = 1e-12
 """The chance below which an answer's is taken for this."""
 SQRT_TWO_PI = float(np.sqrt(2 * np.pi))
@@ -147,14 +150,14 @@ class GradedResponseModel:
         return (found + found.T) / 2
 
     def _log_prior(self, parameters: FloatArray) -> FloatArray:
-        """Up to a constant; the latent correlation is taken to be any between 0 and 1."""
+        """Up to a constant."""
         logit, bend, top, steps, harsh = self._parts(parameters)
-        flat = -np.logaddexp(0, -logit) - np.logaddexp(0, logit)
+        likely = -np.logaddexp(0, -logit) - CLOSENESS * np.logaddexp(0, logit)
         apart = ((steps @ self._step_precision) * steps).sum(axis=1)
         freedom = HARSHNESS_FREEDOM
         equal = np.log1p((harsh**2).sum(axis=1) / (freedom * HARSHNESS**2))
         known = (bend / BEND_SPREAD) ** 2 + (top / TOP_SPREAD) ** 2 + apart
-        return flat - known / 2 - (freedom + harsh.shape[1]) / 2 * equal
+        return likely - known / 2 - (freedom + harsh.shape[1]) / 2 * equal
 
     def _prior_slope(self, parameters: FloatArray) -> FloatArray:
         """The derivatives of the log-prior, by row of parameters."""
@@ -164,7 +167,7 @@ class GradedResponseModel:
         squares = freedom * HARSHNESS**2 + (harsh**2).sum(axis=1, keepdims=True)
         return np.column_stack(
             [
-                1 - 2 * share,
+                1 - (1 + CLOSENESS) * share,
                 -bend / BEND_SPREAD**2,
                 -top / TOP_SPREAD**2,
                 -steps @ self._step_precision,
