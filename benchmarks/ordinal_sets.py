@@ -114,10 +114,13 @@ def _greedy(judges: pd.DataFrame, truth: pd.Series) -> list[str]:
     members: list[str] = []
     while len(members) < 3:
         rest = [name for name in judges if name not in members]
-        members.append(
-            max(rest, key=lambda name: spearmanr(judges[[*members, name]].mean(axis=1), truth).statistic)
-        )
+        members.append(max(rest, key=lambda name: _rho(judges[[*members, name]].mean(axis=1), truth)))
     return members
+
+
+def _rho(scores: pd.Series, truth: pd.Series) -> float:
+    """Spearman's rho; of scores that are all the same, less than any other."""
+    return float(spearmanr(scores, truth).statistic) if np.ptp(scores) > 1e-9 else -2.0
 
 
 def _ranks(table: pd.DataFrame) -> pd.DataFrame:

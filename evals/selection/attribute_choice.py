@@ -12,16 +12,19 @@ from scipy import stats
 from ..ratings.folds import Fold, folds, held_rows, widening
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, IntArray
-from .jury_weights import simplex_weights
+from .jury_weights import ordering_weights, simplex_weights
 from .objectives import OBJECTIVES, Objective
-from .scored_votes import ScoredVotes, equal_weights
+from .scored_votes import ScoredVotes, equal_weights, seat_weights
 
 INNER = 5
-RIDGES = (0.1, 1.0)
+RIDGES = (0.1, 0.3)
 """How strongly weights are drawn towards equal ones: the strengths that inner folds choose among."""
+SEATS = 9
+"""How many seats a jury by steps is given, a juror as many of them as help."""
 BLOCKS = 100
 """Delete-a-group jackknife: at the most so many groups of clusters."""
-SINGLE, EVERYONE, GREEDY = "single judge", "all jurors", "jury of {size}"
+SINGLE, STEPS, EVERYONE = "single judge", "jury by steps", "all jurors"
+EQUAL = 1e-9
 
 Arms = Mapping[str, FloatArray]
 """By name of an arm, the weights of its members."""
@@ -67,28 +70,50 @@ class ArmChoice:
 
 
 def composed_arms(objective: Objective, largest: int) -> Fit:
-    """The best judge, the juries that grow from it by one juror at a time, everyone, and everyone by weights."""
+    """The best judge, the jury that grows from it by the seat that helps most, everyone, and everyone by weights."""
     steps_by = OBJECTIVES[objective.stand_in] if objective.stand_in else objective
 
     def fit(votes: ScoredVotes) -> Arms:
         voters = votes.votes.shape[1]
-        alone = votes.scores(votes.votes.T, steps_by)
-        members = [int(np.nanargmax(np.where(np.isnan(alone), -np.inf, alone)))]
-        arms = {SINGLE: equal_weights(members, voters)}
-        for size in range(2, min(largest, voters) + 1):
-            outside = [juror for juror in range(voters) if juror not in members]
-            found = votes.scores(votes.answers_with_one_more(members, outside), steps_by)
-            members.append(outside[int(np.argmax(np.where(np.isnan(found), -np.inf, found)))])
-            arms[GREEDY.format(size=size)] = equal_weights(members, voters)
-        arms[EVERYONE] = equal_weights(range(voters), voters)
+        judge, jury = _by_steps(votes, steps_by, largest)
+        arms = {SINGLE: judge, STEPS: jury, EVERYONE: equal_weights(range(voters), voters)}
         if all(scale.ordered for scale in votes.scales):
             for ridge in RIDGES:
-                arms[f"weights (ridge {ridge:g})"] = simplex_weights(
-                    votes.votes, votes.truth, ridge=ridge, absolute=objective.absolute
+                arms[f"weights (ridge {ridge:g})"] = (
+                    simplex_weights(votes.votes, votes.truth, ridge=ridge)
+                    if objective.absolute
+                    else ordering_weights(
+                        votes.votes, votes.truth, votes.attribute, ridge=ridge, ranked=objective.ranked
+                    )
                 )
         return arms
 
     return fit
+
+
+def _by_steps(votes: ScoredVotes, objective: Objective, largest: int) -> tuple[FloatArray, FloatArray]:
+    """The best judge, and the best jury on the way that each time gives a seat to the juror, in it or not, with whom it scores
+    highest.
+
+    References:
+        Caruana et al. (2004), "Ensemble selection from libraries of models", ICML: forward steps with replacement.
+    """
+    voters = votes.votes.shape[1]
+    alone = votes.scores(votes.votes.T, objective)
+    first = int(np.argmax(np.where(np.isnan(alone), -np.inf, alone)))
+    nearly = np.ones(SEATS) if all(scale.ordered for scale in votes.scales) else seat_weights(SEATS)
+    seats = nearly[0] * np.eye(voters)[first]
+    judge = best = seats
+    highest = alone[first]
+    for step in range(1, SEATS):
+        members = np.flatnonzero(seats)
+        joining = members if len(members) == largest else np.arange(voters)
+        scores = votes.scores(votes.answers_with_a_seat(seats, joining, nearly[step]), objective)
+        at = int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
+        seats = seats + nearly[step] * np.eye(voters)[joining[at]]
+        if not scores[at] <= highest + EQUAL:
+            best, highest = seats, scores[at]
+    return judge / judge.sum(), best / best.sum()
 
 
 def arms_as_given(kinds: Sequence[str], names: Sequence[str], objective: Objective) -> Fit:
@@ -159,21 +184,36 @@ def choose(
 def _preferred_arms(
     votes: ScoredVotes, objective: Objective, fit: Fit, rng: np.random.Generator
 ) -> tuple[Arms, str | None, str]:
-    """The arms that all of `votes` make, and which jury and which of all that inner folds prefer."""
+    """The arms that all of `votes` make, and which jury and which of all that inner folds prefer.
+
+    The jury by steps, which may be the best judge alone, gives way to an arm that beats it by more than a standard error:
+    inner folds hold too few cases to tell more arms apart by less.
+    """
     arms = fit(votes)
     names = list(arms)
-    inner = [
-        (fold.held_out, fit(votes.at(fold.chosen_on)), votes.at(fold.held_out))
-        for fold in folds(votes.cluster, INNER, rng)
-    ]
     answers = np.full((len(names), len(votes.truth)), np.nan)
-    for rows, made, out in inner:
-        answers[:, rows] = out.answers(np.array([made[name] for name in names]))
+    parts = []
+    for fold in folds(votes.cluster, INNER, rng):
+        made, out = fit(votes.at(fold.chosen_on)), votes.at(fold.held_out)
+        answers[:, fold.held_out] = out.answers(np.array([made[name] for name in names]))
+        parts.append(out.scores(answers[:, fold.held_out], objective))
+    by_fold = np.array(parts)
     scores = np.where(np.isnan(found := votes.scores(answers, objective)), -np.inf, found)
-    juries = [at for at, name in enumerate(names) if name != SINGLE]
-    jury = names[max(juries, key=lambda at: scores[at])] if juries else None
-    best = names[int(np.argmax(scores))]
-    return arms, jury, best
+
+    def preferred(among: Sequence[str]) -> str:
+        leader = max(among, key=lambda name: scores[names.index(name)])
+        if STEPS not in among:
+            return leader
+        steps, ahead = names.index(STEPS), names.index(leader)
+        apart = by_fold[:, ahead] - by_fold[:, steps]
+        apart = apart[~np.isnan(apart)]
+        error = apart.std(ddof=1) / np.sqrt(len(apart)) if len(apart) > 1 else np.inf
+        return leader if scores[ahead] - scores[steps] > error else STEPS
+
+    several = {name: np.count_nonzero(weights) > 1 for name, weights in arms.items()}
+    juries = [name for name in names if name != SINGLE and (several[name] or name != STEPS)]
+    best = preferred(names)
+    return arms, preferred(juries) if juries else None, best if best != STEPS or several[STEPS] else SINGLE
 
 
 def _scores(votes: ScoredVotes, weights: FloatArray, objective: Objective) -> FloatArray:

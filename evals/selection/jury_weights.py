@@ -3,40 +3,32 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import nnls
 
-from ..statistics.matrix import FloatArray
+from ..statistics.matrix import FloatArray, IntArray
+from ..statistics.mean_ranks import mean_ranks
 
 STEPS = 300
+TINY = 1e-12
 
 
-def simplex_weights(votes: FloatArray, truth: FloatArray, *, ridge: float, absolute: bool) -> FloatArray:
+def simplex_weights(votes: FloatArray, truth: FloatArray, *, ridge: float) -> FloatArray:
     """The weights whose mean of `votes` (one column a juror) comes nearest to `truth` in squares.
 
     Args:
         ridge: How strongly they are drawn towards equal ones; 1 counts as much as the votes themselves.
-        absolute: Whether offsets count. Where they do not, votes and truth are centred and truth is brought onto the
-            spread that the plain mean of the votes has.
     """
-    filled = np.where(np.isnan(votes), np.nanmean(votes, axis=1, keepdims=True), votes)
-    known = ~(np.isnan(filled).any(axis=1) | np.isnan(truth))
+    x, y, _ = _known(votes, truth)
     jurors = votes.shape[1]
     equal = np.full(jurors, 1 / jurors)
-    x, y = filled[known], truth[known]
     if len(y) < 3:
         return equal
-    if not absolute:
-        x, y = x - x.mean(axis=0), y - y.mean()
-        mean = x.mean(axis=1)
-        slope = float(mean @ y) / max(float(mean @ mean), 1e-12)
-        if slope <= 0:
-            return equal
-        y = y / slope
     # On the simplex the error of a weighted mean is the weighted mean of the errors.
     errors = x - y[:, None]
     gram = errors.T @ errors / len(y)
     strength = ridge * float(np.trace(gram)) / jurors
     gram, target = gram + strength * np.eye(jurors), strength * equal
-    step = 1 / max(float(np.linalg.eigvalsh(gram)[-1]), 1e-12)
+    step = 1 / max(float(np.linalg.eigvalsh(gram)[-1]), TINY)
     weights = equal
     for _ in range(STEPS):
         moved = _onto_simplex(weights - step * (gram @ weights - target))
@@ -44,6 +36,45 @@ def simplex_weights(votes: FloatArray, truth: FloatArray, *, ridge: float, absol
             break
         weights = moved
     return weights
+
+
+def ordering_weights(
+    votes: FloatArray, truth: FloatArray, attribute: IntArray, *, ridge: float, ranked: bool
+) -> FloatArray:
+    """The weights whose mean of `votes` goes with `truth` most closely, whatever the offset and the unit of either.
+
+    Args:
+        attribute: What votes and truth are centred within.
+        ridge: How strongly they are drawn towards equal ones; 1 counts as much as the votes themselves.
+        ranked: Whether the ranks of `truth` stand for it.
+    """
+    x, y, kept = _known(votes, truth)
+    jurors = votes.shape[1]
+    equal = np.full(jurors, 1 / jurors)
+    if len(y) < 3:
+        return equal
+    for place in np.unique(attribute[kept]):
+        rows = attribute[kept] == place
+        x[rows] -= x[rows].mean(axis=0)
+        goal = mean_ranks(y[rows]) / rows.sum() if ranked else y[rows]
+        y[rows] = goal - goal.mean()
+    mean = x.mean(axis=1)
+    slope = float(mean @ y) / max(float(mean @ mean), TINY)
+    gram = x.T @ x / len(y)
+    strength = ridge * float(np.trace(gram)) / jurors
+    root = np.linalg.cholesky(gram + (strength + TINY) * np.eye(jurors))
+    pulled = x.T @ y / len(y) + strength * max(slope, 0.0) * equal
+    weights, _ = nnls(root.T, np.linalg.solve(root, pulled))
+    return weights / weights.sum() if weights.sum() > TINY else equal
+
+
+def _known(votes: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The questions with a truth and a vote: votes, those missing being the mean of the others', truth, and which they are."""
+    given = ~np.isnan(votes)
+    rows = np.flatnonzero(given.any(axis=1) & ~np.isnan(truth))
+    votes, given = votes[rows], given[rows]
+    mean = np.where(given, votes, 0.0).sum(axis=1) / given.sum(axis=1)
+    return np.where(given, votes, mean[:, None]), truth[rows], rows
 
 
 def _onto_simplex(point: FloatArray) -> FloatArray:

@@ -73,6 +73,8 @@ class Objective:
     needs_order: bool = True
     absolute: bool = False
     """Whether an offset from people's values lowers it."""
+    ranked: bool = False
+    """Whether the order of values is all that counts."""
     stand_in: str = ""
     """The objective that a search takes its steps by, where this one is too slow for many."""
     least: float = -np.inf
@@ -249,8 +251,8 @@ OBJECTIVES: Mapping[str, Objective] = {
         Objective("icc2", "ICC(2,1)", _icc2, absolute=True),
         Objective("kappa_quadratic", "quadratic kappa", _kappa_quadratic, absolute=True, least=-1.0),
         Objective("kappa", "kappa", _kappa, needs_order=False, absolute=True, least=-1.0),
-        Objective("spearman", "Spearman's rho", _spearman, least=-1.0),
-        Objective("kendall", "Kendall's tau", _kendall, stand_in="spearman", least=-1.0),
+        Objective("spearman", "Spearman's rho", _spearman, ranked=True, least=-1.0),
+        Objective("kendall", "Kendall's tau", _kendall, ranked=True, stand_in="spearman", least=-1.0),
         Objective("alpha", "Krippendorff's alpha", _alpha, needs_order=False, absolute=True),
         Objective("mae", "mean absolute error", _mae, better=-1.0, absolute=True, least=0.0, most=np.inf),
         Objective("credit", "mean credit", _credit, needs_order=False, absolute=True, least=0.0),

@@ -56,28 +56,25 @@ class ScoredVotes:
                 most = np.where(better, weight, most)
         return found
 
-    def answers_with_one_more(self, members: Sequence[int], joining: Sequence[int]) -> FloatArray:
-        """`answers` of the jury of `members` with each of `joining` in turn, all with equal weights."""
+    def answers_with_a_seat(self, seats: FloatArray, joining: IntArray, weight: float) -> FloatArray:
+        """`answers` of the voters with the weights `seats`, and `weight` more for each of `joining` in turn."""
         found = np.full((len(joining), len(self.truth)), np.nan)
-        nearly = seat_weights(len(members) + 1)
+        members = np.flatnonzero(seats)
         for place, scale in enumerate(self.scales):
             rows = np.flatnonzero(self.attribute == place)
-            inside, more = self.votes[rows][:, list(members)], self.votes[rows][:, list(joining)]
+            inside, more = self.votes[rows][:, members].T, self.votes[rows][:, joining].T
+            known, joins = ~np.isnan(inside), ~np.isnan(more)
             if scale.ordered:
-                known, joins = ~np.isnan(inside), ~np.isnan(more)
-                total = (known @ nearly[:-1])[:, None] + joins * nearly[-1]
-                sums = (np.where(known, inside, 0.0) @ nearly[:-1])[:, None] + np.where(
-                    joins, more, 0.0
-                ) * nearly[-1]
-                found[:, rows] = np.where(total > 0, sums / np.where(total > 0, total, 1.0), np.nan).T
+                total = seats[members] @ known + weight * joins
+                sums = seats[members] @ np.where(known, inside, 0.0) + weight * np.where(joins, more, 0.0)
+                found[:, rows] = np.where(total > 0, sums / np.where(total > 0, total, 1.0), np.nan)
                 continue
-            most = np.zeros(more.shape)
-            best = np.full(more.shape, np.nan)
-            for value in np.unique(self.votes[rows][~np.isnan(self.votes[rows])]):
-                weight = ((inside == value) @ nearly[:-1])[:, None] + (more == value) * nearly[-1]
-                better = weight > most + 1e-12
-                best, most = np.where(better, value, best), np.where(better, weight, most)
-            found[:, rows] = best.T
+            most, best = np.zeros(more.shape), np.full(more.shape, np.nan)
+            for value in np.unique(np.concatenate([inside[known], more[joins]])):
+                total = seats[members] @ (inside == value) + weight * (more == value)
+                better = total > most + 1e-12
+                best, most = np.where(better, value, best), np.where(better, total, most)
+            found[:, rows] = best
         return found
 
     def scores(self, answers: FloatArray, objective: Objective, mask: FloatArray | None = None) -> FloatArray:

@@ -15,7 +15,7 @@ from venire.evals.ratings.question import Question
 from venire.evals.selection import OBJECTIVES, Composition, Goal, analyse
 from venire.evals.selection.attribute_choice import composed_arms
 from venire.evals.selection.choices import scored_votes
-from venire.evals.selection.jury_weights import simplex_weights
+from venire.evals.selection.jury_weights import ordering_weights, simplex_weights
 from venire.evals.selection.objectives import AnswerScale, objective
 from venire.evals.selection.scored_votes import ScoredVotes
 from venire.rubrics.costs import CostMatrix
@@ -69,28 +69,75 @@ def test_weights_are_a_share_each_drawn_to_equal_ones() -> None:
     truth = rng.normal(size=300)
     votes = np.column_stack([truth + rng.normal(0, sd, 300) + 2 for sd in (0.3, 1.0, 3.0)])
 
-    free, drawn, held = (simplex_weights(votes, truth, ridge=r, absolute=False) for r in (0.0, 1.0, 1e6))
+    one = np.zeros(300, dtype=np.int64)
+    for fit in (
+        lambda ridge: simplex_weights(votes - 2, truth, ridge=ridge),
+        lambda ridge: ordering_weights(votes, 7 * truth, one, ridge=ridge, ranked=False),
+        lambda ridge: ordering_weights(votes, np.exp(truth), one, ridge=ridge, ranked=True),
+    ):
+        free, drawn, held = map(fit, (0.0, 1.0, 1e6))
+        for weights in (free, drawn, held):
+            assert weights.sum() == pytest.approx(1) and (weights >= 0).all()
+        assert free[0] > 0.8 > drawn[0] > 1 / 3
+        assert held == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
 
-    for weights in (free, drawn, held):
-        assert weights.sum() == pytest.approx(1) and (weights >= 0).all()
-    assert free[0] > 0.8 > drawn[0] > 1 / 3
-    assert held == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
+
+def test_weights_that_order_cases_are_told_within_attributes() -> None:
+    """The second juror knows nothing but which attribute is asked."""
+    rng = np.random.default_rng(5)
+    attribute = np.repeat([0, 1], 100)
+    truth = rng.normal(size=200) + 10 * attribute
+    votes = np.column_stack(
+        [truth - 10 * attribute + rng.normal(0, 0.5, 200), 10 * attribute + rng.normal(size=200)]
+    )
+
+    weights = ordering_weights(votes, truth, attribute, ridge=0.0, ranked=False)
+
+    assert weights[0] > 0.9
+
+
+def test_a_juror_that_opposes_people_has_no_weight() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.normal(size=100)
+    votes = np.column_stack([truth + rng.normal(0, 1, 100), -truth])
+    votes[:3, 0] = np.nan
+
+    weights = ordering_weights(votes, truth, np.zeros(100, dtype=np.int64), ridge=0.1, ranked=True)
+
+    assert weights.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("scale", [LIKERT, WORDS])
-def test_a_jury_that_grows_by_one_answers_as_its_weights_say(scale: Scale) -> None:
+def test_a_jury_with_one_seat_more_answers_as_its_weights_say(scale: Scale) -> None:
     rng = np.random.default_rng(6)
     votes = rng.integers(0, 3, (50, 5)).astype(float)
     votes[rng.random(votes.shape) < 0.1] = np.nan
     seen = ScoredVotes(
         votes, votes[:, 0], np.zeros(50, dtype=np.int64), np.arange(50), (AnswerScale.of(scale),)
     )
-    from venire.evals.selection.scored_votes import equal_weights
+    seats = np.array([0, 1, 0, 2.1, 0])
 
-    grown = seen.answers_with_one_more([3, 1], [0, 2, 4])
-    weighed = seen.answers(np.array([equal_weights([3, 1, juror], 5) for juror in (0, 2, 4)]))
+    grown = seen.answers_with_a_seat(seats, np.array([0, 1, 4]), 0.9)
+    weighed = seen.answers(seats + 0.9 * np.eye(5)[[0, 1, 4]])
 
-    assert np.allclose(grown, weighed, equal_nan=True, atol=1e-5)
+    assert np.allclose(grown, weighed, equal_nan=True, atol=1e-12)
+
+
+def test_a_jury_by_steps_gives_a_seat_again_where_that_helps() -> None:
+    """One who knows much and one who knows less: the first is worth two seats or more, the guesser none."""
+    rng = np.random.default_rng(7)
+    truth = rng.normal(size=400)
+    votes = truth[:, None] + rng.normal(size=(400, 3)) * np.array([0.7, 1.1, 50.0])
+    seen = ScoredVotes(
+        votes, truth, np.zeros(400, dtype=np.int64), np.arange(400), (AnswerScale.of(ONE_TO_FIVE),)
+    )
+
+    arms = composed_arms(OBJECTIVES["spearman"], 3)(seen)
+
+    weights = arms["jury by steps"]
+    assert weights[0] >= 1.5 * weights[1] > 0 and weights[2] == 0
+    assert arms["single judge"].tolist() == [1, 0, 0]
+    assert np.count_nonzero(composed_arms(OBJECTIVES["spearman"], 1)(seen)["jury by steps"]) == 1
 
 
 def recorded(rng: np.random.Generator, n: int = 300) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -155,13 +202,22 @@ def test_the_chosen_arm_holds_its_own_against_a_judge_and_a_greedy_jury_of_three
                 wide.to_numpy(float)[~kept], truth.to_numpy(float)[~kept], np.zeros((~kept).sum(), dtype=np.int64),
                 np.arange((~kept).sum()), (AnswerScale.of(LIKERT),),
             )  # fmt: skip
-            arms = composed_arms(OBJECTIVES["spearman"], 3)(seen)
-            said = wide.to_numpy(float)[kept] @ np.array([arms["single judge"], arms["jury of 3"]]).T
+            members = greedy_three(seen)
+            said = np.array([wide.to_numpy(float)[kept][:, members[:size]].mean(axis=1) for size in (1, 3)]).T
             others = [
                 pd.Series(column).corr(pd.Series(truth.to_numpy()[kept]), method="spearman")
                 for column in said.T
             ]
             assert row["value"] >= max(others) - 0.01, (seed, attribute)
+
+
+def greedy_three(seen: ScoredVotes) -> list[int]:
+    members: list[int] = []
+    while len(members) < 3:
+        rest = [juror for juror in range(seen.votes.shape[1]) if juror not in members]
+        means = np.array([seen.votes[:, [*members, juror]].mean(axis=1) for juror in rest])
+        members.append(rest[int(np.argmax(seen.scores(means, OBJECTIVES["spearman"])))])
+    return members
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
