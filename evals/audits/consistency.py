@@ -96,7 +96,8 @@ def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
             )
         mine, theirs = wide.align(reference, join="inner", axis=0)
         both = mine.notna() & theirs.notna()
-        mine, theirs = mine.where(both), theirs.where(both)
+        held = both.any(axis=1)
+        mine, theirs = mine.where(both)[held], theirs.where(both)[held]
         cluster, _ = pd.factorize(marks.clusters.reindex(mine.index))
         ranked = _ranks(mine.to_numpy(float)), _ranks(theirs.to_numpy(float))
         own, others = map(_table, ranked)
@@ -108,7 +109,9 @@ def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
             cluster.astype(np.int64),
             draws=draws,
             method=METHOD,
-            otherwise="too few cases or values to correlate",
+            otherwise="too few cases or values to correlate"
+            if held.any()
+            else "nobody else rated these cases",
         )
         row |= {"p": p, "apart": float(np.sqrt((apart[known] ** 2).mean())) if known.any() else np.nan}
         row |= {"mean": _mean(own), "people": _mean(others)}

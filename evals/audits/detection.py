@@ -99,7 +99,17 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         rho, _ = score_and_error(pooled, arm, wrong, draws)
         bounds = (each.value + 0.5, each.low + 0.5, each.high + 0.5, p)
         areas.append(
-            (arm, *bounds, rho.value, rho.low, rho.high, int(error.sum()), len(error), outputs, each.note)
+            (
+                arm,
+                *bounds,
+                rho.value,
+                rho.low,
+                rho.high,
+                int(error.sum()),
+                len(error),
+                _outputs(marks, label, arm),
+                each.note,
+            )
         )
         if not each.defined:
             sentences.append(f"{arm}: detection cannot be told ({each.note}).")
@@ -148,10 +158,7 @@ def _name(value: Any) -> Any:
 
 def _pooled_marks(marks: Marks, label: OutsideLabel) -> tuple[Marks, pd.Series, int]:
     """The marks with outputs of one case averaged, by such a case whether it is wrong, and how many outputs had a label."""
-    table = marks.table
-    names = table.index.get_level_values("attribute")
-    if label.attributes:
-        table = table[names.isin(list(label.attributes))]
+    table = _counted(marks, label)
     cases = table.index.get_level_values("case")
     own = pd.Series(cases, index=cases)
     belongs = label.pooled.reindex(cases).fillna(own)
@@ -161,6 +168,18 @@ def _pooled_marks(marks: Marks, label: OutsideLabel) -> tuple[Marks, pd.Series, 
     cluster = marks.clusters.groupby(label.pooled.reindex(marks.clusters.index).to_numpy()).first()
     outputs = int(label.wrong.reindex(cases.unique()).notna().sum())
     return replace(marks, table=whole, clusters=cluster), wrong, outputs
+
+
+def _counted(marks: Marks, label: OutsideLabel) -> pd.DataFrame:
+    """The marks of the attributes that order the cases."""
+    names = marks.table.index.get_level_values("attribute")
+    return marks.table[names.isin(list(label.attributes))] if label.attributes else marks.table
+
+
+def _outputs(marks: Marks, label: OutsideLabel, arm: str) -> int:
+    """How many outputs with a label the arm scored."""
+    scored = _counted(marks, label)[arm].dropna().index.get_level_values("case").unique()
+    return int(label.wrong.reindex(scored).notna().sum())
 
 
 def _saved_rows(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,9 +99,18 @@ def _votes(evidence: Evidence, systems: pd.Series) -> pd.DataFrame:
     votes = votes[votes["attribute"].isin(list(ordered)) & votes["case"].isin(systems.index)]
     points = pd.to_numeric(votes["value"], errors="coerce").astype(float)
     good_high = upright(points, votes["attribute"], ordered)
-    votes = votes.assign(value=good_high, juror=votes["model"]).dropna(subset=["value"])
+    votes = votes.assign(
+        value=good_high, juror=votes["model"].map(_juror_names(votes["model"].unique()))
+    ).dropna(subset=["value"])
     means = votes.groupby(["case", "juror", "attribute"], sort=False, as_index=False)["value"].mean()
     return means.assign(system=means["case"].map(systems))[columns]
+
+
+def _juror_names(models: Iterable[str]) -> dict[str, str]:
+    """By model its name; of a recorded one, whose name begins with the path of a file, the juror in it, if no other has that name."""
+    short = {model: model.rpartition("#")[2] if model.startswith("recorded/") else model for model in models}
+    taken = Counter(short.values())
+    return {model: name if taken[name] == 1 else model for model, name in short.items()}
 
 
 def _why_not(votes: pd.DataFrame, systems: pd.Series) -> str:

@@ -101,6 +101,11 @@ def _sentences(ranked: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
         people = held[held["side"] == "people"]
         sure = int((people["high"] - people["low"] <= 1).sum())
         before, after = found["before"], found["after"]
+        if pd.isna(before["tau"]):
+            said.append(
+                f"{arm} ranks {before['systems']} systems by {by}, but with no Kendall's tau with people's ranking: {before['note']}."
+            )
+            continue
         calibrated = "" if pd.isna(after["tau"]) else f", {_tau_words(after)} calibrated"
         tied = int(held[held["side"] == "before"]["tied"].sum())
         said.append(
@@ -113,8 +118,6 @@ def _sentences(ranked: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
 
 
 def _tau_words(row: Mapping[Hashable, Any]) -> str:
-    if pd.isna(row["tau"]):
-        return f"(undefined: {row['note']})"
     between = "" if pd.isna(row["low"]) else f" ({row['low']:.2f} to {row['high']:.2f})"
     return f"{row['tau']:.2f}{between}"
 

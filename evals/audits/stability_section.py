@@ -84,7 +84,8 @@ def _enough(judge: str, rows: Any) -> str:
         if most["enough"] > made
         else f" ({made} were made)"
     )
-    return f"{told}, {most['attribute']} needing the most{beyond}."
+    needing = f", {most['attribute']} needing the most" if known["enough"].nunique() > 1 else ""
+    return f"{told}{needing}{beyond}."
 
 
 STABILITY = Audit("stability", lambda given, draws: stability_section(given.evidence, draws), 60)

@@ -139,7 +139,7 @@ def _offset_sentence(row: dict[object, object]) -> str:
     size = f"{value:+.2f} points (95% interval {low:+.2f} to {high:+.2f}, n = {row['n']})"
     if low <= 0 <= high:
         return f"{name} is not shown to score higher or lower than people: {size}."
-    return f"{name} scores {'higher' if value > 0 else 'lower'} than people by {size}."
+    return f"{name} scores {'higher' if value > 0 else 'lower'} than people: {size}."
 
 
 def _worst_juror(table: pd.DataFrame) -> list[str]:

@@ -84,10 +84,10 @@ def strata_sentences(table: pd.DataFrame) -> list[str]:
     """For each arm the strata on which its errors are shown to differ, and the columns on which none does."""
     told = []
     for arm, mine in table.groupby("arm", sort=False):
-        same = []
+        same, untold = [], []
         for column, rows in mine.groupby("column", sort=False):
             apart = rows[rows["p_holm"] < LEVEL]
-            same += [str(column)] if apart.empty else []
+            (untold if rows["p_holm"].isna().all() else same).extend([str(column)] if apart.empty else [])
             told += [
                 f"{arm} is {'farther from' if row['mae'] > rows['mae'].mean() else 'nearer to'} people on {column} {row['level']}: mean "
                 f"absolute error {row['mae']:.2f} on {row['cases']} cases (Holm-corrected {p_words(row['p_holm'])})."
@@ -95,4 +95,6 @@ def strata_sentences(table: pd.DataFrame) -> list[str]:
             ]
         if same:
             told.append(f"{arm}: errors are not shown to depend on {' or '.join(same)}.")
+        if untold:
+            told.append(f"{arm}: too few cases to tell whether errors depend on {' or '.join(untold)}.")
     return told

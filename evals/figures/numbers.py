@@ -6,6 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+CHANCES = ("p", "p_holm", "wilcoxon_p")
+"""Columns of p-values."""
+
+
+def chance(value: float) -> str:
+    """A p-value as a table has it."""
+    return "<0.001" if value < 0.001 else decimal(value)
+
 
 def decimal(value: Any, places: int = 3) -> str:
     """A number as it is printed: whole ones whole, others to so many places, and no negative zero."""

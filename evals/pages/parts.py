@@ -11,12 +11,10 @@ from typing import Any
 import pandas as pd
 
 from ..figures.drawing import Figure
-from ..figures.numbers import decimal
+from ..figures.numbers import CHANCES, chance, decimal
 from .markup import Child, Html, document, element, fragment, inline_style
 from .svg import svg_blocks
 
-CHANCES = ("p", "p_holm")
-"""The columns that hold p-values."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -122,7 +120,7 @@ def _cell(column: str, value: Any) -> Html:
     plain = value.item() if hasattr(value, "item") else value
     if isinstance(plain, bool) or not isinstance(plain, int | float):
         return element("td", {"data-column": column}, breakable(str(plain)))
-    shown = _exact(plain, "<0.001") if column in CHANCES and plain < 0.001 else number(plain)
+    shown = _exact(plain, chance(plain)) if column in CHANCES and plain == plain else number(plain)
     return element("td", {"class": "number", "data-column": column}, shown)
 
 

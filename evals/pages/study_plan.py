@@ -65,7 +65,8 @@ def _run_lines(plan: Plan) -> list[str]:
             if total.exact
             else ", at the least and at the most"
         )
-        + f"; each arm by itself would make {plan.alone} at the least",
+        + f"; each arm by itself would make {plan.alone} at the least"
+        + (f", {', '.join(task.name for task in plan.tasks)} not counted" if plan.tasks else ""),
         f"tokens: about {tokens}; a token is taken for {BYTES_PER_TOKEN} bytes of prompt, and an answer to have "
         f"{ANSWER_TOKENS} an attribute",
         f"price: {price}" + (f"; unknown for {', '.join(plan.unpriced)}" if plan.unpriced else ""),

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..agreement.coefficient import band
-from ..figures.numbers import decimal
+from ..figures.numbers import CHANCES, chance, decimal
 from ..figures.section import Section
 from ..ratings.sheet import OVERALL
 from ..statistics.estimate import Estimate
@@ -123,6 +123,8 @@ WIDEST = 26
 """Characters of a cell before its words are folded."""
 LONGEST_WORD = 40
 """Characters of a word that is not broken, such as a model's name."""
+NARROW = 0.04
+"""An interval below this width needs a third place."""
 ROWS = 30
 """Rows of a table that the terminal shows; the files hold all."""
 
@@ -136,7 +138,7 @@ def show_section(part: Section, console: Console) -> None:
         if frame.empty:
             continue
         console.print(f"\n{part.name} {name}", style="dim", highlight=False, markup=False)
-        for table in _frame_tables(frame.head(ROWS), console.width):
+        for table in _frame_tables(frame, console.width):
             console.print(table)
         if len(frame) > ROWS:
             rest = f"{len(frame) - ROWS} rows more in tables/{part.name}_{name}.csv"
@@ -169,18 +171,20 @@ def _frame_tables(frame: pd.DataFrame, width: int) -> Iterator[Table]:
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """By head, the cells of each column, without those that are blank or one word throughout."""
+    """By head, the cells of the first rows, without columns that are blank there or one word throughout the whole table."""
     found: dict[str, list[str]] = {}
+    shown = frame.head(ROWS)
     for name in map(str, frame.columns):
         end = "high".join(name.rsplit("low", 1)) if name.endswith("low") else ""
         if name.endswith("high") and "low".join(name.rsplit("high", 1)) in frame:
             continue
         if end in frame:
-            cells = [_between(low, high) for low, high in zip(frame[name], frame[end], strict=True)]
+            cells = _between(shown[name], shown[end])
             head = f"{name.removesuffix('low').rstrip('_') or '95%'} interval"
         else:
-            cells, head = [_plain_cell(value) for value in frame[name]], name
-        constant = len(cells) > 1 and len(set(cells)) == 1 and not _numeric(cells[0])
+            cells, head = _plain_cells(frame[name])[:ROWS], name
+        words = not pd.api.types.is_numeric_dtype(frame[name])
+        constant = words and len(frame) > 1 and frame[name].nunique(dropna=False) == 1
         if any(cells) and not constant:
             found[head.replace("_", " ")] = cells
     return found
@@ -208,14 +212,28 @@ def _numeric(cell: str) -> bool:
     return bool(cell) and cell.lstrip("-").replace(".", "", 1).isdigit()
 
 
-def _between(low: float, high: float) -> str:
-    return "" if pd.isna(low) or pd.isna(high) else f"{decimal(float(low), 2)} to {decimal(float(high), 2)}"
+def _between(lows: pd.Series, highs: pd.Series) -> list[str]:
+    """Intervals as words, to three places where two would not tell the ends of one apart, or from zero."""
+    narrow = bool(((highs - lows < NARROW) & (highs > lows)).any())
+    return [
+        ""
+        if pd.isna(low) or pd.isna(high)
+        else " to ".join(f"{round(float(end), 2 + narrow) + 0.0:.{2 + narrow}f}" for end in (low, high))
+        for low, high in zip(lows, highs, strict=True)
+    ]
 
 
-def _plain_cell(value: object) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else decimal(value)
-    return "" if value is None else str(value)
+def _plain_cells(column: pd.Series) -> list[str]:
+    """A column's cells; numbers that are whole in every row without places."""
+    number = chance if column.name in CHANCES else decimal
+    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
+        number = "{:.0f}".format
+    return [
+        "" if value is None or (isinstance(value, float) and math.isnan(value))
+        else number(value) if isinstance(value, float)
+        else str(value)
+        for value in column
+    ]  # fmt: skip
 
 
 def _cell(estimate: Estimate, *, percent: bool = False) -> str | Text:

@@ -55,7 +55,7 @@ class Marks:
         return bool(self.clusters.duplicated().any())
 
     def attributes(self) -> list[str]:
-        """Those that anybody with_marks, in the rubric's order."""
+        """Those that anybody marked, in the rubric's order."""
         there = set(self.table.index.get_level_values("attribute"))
         return [name for name in self.questions if name in there]
 

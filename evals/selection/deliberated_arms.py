@@ -167,7 +167,8 @@ def _candidates(
             kind=str(kind),
             credits=credits[rows, at],
             cost=float(cost[name]),
-            seconds=float(seconds[name]),
+            # Answers that were written down beforehand take no time: what they took is not known.
+            seconds=float(seconds[name]) or np.nan,
             answered=float(answered[name]),
         )
         for at, (name, kind) in enumerate(zip(wide.columns, kinds, strict=True))

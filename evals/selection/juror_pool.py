@@ -159,7 +159,7 @@ def _pool(
         width=np.array([float(high) - float(low) for low, high in ends]),
         direction=np.array([-1.0 if questions[name].better == "low" else 1.0 for name in rows["attribute"]]),
         cost=costs,
-        seconds=_cost_by_juror(given, "seconds", wide.columns)[0] if "seconds" in given else np.full(wide.shape[1], np.nan),
+        seconds=_seconds_by_juror(given, wide.columns),
         unit=unit,
         notes=notes,
     )  # fmt: skip
@@ -187,13 +187,26 @@ def _cost_by_juror(given: pd.DataFrame, column: str, jurors: pd.Index) -> tuple[
     return np.ones(len(jurors)), VOTES
 
 
+def _seconds_by_juror(given: pd.DataFrame, jurors: pd.Index) -> FloatArray:
+    """The mean seconds of a case; NaN where all took none, for answers that were written down beforehand do not say what they took."""
+    if "seconds" not in given:
+        return np.full(len(jurors), np.nan)
+    spent, _ = _cost_by_juror(given, "seconds", jurors)
+    return np.where(spent > 0, spent, np.nan)
+
+
 def _notes(given: pd.DataFrame, met: pd.DataFrame, seldom: pd.Series) -> tuple[str, ...]:
     notes = []
     if lost := given["case"].nunique() - met["case"].nunique():
         notes.append(f"{lost} cases that jurors judged have no rating of people and were left out.")
     if len(seldom):
         some = ", ".join(map(str, seldom.index[:5])) + (" and others" if len(seldom) > 5 else "")
-        notes.append(f"{len(seldom)} jurors answered less than half of the questions and were left out: {some}.")  # fmt: skip
+        who = (
+            "1 juror answered less than half of the questions and was"
+            if len(seldom) == 1
+            else f"{len(seldom)} jurors answered less than half of the questions and were"
+        )
+        notes.append(f"{who} left out: {some}.")
     if "cost" in given and pd.to_numeric(given["cost"], errors="coerce").isna().any():
         notes.append("Some judgements have no cost.")
     return tuple(notes)

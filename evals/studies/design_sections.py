@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,7 +29,7 @@ from .cost_section import cost_section
 from .design import Design, TableName
 
 AGREEMENT = ["arm", "kind", "attribute", "icc3k", "f_low", "f_high", "bootstrap_low", "bootstrap_high", "median_difference", "q1", "q3",
-             "wilcoxon_p", "alpha", "alpha_low", "alpha_high", "ac2", "ac2_low", "ac2_high", "n"]  # fmt: skip
+             "wilcoxon_p", "alpha", "alpha_low", "alpha_high", "ac2", "ac2_low", "ac2_high", "n", "note"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +129,21 @@ def agreement_section(compared: Comparison, name: str, title: str) -> Section:
         rows.append(
             {**row, "kind": compared.kinds[arm], "median_difference": apart["median"], "q1": apart["q1"], "q3": apart["q3"],
              "wilcoxon_p": apart["p"], "alpha": alpha.value, "alpha_low": alpha.low, "alpha_high": alpha.high,
-             "ac2": ac2.value, "ac2_low": ac2.low, "ac2_high": ac2.high}
+             "ac2": ac2.value, "ac2_low": ac2.low, "ac2_high": ac2.high,
+             "note": _noted({"ICC": row["note"], "Wilcoxon": apart["note"], "alpha": alpha.note, "AC2": ac2.note})}
         )  # fmt: skip
     table = pd.DataFrame(rows, columns=AGREEMENT)
     whole = table[table["attribute"] == OVERALL]
     said = [
-        f"{row['arm']}: ICC(3,k) {row['icc3k']:.3f} (F interval {row['f_low']:.3f} to {row['f_high']:.3f}; bootstrap {row['bootstrap_low']:.3f} to "
-        f"{row['bootstrap_high']:.3f}), median difference {row['median_difference']:g} ({row['q1']:g}, {row['q3']:g}), Wilcoxon's "
+        f"{row['arm']}: ICC(3,k) {row['icc3k']:.3f} ({_interval('F interval', row['f_low'], row['f_high'])}; "
+        f"{_interval('bootstrap', row['bootstrap_low'], row['bootstrap_high'])}), median difference {row['median_difference']:g} ({row['q1']:g}, {row['q3']:g}), Wilcoxon's "
         f"{p_words(float(row['wilcoxon_p']))}."
         for row in whole.to_dict("records")
         if row["icc3k"] == row["icc3k"]
     ]
     unknown = [str(row["arm"]) for row in whole.to_dict("records") if row["icc3k"] != row["icc3k"]]
-    notes = tuple(f"{arm}: ICC(3,k) is undefined" for arm in unknown)
+    why = dict(zip(whole["arm"], whole["note"], strict=True))
+    notes = tuple(f"{arm}: ICC(3,k) is undefined ({why[arm]})" for arm in unknown)
     return Section(
         name,
         title,
@@ -148,6 +151,19 @@ def agreement_section(compared: Comparison, name: str, title: str) -> Section:
         {"overall": whole, "attributes": table[table["attribute"] != OVERALL]},
         notes=notes,
     )
+
+
+def _interval(name: str, low: float, high: float) -> str:
+    return f"no {name}" if math.isnan(low) else f"{name} {low:.3f} to {high:.3f}"
+
+
+def _noted(notes: Mapping[str, str]) -> str:
+    """The notes of several figures as one: each once, after the figures that it is about."""
+    about: dict[str, list[str]] = {}
+    for name, note in notes.items():
+        for each in filter(None, note.split("; ")):
+            about.setdefault(each, []).append(name)
+    return "; ".join(f"{', '.join(names)}: {each}" for each, names in about.items())
 
 
 def _panels(compared: Comparison) -> Section:
@@ -183,7 +199,7 @@ def _effects(compared: Comparison) -> Section:
         return Section("effects", title, tuple(why))
     moved = table[(table["p"] < LEVEL) & (table["term"] != "intercept")]
     said = [
-        f"{row['arm']}: {row['term']} moves the difference by {row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, "
+        f"{row['arm']}: {_moving(str(row['term']))} moves the difference by {row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, "
         f"{p_words(float(row['p']))})."
         for row in moved.to_dict("records")
     ]
@@ -197,6 +213,11 @@ def _effects(compared: Comparison) -> Section:
         methods=("Of the mixed model, a group of several cases (a patient) has a random intercept too; p is not corrected for the number of terms.",),
         notes=tuple(note for note in compared.notes if note.startswith("mixed model")),
     )  # fmt: skip
+
+
+def _moving(term: str) -> str:
+    """A term of the model as what moves: a level of a category, or a standard deviation of a number."""
+    return term if ": " in term else f"a standard deviation more of {term.replace('_', ' ')}"
 
 
 def _strata(given: DesignInput) -> Section:

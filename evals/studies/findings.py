@@ -257,7 +257,7 @@ def _findings(
         if arm in choosable and (not study.test or cases & set(study.test))
     ]
     apart = [
-        f"{arm} heard test cases alone: it is in the tables, and not among the arms to choose from"
+        f"{arm} heard {len(heard.get(arm, ()))} {'test ' if study.test else ''}cases alone: it is in the tables, and not among the arms to choose from"
         for arm in study.arms
         if arm not in choosable
     ]

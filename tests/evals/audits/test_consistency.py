@@ -102,8 +102,20 @@ def test_an_attribute_that_people_never_rated_and_a_juror_with_one_score() -> No
     assert section.tables["halo"].set_index("evaluator").loc["jury: flat", "note"]
 
 
+def test_only_cases_that_both_scored_are_counted() -> None:
+    rng = np.random.default_rng(4)
+    scores = rng.normal(3, 1, (40, 3))
+    part = np.where(np.arange(40)[:, None] < 15, scores + rng.normal(0, 1, (40, 3)), np.nan)
+    marks = lay_marks(evidence(ASKED, arms=table("jury", part), people=table("Ana", scores)))
+
+    assert halo(marks, Draws(0, 50)).set_index("evaluator").loc["jury", "n"] == 15
+
+
 def test_one_attribute_and_nobody_to_compare_with_are_said() -> None:
     alone = lay_marks(evidence({"safe": LIKERT}, arms=[ratings("jury", [1.0, 2.0, 3.0])]))
     assert "needs two" in consistency_section(alone, Draws(0, 20)).sentences[0]
+    only = world(1.0, n=9)
+    found = halo(only, Draws(0, 20)).set_index("evaluator")
+    assert found.loc["Ana", "note"] == "nobody else rated these cases" and found.loc["Ana", "n"] == 0
     unrated = lay_marks(evidence(ASKED, arms=table("jury", np.random.default_rng(0).normal(0, 1, (9, 3)))))
     assert "nobody rated the cases" in consistency_section(unrated, Draws(0, 20)).sentences[0]

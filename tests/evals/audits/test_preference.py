@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -185,6 +186,16 @@ def test_a_model_that_sits_thrice_is_one_juror() -> None:
 
     assert effect(again)["se"] == pytest.approx(effect(single)["se"])
     assert effect(again)["n"] == 360
+
+
+def test_a_recorded_juror_is_named_without_the_path_of_its_file() -> None:
+    seen = world(0.3, seed=3)
+    model = seen.ballots["model"].str.rpartition("/")[2]
+
+    kept = replace(seen, ballots=seen.ballots.assign(model="recorded//home/claude/judges.csv#" + model))
+
+    assert effect(kept)["value"] == pytest.approx(effect(seen)["value"])
+    assert set(self_preference(kept).pairs["juror"]) == {"gpt-4o", "claude-opus-4", "gemini-2.5-pro"}
 
 
 @pytest.mark.parametrize(

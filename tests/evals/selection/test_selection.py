@@ -500,7 +500,7 @@ def test_a_juror_who_seldom_answers_is_left_out_by_name() -> None:
     found = analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=50, rounds=1)
 
     assert "good-1" not in set(found.jurors["juror"])
-    assert found.notes == ("1 jurors answered less than half of the questions and were left out: good-1.",)
+    assert found.notes == ("1 juror answered less than half of the questions and was left out: good-1.",)
 
 
 def test_the_report_shows_every_figure_and_table(world: Composition, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from scipy.stats import chi2_contingency, ttest_ind
 from venire.evals.agreement.icc_intervals import icc3k_intervals
 from venire.evals.audits.detection import detection_section, outside_label
 from venire.evals.comparison.evaluators import evaluators_section
+from venire.evals.comparison.strata import strata_sentences
 from venire.evals.ratings.marks import SECOND, Marks
 from venire.evals.ratings.question import Question
 from venire.evals.statistics.draws import Draws
@@ -100,6 +101,29 @@ def test_icc3k_has_the_published_f_interval_and_a_bootstrap_of_clusters() -> Non
     assert found["bootstrap_low"] != found["f_low"]
 
 
+def test_a_bootstrap_interval_without_width_is_none() -> None:
+    """An arm that says the same of every case has an ICC(3,k) of 0 in every resample: that is no certainty."""
+    table = pd.DataFrame(
+        {"case": [*range(12)] * 2, "rater": ["arm"] * 12 + ["people"] * 12, "value": [5.0] * 12 + [1.0, 2.0, 3.0, 4.0] * 3}
+    )  # fmt: skip
+
+    found = icc3k_intervals(matrix(table), DRAWS)
+
+    assert found["icc3k"] == pytest.approx(0) and np.isnan(found["bootstrap_low"])
+    assert "every resample gives the same value" in str(found["note"])
+
+
+def test_strata_of_too_few_cases_are_not_said_to_be_alike() -> None:
+    row = {"arm": "few", "column": "system", "mae": 1.0, "cases": 1}
+    rows = [{**row, "level": level, "p_holm": np.nan} for level in "ab"]
+    rows += [{**row, "arm": "many", "level": level, "p_holm": 0.6} for level in "ab"]
+
+    assert strata_sentences(pd.DataFrame(rows)) == [
+        "few: too few cases to tell whether errors depend on system.",
+        "many: errors are not shown to depend on system.",
+    ]
+
+
 def test_a_persons_time_and_pay_stand_beside_the_arms() -> None:
     costs = pd.DataFrame(
         {
@@ -137,6 +161,11 @@ def test_low_scores_that_find_every_wrong_case_first_save_the_rest_of_the_work()
 
     area = section.tables["areas"].iloc[0]
     assert (area["n"], area["wrong"], area["outputs"]) == (20, 5, 40)
+    heard = marks(
+        pd.DataFrame({"jury": np.where(np.arange(40) < 6, score, np.nan)}, index=cases["case"]),
+        kinds={"jury": "jury"},
+    )
+    assert detection_section(heard, label, DRAWS).tables["areas"].iloc[0]["outputs"] == 6
     assert area["area"] == pytest.approx(1 - 5 / 20 / 2)
     saved = section.tables["saved"].set_index("found")
     assert saved.loc[1.0, "reviewed"] == pytest.approx(0.25) and saved.loc[1.0, "saved"] == pytest.approx(
@@ -322,6 +351,16 @@ def test_the_shipped_studies_print_every_table_they_name(tmp_path: Path, name: s
     for section in report["sections"].values():
         assert section["title"] in ended.stdout and section["tables"], section
     if name == "004":
-        row = report["sections"]["agreement"]["tables"]["overall"][0]
+        tables = report["sections"]["agreement"]["tables"]
+        assert all(
+            row["note"]
+            for row in tables["attributes"]
+            if row["icc3k"] is None or row["bootstrap_low"] is None
+        )
+        assert "nan" not in ended.stdout
+        row = tables["overall"][0]
         assert row["f_low"] < row["icc3k"] < row["f_high"] and row["bootstrap_low"] < row["icc3k"]
         assert (tmp_path / "study-run" / "tasks" / "probsum" / "record.sqlite").exists()
+    else:
+        jurors = {row["juror"] for row in report["sections"]["self_preference"]["tables"]["effects"]}
+        assert jurors <= {"all jurors", "alder-9", "brook-9", "cairn-9"}
