@@ -84,10 +84,12 @@ def strata_sentences(table: pd.DataFrame) -> list[str]:
     """For each arm the strata on which its errors are shown to differ, and the columns on which none does."""
     told = []
     for arm, mine in table.groupby("arm", sort=False):
-        same, untold = [], []
+        same: list[str] = []
+        untold: list[str] = []
         for column, rows in mine.groupby("column", sort=False):
             apart = rows[rows["p_holm"] < LEVEL]
-            (untold if rows["p_holm"].isna().all() else same).extend([str(column)] if apart.empty else [])
+            if apart.empty:
+                (untold if rows["p_holm"].isna().all() else same).append(str(column))
             told += [
                 f"{arm} is {'farther from' if row['mae'] > rows['mae'].mean() else 'nearer to'} people on {column} {row['level']}: mean "
                 f"absolute error {row['mae']:.2f} on {row['cases']} cases (Holm-corrected {p_words(row['p_holm'])})."
