@@ -158,7 +158,7 @@ def _name(value: Any) -> Any:
 
 def _pooled_marks(marks: Marks, label: OutsideLabel) -> tuple[Marks, pd.Series, int]:
     """The marks with outputs of one case averaged, by such a case whether it is wrong, and how many outputs had a label."""
-    table = _counted(marks, label)
+    table = _ordering_marks(marks, label)
     cases = table.index.get_level_values("case")
     own = pd.Series(cases, index=cases)
     belongs = label.pooled.reindex(cases).fillna(own)
@@ -170,7 +170,7 @@ def _pooled_marks(marks: Marks, label: OutsideLabel) -> tuple[Marks, pd.Series, 
     return replace(marks, table=whole, clusters=cluster), wrong, outputs
 
 
-def _counted(marks: Marks, label: OutsideLabel) -> pd.DataFrame:
+def _ordering_marks(marks: Marks, label: OutsideLabel) -> pd.DataFrame:
     """The marks of the attributes that order the cases."""
     names = marks.table.index.get_level_values("attribute")
     return marks.table[names.isin(list(label.attributes))] if label.attributes else marks.table
@@ -178,7 +178,7 @@ def _counted(marks: Marks, label: OutsideLabel) -> pd.DataFrame:
 
 def _outputs(marks: Marks, label: OutsideLabel, arm: str) -> int:
     """How many outputs with a label the arm scored."""
-    scored = _counted(marks, label)[arm].dropna().index.get_level_values("case").unique()
+    scored = _ordering_marks(marks, label)[arm].dropna().index.get_level_values("case").unique()
     return int(label.wrong.reindex(scored).notna().sum())
 
 

@@ -200,7 +200,7 @@ def _preferred_arms(
     by_fold = np.array(parts)
     scores = np.where(np.isnan(found := votes.scores(answers, objective)), -np.inf, found)
 
-    def preferred(among: Sequence[str]) -> str:
+    def leading_arm(among: Sequence[str]) -> str:
         leader = max(among, key=lambda name: scores[names.index(name)])
         if STEPS not in among:
             return leader
@@ -212,8 +212,8 @@ def _preferred_arms(
 
     several = {name: np.count_nonzero(weights) > 1 for name, weights in arms.items()}
     juries = [name for name in names if name != SINGLE and (several[name] or name != STEPS)]
-    best = preferred(names)
-    return arms, preferred(juries) if juries else None, best if best != STEPS or several[STEPS] else SINGLE
+    best = leading_arm(names)
+    return arms, leading_arm(juries) if juries else None, best if best != STEPS or several[STEPS] else SINGLE
 
 
 def _scores(votes: ScoredVotes, weights: FloatArray, objective: Objective) -> FloatArray:

@@ -18,7 +18,7 @@ def simplex_weights(votes: FloatArray, truth: FloatArray, *, ridge: float) -> Fl
     Args:
         ridge: How strongly they are drawn towards equal ones; 1 counts as much as the votes themselves.
     """
-    x, y, _ = _known(votes, truth)
+    x, y, _ = _known_votes(votes, truth)
     jurors = votes.shape[1]
     equal = np.full(jurors, 1 / jurors)
     if len(y) < 3:
@@ -48,7 +48,7 @@ def ordering_weights(
         ridge: How strongly they are drawn towards equal ones; 1 counts as much as the votes themselves.
         ranked: Whether the ranks of `truth` stand for it.
     """
-    x, y, kept = _known(votes, truth)
+    x, y, kept = _known_votes(votes, truth)
     jurors = votes.shape[1]
     equal = np.full(jurors, 1 / jurors)
     if len(y) < 3:
@@ -68,7 +68,7 @@ def ordering_weights(
     return weights / weights.sum() if weights.sum() > TINY else equal
 
 
-def _known(votes: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+def _known_votes(votes: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
     """The questions with a truth and a vote: votes, those missing being the mean of the others', truth, and which they are."""
     given = ~np.isnan(votes)
     rows = np.flatnonzero(given.any(axis=1) & ~np.isnan(truth))

@@ -130,7 +130,7 @@ def agreement_section(compared: Comparison, name: str, title: str) -> Section:
             {**row, "kind": compared.kinds[arm], "median_difference": apart["median"], "q1": apart["q1"], "q3": apart["q3"],
              "wilcoxon_p": apart["p"], "alpha": alpha.value, "alpha_low": alpha.low, "alpha_high": alpha.high,
              "ac2": ac2.value, "ac2_low": ac2.low, "ac2_high": ac2.high,
-             "note": _noted({"ICC": row["note"], "Wilcoxon": apart["note"], "alpha": alpha.note, "AC2": ac2.note})}
+             "note": _joint_note({"ICC": row["note"], "Wilcoxon": apart["note"], "alpha": alpha.note, "AC2": ac2.note})}
         )  # fmt: skip
     table = pd.DataFrame(rows, columns=AGREEMENT)
     whole = table[table["attribute"] == OVERALL]
@@ -157,7 +157,7 @@ def _interval(name: str, low: float, high: float) -> str:
     return f"no {name}" if math.isnan(low) else f"{name} {low:.3f} to {high:.3f}"
 
 
-def _noted(notes: Mapping[str, str]) -> str:
+def _joint_note(notes: Mapping[str, str]) -> str:
     """The notes of several figures as one: each once, after the figures that it is about."""
     about: dict[str, list[str]] = {}
     for name, note in notes.items():
@@ -199,7 +199,7 @@ def _effects(compared: Comparison) -> Section:
         return Section("effects", title, tuple(why))
     moved = table[(table["p"] < LEVEL) & (table["term"] != "intercept")]
     said = [
-        f"{row['arm']}: {_moving(str(row['term']))} moves the difference by {row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, "
+        f"{row['arm']}: {_moving_term(str(row['term']))} moves the difference by {row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, "
         f"{p_words(float(row['p']))})."
         for row in moved.to_dict("records")
     ]
@@ -215,7 +215,7 @@ def _effects(compared: Comparison) -> Section:
     )  # fmt: skip
 
 
-def _moving(term: str) -> str:
+def _moving_term(term: str) -> str:
     """A term of the model as what moves: a level of a category, or a standard deviation of a number."""
     return term if ": " in term else f"a standard deviation more of {term.replace('_', ' ')}"
 
