@@ -16,6 +16,9 @@ from .tokenizer import Tokenizer
 
 _PHRASES = (
     ". They differ over '",
+    'Silent: nothing is said of it.", "evidence": ""',
+    "Otherwise: '",
+    "Said: '",
     " \"What do the exhibits say about '",
     ' {"rationale": "Neutral: no wording blames or labels.", "evidence": []',
     ' {"rationale": "In order: every item is in its place.", "evidence": []',
@@ -36,7 +39,7 @@ _PHRASES = (
     '\'. A small error.", "',
     '\'. A grave error.", "',
 )
-"""What the taught model often writes and a prompt seldom has, in the words of `evals/training/right_ballots.py`; of equals, the last is guessed."""
+"""What the taught model often writes and a prompt seldom has, in the words of `evals/training/right_ballots.py` and, of claims, of `benchmarks/embedded_juror/checks.py`; of equals, the last is guessed."""
 _BLANK = b"..."
 """What a form has in a prompt where words are to be written."""
 _LONGEST = 8
