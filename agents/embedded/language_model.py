@@ -56,14 +56,23 @@ class LanguageModel:
         return self._tokenizer.encode_chat(messages)
 
     def answer(
-        self, prompt: Sequence[int], form: Form | None, sampler: Sampler, *, most: int, check: Check
+        self,
+        prompt: Sequence[int],
+        form: Form | None,
+        sampler: Sampler,
+        *,
+        most: int,
+        check: Check,
+        softens: bool = True,
     ) -> WrittenAnswer:
         """The answer to a prompt, of `most` tokens at the most; in free words where there is no form.
+
+        A reason that is not sure gets a milder ending where it `softens`.
 
         `check` is called between pieces of work and may raise to end it.
         """
         reasons = Reasons(self._thresholds, self._tokenizer.encode)
-        writing = _Writing(self._tokenizer, form, reasons, sampler, prompt, most)
+        writing = _Writing(self._tokenizer, form, reasons, sampler, prompt, most, softens=softens)
         with one_blas_thread():
             logits, cache, ready = self._read(writing.tokens, check)
             answer = _AnswerReader(self._transformer, cache, Drafts(self._tokenizer, prompt))
@@ -131,12 +140,15 @@ class _Writing:
         sampler: Sampler,
         prompt: Sequence[int],
         most: int,
+        *,
+        softens: bool,
     ) -> None:
         self._tokenizer = tokenizer
         self._whole_form = self.form = form
         self._reasons = reasons
         self._sampler = sampler
         self._most = most
+        self._softens = softens
         self.tokens = list(prompt)
         """The prompt and all that was written."""
         self.written = 0
@@ -165,7 +177,7 @@ class _Writing:
 
     def _soften(self) -> int:
         """Put a milder ending to a reason that is not sure enough, where it fits the form; the number of tokens that stay as they were."""
-        milder = None if self._is_over else self._reasons.milder_text(self.text)
+        milder = self._reasons.milder_text(self.text) if self._softens and not self._is_over else None
         if milder is None or self._whole_form is None or self._whole_form.after(milder) is None:
             return len(self.tokens)
         while not milder.startswith(self.text):

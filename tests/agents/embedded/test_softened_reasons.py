@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,12 +14,14 @@ import pytest
 from gguf_files import write_gguf
 
 from venire.agents.clients import weights
+from venire.agents.clients.embedded_engine import EmbeddedEngine
 from venire.agents.embedded import language_model
 from venire.agents.embedded.fault_threshold import KEY
-from venire.agents.embedded.language_model import LanguageModel
+from venire.agents.embedded.language_model import LanguageModel, WrittenAnswer
 from venire.agents.embedded.sampling import Sampler
 from venire.agents.embedded.schema_form import form_of_schema
 from venire.agents.embedded.tokenizer import ChatMessage
+from venire.agents.model import Message, Request, Sampling, Schema
 
 pytestmark = pytest.mark.skipif(weights.weights_path() is None, reason="needs the embedded weights")
 
@@ -61,7 +64,7 @@ def juror(reason: str) -> Callable[[str], str]:
 
 
 def answer(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, reason: str, odds: float, header: dict[str, Any] | None = None
+    monkeypatch: pytest.MonkeyPatch, folder: Path, reason: str, odds: float, header: dict[str, Any] | None = None, *, softens: bool = True
 ) -> tuple[dict[str, Any], list[list[int]]]:  # fmt: skip
     """What is answered by a model that has these odds of finding fault, and the tokens that were read one after another."""
     base = weights.weights_path()
@@ -100,7 +103,9 @@ def answer(
     monkeypatch.setattr(language_model, "Transformer", Scripted)
     model = LanguageModel(base, adapter, context=2048, threads=1)
     prompt = model.tokens([ChatMessage("user", "Is it right?")])
-    written = model.answer(prompt, form_of_schema(FORM), Sampler(), most=400, check=lambda: None)
+    written = model.answer(
+        prompt, form_of_schema(FORM), Sampler(), most=400, check=lambda: None, softens=softens
+    )
     assert not written.is_cut
     read = cached[len(prompt) :]
     while not written.text.encode().startswith(model._tokenizer.decode(read)):
@@ -141,3 +146,46 @@ def test_an_ending_that_would_be_too_long_is_not_put(monkeypatch, tmp_path):
 def test_without_thresholds_the_likeliest_word_stands(monkeypatch, tmp_path):
     answered, _ = answer(monkeypatch, tmp_path, f"{WRONG} A grave error.", 0.5, header={})
     assert answered["score"] == 2
+
+
+@pytest.mark.parametrize(("odds", "score"), [(1.5, 5), (3.0, 2)])
+def test_a_juror_that_is_asked_again_keeps_its_words_but_needs_the_odds(monkeypatch, tmp_path, odds, score):
+    answered, _ = answer(monkeypatch, tmp_path, f"{WRONG} A grave error.", odds, softens=False)
+    assert answered["score"] == score
+
+
+def _vote(*names: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+
+
+@pytest.mark.parametrize(
+    ("temperature", "vote", "softened"),
+    [
+        (0.0, _vote("rationale", "score"), True),
+        (0.7, _vote("rationale", "score"), False),
+        (0.0, _vote("rationale", "moved_by", "score"), False),
+    ],
+)
+def test_doubt_shows_in_milder_words_where_nothing_else_shows_it(monkeypatch, temperature, vote, softened):
+    asked: dict[str, Any] = {}
+
+    class Asked:
+        context = 2048
+
+        def tokens(self, messages: Any) -> list[int]:
+            return [1]
+
+        def answer(self, *prompt: Any, **options: Any) -> WrittenAnswer:
+            asked.update(options)
+            return WrittenAnswer("{}", 1, 0, False)
+
+    base = weights.weights_path()
+    assert base is not None
+    engine = EmbeddedEngine(base, None, context=2048)
+    monkeypatch.setattr(engine, "_model", Asked())
+    schema = {"type": "object", "properties": {"accurate": vote}, "required": ["accurate"]}
+    request = Request(
+        "local", (Message("user", "?"),), Schema(schema), Sampling(temperature=temperature), 0, 60
+    )
+    engine.answer(request, threading.Event(), 0.0)
+    assert asked["softens"] is softened
