@@ -17,8 +17,8 @@ from venire.agents.model import Message
 from venire.agents.prompting import fence
 from venire.rubrics.shapes import ballot_shape
 
-SECONDS_A_MEGABYTE = 0.05
-SMALL = 0.02
+SECONDS_A_MEGABYTE = 2.0
+SMALL = 1.0
 """Seconds that a reply of any size may take, on a machine that does other things at the same time."""
 MEGABYTE = 1_000_000
 TOO_DEEP = "nested too deeply" if sys.version_info < (3, 12) else "looks like JSON and is none"

@@ -38,7 +38,7 @@ def refusal(*models: ModelSettings) -> VenireError:
     began = time.monotonic()
     with pytest.raises(VenireError) as caught:
         ask(*models)
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 30
     return caught.value
 
 
@@ -296,7 +296,7 @@ def test_a_server_that_is_slow_to_list_proves_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
         assert not ask(at(f"http://127.0.0.1:{silent.getsockname()[1]}/v1"))
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < 30
 
 
 @pytest.mark.parametrize(
