@@ -23,6 +23,7 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
+from asked_rubrics import CLINICAL, PDSQI, drawn_rubric
 from checks import check_of_machine, check_of_note, check_of_source
 from deliberations import (
     PERSONAS,
@@ -47,7 +48,6 @@ from venire.evals.training.faults.omission import points_for
 from venire.evals.training.passages import Truth, passages
 from venire.evals.training.planting import Fault, PlantedText, plant, truth_of
 from venire.evals.training.right_ballots import aspect_of
-from venire.rubrics.rubric import load_rubric
 
 HELD_OUT = 10
 """One dialogue in ten of the training file is kept for looking at how training goes."""
@@ -68,31 +68,6 @@ CHANCES = {"accurate": 0.54, "thorough": 0.46, "organized": 0.12, "succinct": 0.
 ACCURACY = ("number", "number", "negation", "negation", "term", "term", "fabrication", "fabrication")
 KIND_OF = {"thorough": "omission", "organized": "order", "succinct": "repetition", "stigmatizing": "stigma"}
 
-WORDINGS = {
-    "accurate": (
-        ("accurate", "Is every statement in the output supported by the source?"), ("accuracy", "How accurate is the text, held against the source?"),
-        ("faithful", "Does the text say only what the source bears out?"), ("factual", "Are the facts, numbers and findings right?"),
-        ("correctness", "Does every statement agree with the source in fact and number?"), ("hallucination_free", "Is the text free of invented statements?"),
-    ),
-    "thorough": (
-        ("thorough", "Does the output have everything from the source that matters?"), ("completeness", "Is anything important missing from the text?"),
-        ("coverage", "How much of what matters in the source is included?"), ("complete", "Does the text include all that the reader needs?"),
-    ),
-    "succinct": (("succinct", "How much could be cut without loss?"), ("concise", "Is the text free of repetition and filler?"), ("brevity", "Is it as brief as it can be?")),
-    "organized": (("organized", "Does the order help the reader?"), ("structure", "Is the text well ordered?"), ("organization", "Is every item in its place?")),
-    "stigmatizing": (("stigmatizing", "Does any wording blame, label or belittle the patient?"), ("stigma", "Is there blaming or labelling language?")),
-}  # fmt: skip
-SCALES: tuple[dict[str, Any], ...] = (
-    {"level": "ordinal", "anchors": {1: "Not at all", 2: "Slightly", 3: "Partly", 4: "Mostly", 5: "Completely"}},
-    {"level": "ordinal", "anchors": {1: "Very poor", 2: "Poor", 3: "Fair", 4: "Good", 5: "Very good"}},
-    {"level": "ordinal", "anchors": {1: "Not at all", 2: "Slightly", 3: "Somewhat", 4: "Mostly", 5: "Completely"}},
-    {"level": "ordinal", "anchors": {1: "Strongly disagree", 2: "Disagree", 3: "Neither", 4: "Agree", 5: "Strongly agree"}},
-    {"level": "ordinal", "anchors": {0: "Bad", 1: "Middling", 2: "Good"}},
-    {"level": "ordinal", "anchors": {1: "Poor", 2: "Fair", 3: "Good", 4: "Excellent"}},
-    {"level": "binary", "anchors": {0: "No", 1: "Yes"}},
-)  # fmt: skip
-PRESENT = {"level": "binary", "anchors": {0: "Absent", 1: "Present"}}
-CLINICAL, PDSQI = load_rubric("clinical-note"), load_rubric("pdsqi-9")
 _CODE = re.compile(r"begins ([0-9a-f]{16})\]\]")
 
 
@@ -129,7 +104,7 @@ class Maker:
         for case in cases:
             self.foreign.setdefault(case.group or "", []).extend(p.text for p in passages(case.output))
         self.anything = [text for texts in self.foreign.values() for text in texts]
-        self.rubrics = [self._rubric() for _ in range(120)]
+        self.rubrics = [drawn_rubric(self.rng) for _ in range(120)]
         self.told = [p.text for _ in range(400) for p in passages(story(self.rng).summary)]
 
     def examples(self, count: int) -> Iterator[Example]:
@@ -253,36 +228,6 @@ class Maker:
     def _persona(self) -> str | None:
         return self.rng.choice(
             (None, "high-scoring", "low-scoring", "middle-scoring", "plain-judge", *PERSONAS)
-        )
-
-    def _rubric(self) -> Rubric:
-        rng = self.rng
-        draw = rng.random()
-        if draw < 0.3:
-            return CLINICAL
-        if draw < 0.34:
-            return PDSQI
-        aspects = [a for a in WORDINGS if rng.random() < {"accurate": 0.9, "thorough": 0.8}.get(a, 0.25)] or [
-            "accurate"
-        ]
-        attributes = []
-        scales: dict[str, dict[str, Any]] = {"likert": rng.choice(SCALES), "present": PRESENT}
-        for aspect in aspects:
-            name, question = rng.choice(WORDINGS[aspect])
-            turned = {"better": "low"} if aspect == "stigmatizing" else {}
-            attributes.append(
-                {"name": name, "question": question, "scale": "present" if turned else "likert", **turned}
-            )
-        named = rng.choice(("live", "notes", "summaries", "quality"))
-        words = rng.choice(
-            (
-                "Questions about a short summary.",
-                "Judges a summary against its source.",
-                "Quality of a text made from notes.",
-            )
-        )
-        return Rubric.model_validate(
-            {"name": named, "version": 1, "description": words, "scales": scales, "attributes": attributes}
         )
 
     def _plant(

@@ -13,8 +13,9 @@ import random
 from pathlib import Path
 from typing import Any
 
+from asked_rubrics import CLINICAL
 from deliberations import Situation, filled
-from make_examples import CLINICAL, HELD_OUT, Maker, mts_cases, packed
+from make_examples import HELD_OUT, Maker, mts_cases, packed
 
 from venire import Rubric
 from venire.evals.training.captured_prompts import PromptTooLong, juror_prompt
