@@ -110,16 +110,17 @@ class GradedResponseModel:
         )
 
     def tables(self, parameters: FloatArray) -> FloatArray:
-        """How often every two raters' answers meet, by row of parameters."""
+        """How often every two raters' answers meet, by row of parameters; equal rows, which follow one another, are worked out once."""
         k, levels = self._raters, self._levels
         first, second = np.array(list(combinations(range(k), 2))).T
-        tables = []
-        for start in range(0, len(parameters), BLOCK):
-            given = self._answers(parameters[start : start + BLOCK]).chance
+        new = np.append(True, (parameters[1:] != parameters[:-1]).any(axis=1))
+        distinct, tables = parameters[new], []
+        for start in range(0, len(distinct), BLOCK):
+            given = self._answers(distinct[start : start + BLOCK]).chance
             given = given.reshape(len(given), -1, NODES)
             met = (given * self._weights) @ given.transpose(0, 2, 1)
             tables.append(met.reshape(-1, k, levels, k, levels)[:, first, :, second])
-        return np.ascontiguousarray(np.concatenate(tables, axis=1).swapaxes(0, 1))
+        return np.concatenate(tables, axis=1).swapaxes(0, 1)[np.cumsum(new) - 1]
 
     def slope(self, parameters: FloatArray) -> FloatArray:
         """The derivatives of the log-posterior, by row of parameters."""

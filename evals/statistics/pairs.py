@@ -1,7 +1,6 @@
 """Statistics of two raters, and their mean over all pairs of raters."""
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ from .estimate import Estimate, undefined
 from .holding import COUNTS, Basis, Population
 from .jackknife import Link
 from .matrix import FloatArray, IntArray, Matrix, Ratings, matrix
+from .pair_tables import PairTables, pair_tables
 
 PairStatistic = Callable[[FloatArray, FloatArray], Statistic]
 """From what two raters gave the same cases to the statistic as a function of the cases' weights."""
@@ -54,31 +54,29 @@ def pair_estimate(
     if k < 2:
         return undefined("fewer than two raters", method=method, confidence=bootstrap.confidence)
     everyone, grid = grid, grid.pairable()
-    rated = (~np.isnan(grid.values)).astype(float)
-    shared = rated.T @ rated
-    pairs = [(i, j) for i, j in combinations(range(k), 2) if shared[i, j] >= least]
-    if not pairs:
+    each = [(tables, _values(tables, statistic, least)) for tables in pair_tables(grid)]
+    if not any((tables.shared >= least).any() for tables, _ in each):
         few = (
             f"no two raters share {least} cases or more"
             if k > 2
             else f"fewer than {least} cases have both ratings"
         )
         return undefined(few, method=method, n=len(grid.cases), confidence=bootstrap.confidence)
-    scale, codes = np.unique(grid.values, return_inverse=True)
-    codes = codes.reshape(grid.values.shape)
-    each = [_without_each(grid, scale, codes, pair, statistic) for pair in pairs]
-    defined = [number for number, (value, _, _) in enumerate(each) if not np.isnan(value)]
-    named = method if k == 2 else f"{method}, mean over {len(defined)} of {k * (k - 1) // 2} rater pairs"
+    pairs = np.concatenate([tables.raters for tables, _ in each])
+    values = np.concatenate([found[: len(tables.raters)] for tables, found in each])
+    defined = ~np.isnan(values)
+    count = int(defined.sum())
+    named = method if k == 2 else f"{method}, mean over {count} of {k * (k - 1) // 2} rater pairs"
     if bootstrap.kind != "holding":
-        kept = [pairs[number] for number in defined]
         return bootstrap.estimate(
-            lambda values: _mean_over(values, kept, statistic), grid, method=named, otherwise=otherwise
+            lambda given: _mean_over(given, pairs[defined], statistic),
+            grid,
+            method=named,
+            otherwise=otherwise,
         )
-    known = [each[number] for number in defined]
-    value = float(np.mean([value for value, _, _ in known])) if known else np.nan
     return bootstrap.with_interval(
-        value,
-        lambda: (_mean_without_each(grid.clusters, known), np.ones(grid.clusters, dtype=np.int64)),
+        float(values[defined].mean()) if count else np.nan,
+        lambda: (_mean_without_each(grid.clusters, each), np.ones(grid.clusters, dtype=np.int64)),
         grid,
         everyone=everyone,
         link=link,
@@ -90,40 +88,31 @@ def pair_estimate(
     )
 
 
-Without = tuple[float, IntArray, FloatArray]
-"""A pair's value, the clusters that it shares, and its value without each of them."""
+def _values(tables: PairTables, statistic: PairStatistic, least: int) -> FloatArray:
+    """The statistic of each row of counts; of a pair who share fewer than `least` cases, NaN."""
+    found = statistic(*tables.values)(tables.counts)
+    found[: len(tables.raters)][tables.shared < least] = np.nan
+    return found
 
 
-def _without_each(
-    grid: Matrix, scale: FloatArray, codes: IntArray, pair: tuple[int, int], statistic: PairStatistic
-) -> Without:
-    """Both raters' shared cases as counts of distinct pairs of values, from which each cluster's are taken away.
-
-    Args:
-        scale: The values in use, and `codes` which of them each rating is.
-    """
-    x, y = pair
-    both = ~np.isnan(grid.values[:, x] + grid.values[:, y])
-    kinds, kind = np.unique(codes[both, x] * len(scale) + codes[both, y], return_inverse=True)
-    clusters, cluster = np.unique(grid.cluster[both], return_inverse=True)
-    taken = np.zeros((len(clusters) + 1, len(kinds)))
-    np.add.at(taken, (cluster + 1, kind), 1)
-    values = statistic(scale[kinds // len(scale)], scale[kinds % len(scale)])(taken.sum(axis=0) - taken)
-    return float(values[0]), clusters, values[1:]
-
-
-def _mean_without_each(clusters: int, known: Sequence[Without]) -> FloatArray:
+def _mean_without_each(clusters: int, each: Sequence[tuple[PairTables, FloatArray]]) -> FloatArray:
     """The mean over pairs without each cluster in turn; a pair that this leaves undefined takes no part."""
-    total = np.full(clusters, sum(value for value, _, _ in known))
-    count = np.full(clusters, float(len(known)))
-    for value, touched, without in known:
-        lost = np.isnan(without)
-        total[touched] += np.where(lost, 0.0, without) - value
-        count[touched] -= lost
+    total, count = np.zeros(clusters), np.zeros(clusters)
+    for tables, found in each:
+        values = found[: len(tables.raters)]
+        defined = ~np.isnan(values)
+        total += values[defined].sum()
+        count += defined.sum()
+        taking_part = defined[tables.pair]
+        cluster, row = tables.cluster[taking_part], tables.row[taking_part]
+        without, lost = found[row], np.isnan(found[row])
+        change = np.where(lost, 0.0, without) - values[tables.pair[taking_part]]
+        total += np.bincount(cluster, change, minlength=clusters)
+        count -= np.bincount(cluster, lost, minlength=clusters)
     return np.divide(total, count, out=np.full(clusters, np.nan), where=count > 0)
 
 
-def _mean_over(values: FloatArray, pairs: list[tuple[int, int]], statistic: PairStatistic) -> Statistic:
+def _mean_over(values: FloatArray, pairs: IntArray, statistic: PairStatistic) -> Statistic:
     """The mean over `pairs`; in a resample, over those it leaves defined."""
     parts = [_of_pair(values, pair, statistic) for pair in pairs]
 
@@ -137,7 +126,7 @@ def _mean_over(values: FloatArray, pairs: list[tuple[int, int]], statistic: Pair
     return mean
 
 
-def _of_pair(values: FloatArray, pair: tuple[int, int], statistic: PairStatistic) -> Statistic:
+def _of_pair(values: FloatArray, pair: IntArray, statistic: PairStatistic) -> Statistic:
     """The statistic of two columns, over the distinct pairs of values they hold."""
     x, y = values[:, pair[0]], values[:, pair[1]]
     both = ~(np.isnan(x) | np.isnan(y))
