@@ -25,7 +25,7 @@ FEW_RATERS = 10
 HARSHNESS, HARSHNESS_FREEDOM = 0.3, 3.0
 """The spread of raters' harshness that is taken to be likely, in standard deviations of what they see, and the degrees of
 freedom of the Student's t about it: raters who differ more are believed."""
-BEND, BEND_SPREAD = 0.2, 0.4
+BEND, BEND_SPREAD = 0.4, 0.4
 """How far the qualities of poor cases are taken to be stretched against those of good ones, and how sure that is: Tukey's g,
 0 where quality is normal, 0.55 where poor cases are as rare as an exponential distribution makes them."""
 TOP_SPREAD = 2**0.5

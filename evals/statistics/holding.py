@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from .estimate import Estimate
 from .jackknife import DIFFERENCE, ERROR, SHARE, Link, jackknife
@@ -32,8 +33,10 @@ LEAST_DIFFERING = 3
 """The same for how often answers differ, by the jackknife; of an error, clusters that hold two that differ."""
 LEAST_SHARES = 1
 """The same where the model gives how often answers differ: to ask for more would pick out the samples that differ most."""
-NEARLY_ALL = 0.8
-"""The share of scores at one end from which on the model's draws hold most products more often than they say."""
+ALLOWED_FOR = 2
+"""The draws of a product are read less far out, in normal standard deviations, by the square of this over the clusters that tell
+something: the fewer tell, the more the model allows for than most populations are, and the more often its draws hold the truth.
+By simulation."""
 FEWEST_OUTSIDE = 0.5
 """The least of the draws asked for that are left outside, however many raters."""
 LEAST_USED, LEAST_CLUSTERS = 6, 4
@@ -47,26 +50,23 @@ class Basis(NamedTuple):
     """Clusters with another score than the commonest, from which on leaving them out is enough by itself."""
     power: int
     """What is added up correlates within clusters as scores do, to this power: 2 for products of two scores."""
-    outside: tuple[float, float] = (1.0, 1.0)
-    """How many of the model's draws to leave outside for each that is asked for; and where nearly all scores stand at one end.
-    The model allows for more than most populations are, and its draws hold the truth of a product too often; by simulation."""
     crowd: int | None = None
     """Raters beyond whom fewer draws are left outside, in proportion: many agree on a case, and say more of it than of others."""
 
     def tails(self, confidence: float, grid: Matrix, scale: FloatArray) -> FloatArray:
         """The shares of draws below the lower bound and below the upper one."""
-        more = 1.0
+        tail = (1 - confidence) / 2
         # Of two values there is nothing more that the model could allow for.
-        if len(scale) > 2:
-            more = self.outside[end_share(grid) >= NEARLY_ALL]
-            more *= max(FEWEST_OUTSIDE, min(1.0, self.crowd / len(grid.raters))) if self.crowd else 1.0
-        tail = more * (1 - confidence) / 2
+        if len(scale) > 2 and self.power == 2:
+            tail = float(ndtr(ndtri(tail) * (1 - (ALLOWED_FOR / max(LEAST, _informative(grid))) ** 2)))
+        if len(scale) > 2 and self.crowd:
+            tail *= max(FEWEST_OUTSIDE, min(1.0, self.crowd / len(grid.raters)))
         return np.array([tail, 1 - tail])
 
 
-COUNTS = Basis(14, 2, (1.0, 1.4))
+COUNTS = Basis(20, 2)
 """How often two answers meet, whatever lies between them, or their ranks."""
-SQUARES = Basis(30, 2, (1.2, 1.6))
+SQUARES = Basis(30, 2)
 """Squared distances, of which a few scores far off make most."""
 SHARES = Basis(14, 1, crowd=4)
 """How often answers differ, or by how much, not held against how much cases do."""

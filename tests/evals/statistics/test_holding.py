@@ -1,0 +1,81 @@
+"""Which interval a coefficient of agreement gets: the latent trait's while few cases or groups tell something, then the jackknife's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from venire.evals.statistics.estimate import Estimate
+from venire.evals.statistics.holding import COUNTS, SHARES, SQUARES, Basis, holding
+from venire.evals.statistics.jackknife import CORRELATION
+from venire.evals.statistics.matrix import FloatArray, Matrix
+
+SCALE = np.arange(1.0, 6.0)
+
+
+def fives_but(telling: int, *, cases: int = 80, groups_of: int = 1) -> Matrix:
+    """Fives by three raters, but for one case in each of the first groups, of which there are `telling`."""
+    scores = np.full((cases, 3), 5.0)
+    for place, case in enumerate(range(0, telling * groups_of, groups_of)):
+        scores[case] = [[4.0, 4.0, 5.0], [3.0, 4.0, 4.0], [2.0, 3.0, 3.0], [4.0, 5.0, 5.0]][place % 4]
+    return Matrix(scores, tuple(range(cases)), ("a", "b", "c"), np.arange(cases) // groups_of)
+
+
+def interval(grid: Matrix, basis: Basis) -> Estimate:
+    def share_of_fives(trait_tables: FloatArray) -> FloatArray:
+        return trait_tables[:, :, -1, -1].mean(axis=1)
+
+    clusters = grid.clusters
+    return holding(
+        0.5,
+        np.linspace(0.45, 0.55, clusters),
+        np.ones(clusters, dtype=np.int64),
+        grid=grid,
+        everyone=grid,
+        link=CORRELATION,
+        population=lambda trait: share_of_fives(trait.tables),
+        levels=tuple(SCALE),
+        method="any",
+        confidence=0.95,
+        seed=0,
+        used=len(grid.cases),
+        basis=basis,
+    )
+
+
+@pytest.mark.parametrize("groups_of", [1, 3])
+@pytest.mark.parametrize(("basis", "last"), [(COUNTS, 19), (SQUARES, 29)])
+def test_the_jackknife_takes_over_when_enough_cases_or_groups_tell_something(
+    basis: Basis, last: int, groups_of: int
+) -> None:
+    few = interval(fives_but(last, cases=120, groups_of=groups_of), basis)
+    enough = interval(fives_but(last + 1, cases=120, groups_of=groups_of), basis)
+
+    assert "latent trait" in few.method and "jackknife" not in few.method
+    assert "jackknife" in enough.method
+
+
+@pytest.mark.parametrize("basis", [COUNTS, SQUARES])
+@pytest.mark.parametrize("groups_of", [1, 3])
+def test_the_fewer_tell_something_the_less_far_out_draws_of_a_product_are_read(
+    basis: Basis, groups_of: int
+) -> None:
+    def reach(confidence: float, telling: int) -> FloatArray:
+        return ndtri(basis.tails(confidence, fives_but(telling, groups_of=groups_of), SCALE))
+
+    assert reach(0.95, 4) == pytest.approx([-0.75 * 1.96, 0.75 * 1.96], abs=1e-3)
+    assert reach(0.95, 20) == pytest.approx([-0.99 * 1.96, 0.99 * 1.96], abs=1e-3)
+    assert reach(0.5, 4) == pytest.approx([-0.75 * 0.6745, 0.75 * 0.6745], abs=1e-3)
+
+
+def test_draws_of_an_error_are_read_as_far_out_as_asked_for() -> None:
+    assert SHARES.tails(0.95, fives_but(4), SCALE) == pytest.approx([0.025, 0.975])
+
+
+def test_on_a_scale_of_two_values_as_many_draws_are_left_outside_as_asked_for() -> None:
+    yes_or_no = np.ones((40, 3))
+    yes_or_no[:5, 0] = 0.0
+    grid = Matrix(yes_or_no, tuple(range(40)), ("a", "b", "c"), np.arange(40))
+
+    assert SQUARES.tails(0.9, grid, np.array([0.0, 1.0])) == pytest.approx([0.05, 0.95])
