@@ -18,6 +18,7 @@ from venire.evals.statistics.icc import icc
 from venire.evals.statistics.kappa import cohen_kappa
 from venire.evals.statistics.matrix import Matrix, matrix
 from venire.evals.statistics.mean_ranks import mean_ranks
+from venire.evals.statistics.pair_tables import pair_tables
 from venire.evals.statistics.percent import percent_agreement
 from venire.evals.statistics.signed_rank import wilcoxon_signed_rank
 from venire.evals.statistics.stratified import stratified_spearman_statistic
@@ -122,3 +123,29 @@ def test_strata_take_the_weights_of_clusters() -> None:
     statistic, _ = over_cases(coefficient, grid)
 
     assert statistic(weights) == pytest.approx(coefficient(values)(weights[:, cluster]))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("points", [5, 400])
+def test_what_pairs_share_without_a_cluster_is_what_the_others_leave(points, size) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.integers(1, points + 1, (20, 13)).astype(float)
+    values[rng.random(values.shape) < 0.4] = np.nan
+    cluster = np.arange(20) // size
+    grid = Matrix(values, tuple(range(20)), tuple(f"r{n:02}" for n in range(13)), cluster)
+
+    seen = 0
+    for tables in pair_tables(grid):
+        first, second = tables.values
+        for place, cluster_out, row in zip(tables.pair, tables.cluster, tables.row, strict=True):
+            x, y = tables.raters[place]
+            kept = values[cluster != cluster_out]
+            left = [((kept[:, x] == a) & (kept[:, y] == b)).sum() for a, b in zip(first, second, strict=True)]
+            assert np.array_equal(tables.counts[row], left)
+            seen += 1
+        shared = ~np.isnan(values[:, tables.raters[:, 0]] + values[:, tables.raters[:, 1]])
+        assert np.array_equal(tables.shared, shared.sum(axis=0))
+        assert np.array_equal(tables.counts[: len(tables.raters)].sum(axis=1), tables.shared)
+    both = ~np.isnan(values[:, :, None] + values[:, None, :])
+    met = np.array([both[cluster == each].any(axis=0) for each in range(cluster[-1] + 1)])
+    assert seen == np.triu(met, 1).sum()
