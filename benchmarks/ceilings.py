@@ -24,7 +24,6 @@ from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from rated_worlds import MANY, NOISE, WORLDS, Setting
 from scipy.special import ndtr
 
@@ -53,7 +52,7 @@ from venire.evals.statistics.gwet import ac_coefficient, gwet_ac
 from venire.evals.statistics.icc import icc, icc_in_population
 from venire.evals.statistics.kappa import cohen_kappa, kappa_statistic
 from venire.evals.statistics.latent_trait import LatentTrait
-from venire.evals.statistics.matrix import Matrix, matrix
+from venire.evals.statistics.matrix import Matrix
 from venire.evals.statistics.percent import percent_agreement
 
 LEVELS: tuple[Level, ...] = ("interval", "ordinal", "nominal")
@@ -146,18 +145,12 @@ def counted_tables(setting: Setting) -> np.ndarray:
     )
 
 
-def table(scores: np.ndarray, group: np.ndarray) -> pd.DataFrame:
-    """The scores in long form."""
-    cases, raters = scores.shape
-    long = pd.DataFrame(
-        {
-            "case": np.repeat(np.arange(cases), raters),
-            "rater": np.tile([f"r{number}" for number in range(raters)], cases),
-            "value": scores.ravel(),
-            "group": np.repeat(group, raters),
-        }
-    )
-    return long.dropna(subset=["value"])
+def ratings_of(scores: np.ndarray, group: np.ndarray) -> Matrix:
+    """The scores as ratings, without the cases that nobody rated and the raters who rated none."""
+    rated, spoke = ~np.isnan(scores).all(axis=1), ~np.isnan(scores).all(axis=0)
+    _, cluster = np.unique(group[rated], return_inverse=True)
+    raters = tuple(f"r{number}" for number in np.flatnonzero(spoke))
+    return Matrix(scores[rated][:, spoke], tuple(np.flatnonzero(rated)), raters, cluster.astype(np.int64))
 
 
 def coverage(setting: Setting, simulations: int, first: int = 0) -> Counts:
@@ -168,7 +161,7 @@ def coverage(setting: Setting, simulations: int, first: int = 0) -> Counts:
     for number in range(first, first + simulations):
         place = [*WORLDS, "binomial"].index(setting.world)
         rng = np.random.default_rng([number, *(int(1000 * part) for part in setting[:-1]), place])
-        ratings = matrix(table(*setting.draw(rng, setting.cases)), by=setting.by())
+        ratings = ratings_of(*setting.draw(rng, setting.cases))
         for name, measure in measures(levels).items():
             found = estimate(name, measure, ratings, setting, number, levels)
             given = np.isfinite(found.low) and np.isfinite(found.high)
