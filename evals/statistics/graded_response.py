@@ -16,10 +16,10 @@ from scipy.special import ndtr, ndtri
 
 from .matrix import FloatArray, IntArray
 
-NODES, POOREST, BEST = 37, -4.2, 3.3
-"""Points at which the quality of a case is summed over, evenly spaced between these standard deviations. Seven raters who
-agree leave a case's quality a width of a fifth of one, which Gauss-Hermite's points, twice as far apart, step over; nobody
-sees how far above the highest threshold the best lie."""
+NODES, FEWEST_NODES, POOREST, BEST = 23, 37, -4.2, 3.3
+"""Points at which the quality of a case is summed over, for each root of the number of raters and at the least, evenly spaced
+between these standard deviations: the more raters agree, the narrower is what they leave of a case's quality. Gauss-Hermite's
+points lie further apart and step over it; nobody sees how far above the highest threshold the best lie."""
 FEW_RATERS = 10
 """Up to so many raters, each has a harshness of its own."""
 HARSHNESS, HARSHNESS_FREEDOM = 0.3, 3.0
@@ -78,7 +78,8 @@ class GradedResponseModel:
         self._harsh = self._raters if self._raters <= FEW_RATERS else 0
         hot = np.eye(levels + 1)[patterns][:, :, :levels]
         self._said = hot.reshape(len(patterns), -1)
-        self._nodes = np.linspace(POOREST, BEST, NODES)
+        nodes = max(FEWEST_NODES, round(NODES * self._raters**0.5))
+        self._nodes = np.linspace(POOREST, BEST, nodes)
         self._weights = np.exp(-(self._nodes**2) / 2)
         self._weights /= self._weights.sum()
         steps = levels - 2
@@ -117,7 +118,7 @@ class GradedResponseModel:
         distinct, tables = parameters[new], []
         for start in range(0, len(distinct), BLOCK):
             given = self._answers(distinct[start : start + BLOCK]).chance
-            given = given.reshape(len(given), -1, NODES)
+            given = given.reshape(len(given), -1, len(self._nodes))
             met = (given * self._weights) @ given.transpose(0, 2, 1)
             tables.append(met.reshape(-1, k, levels, k, levels)[:, first, :, second])
         return np.concatenate(tables, axis=1).swapaxes(0, 1)[np.cumsum(new) - 1]
@@ -211,7 +212,7 @@ class GradedResponseModel:
         """The likelihood of each pattern of answers given each quality, over its highest; and the log of that."""
         logs = np.maximum(answers.chance, LEAST)
         np.log(logs, out=logs)
-        by_node = self._said @ logs.reshape(len(logs), -1, NODES)
+        by_node = self._said @ logs.reshape(len(logs), -1, len(self._nodes))
         highest = by_node.max(axis=2)
         by_node -= highest[:, :, None]
         return np.exp(by_node, out=by_node), highest
@@ -229,7 +230,7 @@ class GradedResponseModel:
         gap = (thresholds[:, None] - harsh[:, :, None])[..., None] - seen[:, None, None]
         gap /= np.sqrt(1 - correlation)[:, None, None, None]
         reached = ndtr(gap)
-        chance = np.empty((len(gap), self._raters, self._levels, NODES))
+        chance = np.empty((len(gap), self._raters, self._levels, len(self._nodes)))
         chance[:, :, 0], chance[:, :, -1] = reached[:, :, 0], 1 - reached[:, :, -1]
         np.subtract(reached[:, :, 1:], reached[:, :, :-1], out=chance[:, :, 1:-1])
         return _Answers(chance, gap, correlation, quality)
