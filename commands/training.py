@@ -41,6 +41,10 @@ def train(file: Path, output: Path, examples_only: bool, as_json: bool) -> None:
         return
     _show_examples(result["examples"], output / "examples", as_json=False)
     shown = console()
+    if result["search"]:
+        shown.print(
+            f"search: {len(result['search'])} settings tried on the dev split; MODEL_CARD.md has each"
+        )
     for stage, seen in result["stages"].items():
         margin = (
             f", margin {seen['first']['margin']:.3f} to {seen['last']['margin']:.3f}"

@@ -24,11 +24,10 @@ def search_sft(
 
     study = _study("minimize", seed)
     study.optimize(lambda trial: loss_of(settings_of(trial)), n_trials=search.trials)
-    return (
-        start
-        if loss_of(start) <= study.best_value
-        else settings_of(optuna.trial.FixedTrial(study.best_params))
-    )
+    known = loss_of(start)
+    if not _any_ended(study) or known <= study.best_value:
+        return start
+    return settings_of(optuna.trial.FixedTrial(study.best_params))
 
 
 def search_dpo(
@@ -43,11 +42,15 @@ def search_dpo(
 
     study = _study("maximize", seed)
     study.optimize(lambda trial: margin_of(settings_of(trial)), n_trials=search.trials)
-    return (
-        start
-        if margin_of(start) >= study.best_value
-        else settings_of(optuna.trial.FixedTrial(study.best_params))
-    )
+    known = margin_of(start)
+    if not _any_ended(study) or known >= study.best_value:
+        return start
+    return settings_of(optuna.trial.FixedTrial(study.best_params))
+
+
+def _any_ended(study: optuna.study.Study) -> bool:
+    """Whether any trial came to a number; one whose loss is no number counts as failed."""
+    return bool(study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.COMPLETE]))
 
 
 def _study(direction: Literal["minimize", "maximize"], seed: int) -> optuna.study.Study:

@@ -23,6 +23,16 @@ def card_of(result: Mapping[str, Any]) -> str:
         "## Training",
         "",
     ]
+    if result["search"]:
+        lines += [
+            "The settings are the best of those tried, SFT by its loss on the dev split and DPO by its margin there; so the figures of the chosen",
+            "ones flatter them.",
+            "",
+            "| stage | rank | alpha | rate | beta | dev loss | dev margin | chosen |",
+            "|---|---|---|---|---|---|---|---|",
+            *map(_trial_row, result["search"]),
+            "",
+        ]
     for stage, seen in result["stages"].items():
         settings = ", ".join(
             f"{key} {value}" for key, value in result["settings"][stage].items() if value is not None
@@ -43,6 +53,16 @@ def card_of(result: Mapping[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _trial_row(trial: Mapping[str, Any]) -> str:
+    stage, settings = list(trial["settings"].items())[-1]
+    margin = trial["dev"].get("margin")
+    cells = [
+        stage, settings["rank"], f"{settings['alpha']:g}", f"{settings['rate']:.3g}", f"{settings['beta']:.3g}" if "beta" in settings else "",
+        f"{trial['dev']['loss']:.4f}", "" if margin is None else f"{margin:.4f}", "yes" if trial["chosen"] else "",
+    ]  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def _words(seen: Mapping[str, Any]) -> str:

@@ -68,8 +68,9 @@ def train_judge(file: TrainFile, folder: Path, report: Report = lambda step: Non
     held_back = _dev_cases(file)
     sft, dpo = (_split(rows, held_back) for rows in (examples.upsampled, examples.preferences))
     wants_dpo = file.dpo is not False and bool(dpo.train)
+    trials: list[dict[str, Any]] = []
     if file.search is not None:
-        recipe = _best_recipe(file, recipe, sft, dpo if wants_dpo else None, partial)
+        recipe, trials = _best_recipe(file, recipe, sft, dpo if wants_dpo else None, partial, report)
     judge = trainer.TrainedModel(file.base, recipe.method, file.seed)
     stages: dict[str, Any] = {}
     for stage, split, settings in (("sft", sft, recipe.sft), ("dpo", dpo, recipe.dpo)):
@@ -93,7 +94,7 @@ def train_judge(file: TrainFile, folder: Path, report: Report = lambda step: Non
         "base": {"name": file.base.name, "sha256": base_sha256(file.base)},
         "examples": examples.summary(), "dev_cases": len(held_back),
         "settings": {"sft": recipe.sft.model_dump(), "dpo": recipe.dpo.model_dump() if wants_dpo else None},
-        "stages": stages, "seconds": round(time.monotonic() - started, 1), "device": judge.device,
+        "search": trials, "stages": stages, "seconds": round(time.monotonic() - started, 1), "device": judge.device,
     }  # fmt: skip
     result["files"] = _write_model(judge, file, partial)
     for name in result["files"]:
@@ -167,20 +168,27 @@ def _token_rows(judge: TrainedModel, stage: str, rows: Sequence[Mapping[str, Any
 
 
 def _best_recipe(
-    file: TrainFile, recipe: Recipe, sft: StageRows, dpo: StageRows | None, partial: Path
-) -> Recipe:
-    """The recipe with the settings that did best on the dev split; kept, so that a resumed training does not search again."""
-    kept = partial / "searched.json"
-    if kept.exists():
-        return Recipe.model_validate_json(kept.read_text(encoding="utf-8"))
+    file: TrainFile, recipe: Recipe, sft: StageRows, dpo: StageRows | None, partial: Path, report: Report
+) -> tuple[Recipe, list[dict[str, Any]]]:
+    """The recipe with the settings that did best on the dev split, and all that were tried.
+
+    Each trial is kept when it ends. A training that is resumed draws the same settings again and finds them tried.
+    """
     if not sft.dev:
         raise VenireError("a search needs a dev split", remedy="give `dev:` a share above 0, and more cases")
+    trainer, search = _trainer(), file.search
     from .setting_search import search_dpo, search_sft
 
-    trainer, search = _trainer(), file.search
     assert search is not None
+    kept = partial / "trials.json"
+    trials: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else []
 
     def dev_result(chosen: SFTSettings, preferences: DPOSettings | None) -> dict[str, float]:
+        tried = {"sft": chosen.model_dump(mode="json")}
+        if preferences is not None:
+            tried["dpo"] = preferences.model_dump(mode="json")
+        if known := next((trial for trial in trials if trial["settings"] == tried), None):
+            return known["dev"]  # type: ignore[no-any-return]
         judge = trainer.TrainedModel(file.base, recipe.method, file.seed)
         stages: list[tuple[str, StageRows, Any]] = [("sft", sft, chosen)]
         if preferences is not None and dpo is not None:
@@ -190,7 +198,12 @@ def _best_recipe(
             judge.add_stage(stage, settings)
             train, dev = (_token_rows(judge, stage, rows) for rows in (split.train, split.dev))
             looks = trainer.train_stage(judge, stage, train, dev, settings, seed=file.seed)["dev"]
-        return min(looks, key=lambda look: look["loss"])
+        best = min(looks, key=lambda look: look["loss"])
+        trials.append({"settings": tried, "dev": best, "chosen": False})
+        write_atomically(kept, json.dumps(trials))
+        of_stage = sum(trial["settings"].keys() == tried.keys() for trial in trials)
+        report({**best, "stage": f"search {stages[-1][0]}", "step": of_stage, "of": search.trials + 1})
+        return best
 
     best = search_sft(recipe.sft, search, lambda settings: dev_result(settings, None)["loss"], file.seed)
     found = recipe.model_copy(update={"sft": best})
@@ -199,8 +212,10 @@ def _best_recipe(
             recipe.dpo, search, lambda settings: dev_result(best, settings)["margin"], file.seed
         )
         found = found.model_copy(update={"dpo": wanted})
-    write_atomically(kept, found.model_dump_json())
-    return found
+    taken = {stage: getattr(found, stage).model_dump(mode="json") for stage in ("sft", "dpo")}
+    for trial in trials:
+        trial["chosen"] = all(taken[stage] == settings for stage, settings in trial["settings"].items())
+    return found, trials
 
 
 def _plan(file: TrainFile, examples: Examples) -> str:

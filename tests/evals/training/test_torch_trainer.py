@@ -30,7 +30,7 @@ from venire.agents.clients.weights import SHA256, weights_path  # noqa: E402
 from venire.evals.training import gguf_adapter, torch_trainer  # noqa: E402
 from venire.evals.training.examples import examples_from  # noqa: E402
 from venire.evals.training.gguf_adapter import read_peft_folder, write_adapter  # noqa: E402
-from venire.evals.training.settings import SFTSettings  # noqa: E402
+from venire.evals.training.settings import DPOSettings, SearchSettings, SFTSettings  # noqa: E402
 from venire.evals.training.train_file import TrainFile, load_train_file  # noqa: E402
 from venire.evals.training.training_run import DONE, PARTIAL, train_judge  # noqa: E402
 from venire.rubrics.errors import VenireError  # noqa: E402
@@ -169,6 +169,55 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(
     assert all(np.array_equal(one[name], other[name]) for name in one)
     assert not (tmp_path / "cut" / PARTIAL).exists()
     assert train_judge(file, tmp_path / "cut") == json.loads((tmp_path / "cut" / DONE).read_text())
+
+
+def test_a_search_leaves_every_trial_in_the_card_and_goes_on_where_it_was_cut(
+    study: Path, tmp_path: Path
+) -> None:
+    search = {"trials": 2, "ranks": [2, 4], "rates": [0.001, 0.05]}
+    file = _write_file(study, {"base": "tiny", "dev": 0.34, "search": search, **STAGES})
+    whole = train_judge(file, tmp_path / "whole")
+    tried: list[str] = []
+
+    class Interrupted(Exception):
+        pass
+
+    def stop_in_search(step: dict[str, Any]) -> None:
+        tried.append(f"{step['stage']} {step['step']}")
+        if tried[-1] == "search dpo 1":
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        train_judge(file, tmp_path / "cut", report=stop_in_search)
+    resumed = train_judge(
+        file, tmp_path / "cut", report=lambda step: tried.append(f"{step['stage']} {step['step']}")
+    )
+
+    assert resumed["search"] == whole["search"]
+    assert resumed["settings"] == whole["settings"]
+    searched = [each for each in tried if each.startswith("search")]
+    assert searched == [f"search {stage} {n}" for stage in ("sft", "dpo") for n in (1, 2, 3)], (
+        "each is tried once"
+    )
+    assert [list(trial["settings"])[-1] for trial in whole["search"] if trial["chosen"]] == ["sft", "dpo"]
+    best = min((t for t in whole["search"] if "dpo" not in t["settings"]), key=lambda t: t["dev"]["loss"])
+    assert best["chosen"]
+    assert best["settings"]["sft"] == whole["settings"]["sft"]
+    rows = [
+        line for line in (tmp_path / "whole" / "MODEL_CARD.md").read_text().splitlines() if line[:1] == "|"
+    ]
+    assert len(rows) == 2 + 6
+    assert sum(row.endswith("| yes |") for row in rows) == 2
+
+
+def test_a_search_in_which_every_loss_is_no_number_keeps_the_settings_of_the_file(tmp_path: Path) -> None:
+    pytest.importorskip("optuna", reason="the search is Optuna's")
+    from venire.evals.training.setting_search import search_dpo, search_sft
+
+    few = SearchSettings(trials=2)
+
+    assert search_sft(SFTSettings(), few, lambda settings: float("nan"), seed=1) == SFTSettings()
+    assert search_dpo(DPOSettings(), few, lambda settings: float("nan"), seed=1) == DPOSettings()
 
 
 def test_another_training_is_not_mixed_into_an_unfinished_one(study: Path, tmp_path: Path) -> None:
