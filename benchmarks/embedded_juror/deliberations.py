@@ -51,8 +51,9 @@ class Example:
     kind: str
     prompt: CapturedPrompt
     answer: dict[str, Any]
+    at: Situation | None = None
 
-    def row(self) -> dict[str, str]:
+    def row(self) -> dict[str, Any]:
         system, user = (message.content for message in self.prompt.messages)
         self.prompt.shape.model_validate(self.answer)
         return {
@@ -60,6 +61,7 @@ class Example:
             "system": system,
             "user": user,
             "answer": json.dumps(self.answer, ensure_ascii=False),
+            "marks": self.at.marks(user) if self.at else [],
         }
 
 
@@ -69,12 +71,30 @@ class Situation:
 
     right: RightVotes
     brief: Brief
+    all_known: bool = True
+    """Whether what has no fault of accuracy marked in it is surely right."""
 
     @classmethod
-    def of(cls, case: Case, planted: PlantedText, truth: Truth, rubric: Rubric) -> Situation:
+    def of(
+        cls, case: Case, planted: PlantedText, truth: Truth, rubric: Rubric, *, all_known: bool = True
+    ) -> Situation:
         shown = case.model_copy(update={"output": planted.output})
         put = brief(shown, rubric)
-        return cls(RightVotes(case.output, planted, truth, rubric, put.exhibits), put)
+        return cls(RightVotes(case.output, planted, truth, rubric, put.exhibits), put, all_known)
+
+    def marks(self, user: str) -> list[tuple[int, int, int]]:
+        """Places of the judged text in the message: from where to where a sentence is known to be wrong (1) or nothing is (0)."""
+        text = self.right.planted.output
+        start = user.find(text, max(0, user.find('[[exhibit "output" begins')))
+        if start < 0:
+            return []
+        marks = [(start, start + len(text), 0)] if self.all_known else []
+        sentences = passages(text)
+        for fault in self.right.planted.faults:
+            if fault.attribute == "accurate":
+                ends = [p.end for p in sentences if p.start <= fault.start < p.end]
+                marks.append((start + fault.start, start + max(fault.end, *ends, fault.end), 1))
+        return marks
 
     def vote(self, attribute: str, rng: random.Random, persona: str | None, *, sees: bool = True) -> Vote:
         vote = self.right.vote(attribute, lean=LEANS.get(persona or "", 0), sees=sees)
@@ -119,7 +139,7 @@ def ballot(at: Situation, asked: Sequence[str], persona: str | None, rng: random
         lambda juror: juror.cast(at.brief, asked, confidence=confidence),
     )
     answer = {v.attribute: filled(v, confidence="high" if confidence else None) for v in votes}
-    return Example("ballot", prompt, answer)
+    return Example("ballot", prompt, answer, at)
 
 
 def revision(at: Situation, attribute: str, rng: random.Random) -> Example:
@@ -167,6 +187,7 @@ def revision(at: Situation, attribute: str, rng: random.Random) -> Example:
                 target if moved else target.model_copy(update={"value": own.value}), moved_by=moved_by
             )
         },
+        at,
     )
 
 
@@ -182,7 +203,7 @@ def challenge(at: Situation, attribute: str, rng: random.Random) -> Example:
         lambda juror: juror.challenge(at.brief, [attribute], round=2, own={attribute: agreed}, saw=()),
     )
     return Example(
-        "challenge", prompt, {attribute: filled(target, moved_by=target.rationale[:158] if moved else "")}
+        "challenge", prompt, {attribute: filled(target, moved_by=target.rationale[:158] if moved else "")}, at
     )
 
 
@@ -204,7 +225,7 @@ def ledger(at: Situation, attributes: Sequence[str], rng: random.Random) -> Exam
         _seats(),
         lambda mind: mind.name_disputes(at.brief, attributes, heard, round=1, replan=rng.random() < 0.15),
     )
-    return Example("ledger", prompt, answer)
+    return Example("ledger", prompt, answer, at)
 
 
 def decision(at: Situation, attributes: Sequence[str], rng: random.Random) -> Example:
@@ -223,7 +244,7 @@ def decision(at: Situation, attributes: Sequence[str], rng: random.Random) -> Ex
     prompt = orchestrator_prompt(
         _seats(), lambda mind: mind.decide(at.brief, attributes, heard, round=2, why=rng.choice(WHYS))
     )
-    return Example("decision", prompt, answer)
+    return Example("decision", prompt, answer, at)
 
 
 def _split_votes(at: Situation, attribute: str, rng: random.Random) -> dict[str, Vote]:

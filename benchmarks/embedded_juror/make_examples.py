@@ -4,7 +4,7 @@
 
 The clean texts are the clinician-written notes of MTS-Dialog (Ben Abacha et al., EACL 2023, CC BY 4.0), each with its
 dialogue as the source, mostly with other particulars and wordings than they had (`variation.py`); what their patients say,
-told in the third person (`retelling.py`); and the invented cases of `stories.py` and `talks.py`. The file holds each line of text once; `read_examples`
+told in the third person (`retelling.py`); and the invented cases of `stories.py` and `talks.py`. The file holds each line of text once; `train.py`
 puts the examples together again.
 """
 
@@ -40,7 +40,7 @@ from machine_notes import MachineNote, machine_notes
 from retelling import retold
 from stories import story
 from talks import Slip, slipped, talk, with_facts
-from variation import varied
+from variation import reworded, varied
 
 from venire import Case, Rubric
 from venire.evals.training.captured_prompts import PromptTooLong
@@ -55,7 +55,9 @@ CLEAN = 0.24
 """Texts in which nothing is planted at all."""
 STORIES, TALKS = 0.26, 0.18
 """Shares of invented hospital cases and of invented talks; the rest is from MTS-Dialog."""
-CHECKS, MACHINE = 0.14, 0.17
+EXCERPTS, SHORTENED = 0.1, 0.35
+"""Shares of texts that are excerpts of clinicians' notes, and of hospital summaries that are cut short and asked about for their accuracy alone."""
+CHECKS, MACHINE = 0.12, 0.17
 """Shares of claims to be checked, and of ballots on machines' notes, where there are some."""
 MACHINE_CLEAN = 0.5
 """Share of machines' notes in which nothing of accuracy is wrong."""
@@ -66,6 +68,7 @@ SLIPS = 0.7
 """Faults of accuracy that are another value of a kind, where an invented fact allows it."""
 CHANCES = {"accurate": 0.54, "thorough": 0.46, "organized": 0.12, "succinct": 0.14, "stigmatizing": 0.12}
 ACCURACY = ("number", "number", "negation", "negation", "term", "term", "fabrication", "fabrication")
+KINDS = tuple(CHANCES)
 KIND_OF = {"thorough": "omission", "organized": "order", "succinct": "repetition", "stigmatizing": "stigma"}
 
 _CODE = re.compile(r"begins ([0-9a-f]{16})\]\]")
@@ -148,18 +151,25 @@ class Maker:
         asked = [name for name in rubric.names if aspect_of(rubric.by_name[name]) in known]
         if not asked:
             rubric, asked = CLINICAL, ["accurate"]
-        at = Situation.of(note.case, note.planted, truth_of(note.case), rubric)
+        wrong = any(fault.attribute == "accurate" for fault in note.planted.faults)
+        at = Situation.of(note.case, note.planted, truth_of(note.case), rubric, all_known=not wrong)
         return ballot(at, asked, self._persona(), rng)
 
     def _of_one_text(self) -> Example:
         rng = self.rng
         draw, slips = rng.random(), ()
         invented = draw < STORIES
+        excerpt = not invented and draw > 1 - EXCERPTS
+        shortened = excerpt or (invented and rng.random() < SHORTENED)
         if invented:
             made = story(rng)
             audience = rng.choice((None, "primary care", "ward team"))
-            case = Case(id="story", output=made.summary, source=made.notes, audience=audience)
+            summary = self._part_of(made.summary) if shortened else made.summary
+            case = Case(id="story", output=summary, source=made.notes, audience=audience)
             truth, foreign = truth_of(case), self.told
+        elif excerpt:
+            case = self._excerpt()
+            truth, foreign = truth_of(case), self.anything
         elif draw < STORIES + TALKS:
             case, slips = talk(rng)
             truth, foreign = truth_of(case), self.anything
@@ -170,13 +180,24 @@ class Maker:
                 case = case.model_copy(update={"id": ""})
             truth = self.truths.get(case.id) or truth_of(case)
             foreign = self.foreign[case.group or ""] if rng.random() < 0.6 else self.anything
-        if not invented and not slips and rng.random() < RETOLD and (text := retold(case, truth, rng)):
+        if (
+            not invented
+            and not excerpt
+            and not slips
+            and rng.random() < RETOLD
+            and (text := retold(case, truth, rng))
+        ):
             planted = self._with_accuracy_faults(text, truth, foreign)
         else:
-            planted = self._plant(case, truth, foreign, invented, slips)
+            planted = self._plant(case, truth, foreign, invented or excerpt, slips)
         rubric = rng.choice(self.rubrics)
+        if shortened and (
+            rubric is PDSQI or not any(aspect_of(each) == "accurate" for each in rubric.attributes)
+        ):
+            rubric = CLINICAL
         at = Situation.of(case, planted, truth, rubric)
-        taught = [name for name in rubric.names if aspect_of(rubric.by_name[name])]
+        asked = ("accurate",) if shortened else KINDS
+        taught = [name for name in rubric.names if aspect_of(rubric.by_name[name]) in asked]
         draw = rng.random()
         one = rng.choice(
             [n for n in taught if aspect_of(rubric.by_name[n]) in ("accurate", "thorough")] or taught
@@ -192,6 +213,22 @@ class Maker:
         if draw < 0.125:
             return decision(at, few, rng)
         return ballot(at, self._asked(rubric, taught), self._persona(), rng)
+
+    def _excerpt(self) -> Case:
+        """Some sentences of several clinicians' notes, in other words, with the notes as the source: what is left out says nothing."""
+        rng = self.rng
+        cases = [varied(case, rng) for case in rng.choices(self.cases, self.weights, k=rng.randint(1, 4))]
+        return Case(
+            id="excerpt",
+            output=" ".join(reworded(self._part_of(case.output), rng) for case in cases),
+            source=tuple(case.output for case in cases),
+        )
+
+    def _part_of(self, text: str) -> str:
+        """The text with some of its sentences left out, and one at the least kept."""
+        sentences = [passage.text for passage in passages(text)]
+        kept = self.rng.choice((0.3, 0.5, 0.8))
+        return " ".join([s for s in sentences if self.rng.random() < kept] or sentences[:1]) or text
 
     def _dialogue(self) -> Case:
         """A note with its dialogue, for the most part as a case that nobody has seen before."""
@@ -289,7 +326,7 @@ class Maker:
         return PlantedText(output=text, faults=(wrong, gone))
 
 
-def packed(examples: list[dict[str, str]]) -> bytes:
+def packed(examples: list[dict[str, Any]]) -> bytes:
     """The examples with every line of text kept once, and the code of each in one place."""
     table: dict[str, int] = {}
     rows = []
@@ -299,16 +336,8 @@ def packed(examples: list[dict[str, str]]) -> bytes:
         user = row["user"].replace(code, "\0") if code else row["user"]
         lines = [table.setdefault(line, len(table)) for line in user.split("\n")]
         system = table.setdefault(row["system"], len(table))
-        rows.append((row["kind"], system, lines, code, row["answer"]))
+        rows.append((row["kind"], system, lines, code, row["answer"], row["marks"]))
     return gzip.compress(pickle.dumps((list(table), rows)), 6)
-
-
-def read_examples(path: Path) -> Iterator[dict[str, str]]:
-    """The examples of a file that `packed` wrote. Only for files of one's own: they are unpickled."""
-    table, rows = pickle.loads(gzip.decompress(path.read_bytes()))
-    for kind, system, lines, code, answer in rows:
-        user = "\n".join(table[line] for line in lines).replace("\0", code)
-        yield {"kind": kind, "system": table[system], "user": user, "answer": answer}
 
 
 _shared: dict[str, Any] = {}
@@ -319,7 +348,7 @@ def _start(cases: list[Case], notes: list[MachineNote]) -> None:
     _shared.update(cases=cases, notes=notes)
 
 
-def _made(job: tuple[int, int]) -> list[dict[str, str]]:
+def _made(job: tuple[int, int]) -> list[dict[str, Any]]:
     seed, count = job
     maker = Maker(_shared["cases"], seed, _shared["notes"])
     return [example.row() for example in maker.examples(count)]

@@ -70,7 +70,7 @@ class SecondStage(Maker):
             "wrong": _text(wrong),
             "chosen": _text(votes),
         }
-        return {"kind": "graded", "system": system, "user": user, "answer": answer}
+        return {"kind": "graded", "system": system, "user": user, "answer": answer, "marks": []}
 
     @property
     def rubrics_on_accuracy(self) -> list[Rubric]:

@@ -25,6 +25,7 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import nn
 from train import (
+    Taught,
     adapter_in,
     add_adapter,
     dialogue,
@@ -48,7 +49,7 @@ def second_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
     table, rows = pickle.loads(gzip.decompress(path.read_bytes()))
     return [
         (dialogue(table[system], "\n".join(table[line] for line in lines).replace("\0", code)), answer)
-        for _, system, lines, code, answer in rows
+        for _, system, lines, code, answer, _ in rows
     ]
 
 
@@ -79,7 +80,7 @@ def alarms(
 
 def graded(
     rows: list[tuple[str, dict[str, Any]]], alarm: np.ndarray, clean: float, rng: random.Random
-) -> list[tuple[str, str]]:
+) -> list[Taught]:
     """Each text with the answer at the level that its alarm allows; clean texts `clean` times as often as faulty ones."""
     false = np.array(
         [a for a, (_, answer) in zip(alarm, rows, strict=True) if not answer["points"] and a > 0] or [2.0]
@@ -90,19 +91,19 @@ def graded(
     for sure, (prompt, answer) in zip(alarm, rows, strict=True):
         if answer["points"]:
             points = 1 if sure < mild else 2 if sure < middling else max(3, min(4, answer["points"]))
-            pairs.append((prompt, f"{answer['right'][points - 1]}<|im_end|>"))
+            pairs.append(Taught(prompt, f"{answer['right'][points - 1]}<|im_end|>"))
         else:
             times = int(clean) + (rng.random() < clean - int(clean))
-            pairs += [(prompt, f"{answer['right'][0]}<|im_end|>")] * times
+            pairs += [Taught(prompt, f"{answer['right'][0]}<|im_end|>")] * times
     return pairs
 
 
 def log_likelihood(model: Any, batch: list[Any], device: str) -> torch.Tensor:
     """Of each answer, given its prompt."""
-    width = -(-max(len(tokens) for tokens, _, _ in batch) // 64) * 64
+    width = -(-max(len(tokens) for tokens, *_ in batch) // 64) * 64
     ids = torch.full((len(batch), width), 2, dtype=torch.long)
     counted = torch.zeros((len(batch), width), dtype=torch.bool)
-    for row, (tokens, start, _) in enumerate(batch):
+    for row, (tokens, start, *_) in enumerate(batch):
         ids[row, : len(tokens)] = torch.from_numpy(tokens.astype(np.int64))
         counted[row, start : len(tokens)] = True
     ids, counted = ids.to(device), counted.to(device)[:, 1:]
@@ -191,8 +192,8 @@ def main() -> None:
             for row in second_rows(options.second)
             if row[1]["chosen"] != row[1]["wrong"] and len(row[0]) < 9000
         ]
-        good = tokenised(tokenizer, [(p, f"{a['chosen']}<|im_end|>") for p, a in rows])
-        bad = tokenised(tokenizer, [(p, f"{a['wrong']}<|im_end|>") for p, a in rows])
+        good = tokenised(tokenizer, [Taught(p, f"{a['chosen']}<|im_end|>") for p, a in rows])
+        bad = tokenised(tokenizer, [Taught(p, f"{a['wrong']}<|im_end|>") for p, a in rows])
         log = prefer(
             model,
             reference,

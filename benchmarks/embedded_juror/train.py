@@ -20,7 +20,7 @@ import re
 import time
 from bisect import bisect_left, bisect_right
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -43,8 +43,14 @@ HEADS, KEY_HEADS = 9, 3
 LONGEST = 3072
 BATCH = 600
 """Questions answered at a time."""
+MARKED_LAYERS = (14, 19, 24)
+"""Of thirty: those whose state must tell which words of the judged text are wrong, so that later ones can read it there."""
+WRONG_COUNTS, MARKS_COUNT = 3.0, 0.1
+"""How much a wrong word counts beside a right one, and all of them beside the answer."""
 _STRESSED = re.compile(r'"score": [^,}]+|"rationale": "[^ ]+')
 """The words that decide: the score, and the first word of the reason."""
+STRESS = {"score": 4.0, "rationale": 8.0}
+"""How much they count beside others."""
 
 
 class LoraLinear(nn.Module):
@@ -160,56 +166,109 @@ def dialogue(system: str, user: str) -> str:
     )
 
 
-def read_examples(path: Path) -> list[tuple[str, str]]:
+class Taught(NamedTuple):
+    """A prompt, the answer to be learnt, and which places of the prompt are known to be wrong (1) or right (0)."""
+
+    prompt: str
+    answer: str
+    marks: tuple[tuple[int, int, int], ...] = ()
+
+
+class Tokens(NamedTuple):
+    """An example as tokens, where its answer begins, how much each token of the answer counts, and each token's mark (-1: none)."""
+
+    ids: np.ndarray
+    start: int
+    weight: np.ndarray
+    marks: np.ndarray
+
+
+def read_examples(path: Path) -> list[Taught]:
+    """The examples of a file of `make_examples.py`. Only for files of one's own: they are unpickled."""
     table, rows = pickle.loads(gzip.decompress(path.read_bytes()))
     found = []
-    for _, system, lines, code, answer in rows:
+    for _, system, lines, code, answer, marks in rows:
         user = "\n".join(table[line] for line in lines).replace("\0", code)
-        found.append((dialogue(table[system], user), f"{answer}<|im_end|>"))
+        prompt = dialogue(table[system], user)
+        at = prompt.index(user, len(table[system]))
+        placed = tuple((at + start, at + end, mark) for start, end, mark in marks)
+        found.append(Taught(prompt, f"{answer}<|im_end|>", placed))
     return found
 
 
-def tokenised(tokenizer: Tokenizer, pairs: list[tuple[str, str]]) -> list[tuple[np.ndarray, int, np.ndarray]]:
-    """Each example as tokens, where its answer begins, and how much each token of the answer counts."""
-    prompts = tokenizer.encode_batch([prompt for prompt, _ in pairs], add_special_tokens=False)
-    answers = tokenizer.encode_batch([answer for _, answer in pairs], add_special_tokens=False)
+def tokenised(tokenizer: Tokenizer, examples: list[Taught]) -> list[Tokens]:
+    prompts = tokenizer.encode_batch([each.prompt for each in examples], add_special_tokens=False)
+    answers = tokenizer.encode_batch([each.answer for each in examples], add_special_tokens=False)
     found = []
-    for (_, answer), first, second in zip(pairs, prompts, answers, strict=True):
+    for example, first, second in zip(examples, prompts, answers, strict=True):
+        if len(first.ids) + len(second.ids) > LONGEST:
+            continue
         weight = np.ones(len(second.ids), dtype=np.float32)
         ends = [end for _, end in second.offsets]
-        for match in _STRESSED.finditer(answer):
-            weight[bisect_right(ends, match.start()) : bisect_left(ends, match.end()) + 1] = 4.0
-        if len(first.ids) + len(second.ids) <= LONGEST:
-            found.append((np.array([*first.ids, *second.ids], dtype=np.int32), len(first.ids), weight))
+        for match in _STRESSED.finditer(example.answer):
+            stress = STRESS["rationale" if "rationale" in match.group() else "score"]
+            weight[bisect_right(ends, match.start()) : bisect_left(ends, match.end()) + 1] = stress
+        marks = np.full(len(first.ids) + len(second.ids), -1, dtype=np.int8)
+        ends = [end for _, end in first.offsets]
+        for start, end, mark in example.marks:
+            marks[bisect_right(ends, start) : bisect_left(ends, end) + 1] = mark
+        found.append(
+            Tokens(np.array([*first.ids, *second.ids], dtype=np.int32), len(first.ids), weight, marks)
+        )
     return found
 
 
-def batches(examples: list[Any], tokens: int, rng: random.Random) -> list[list[Any]]:
+def batches(examples: list[Tokens], tokens: int, rng: random.Random) -> list[list[Tokens]]:
     """Examples of like length together, as many as `tokens` allow, in an order left to chance."""
-    order = sorted(range(len(examples)), key=lambda i: len(examples[i][0]) + rng.random() * 48)
-    found: list[list[Any]] = [[]]
+    order = sorted(range(len(examples)), key=lambda i: len(examples[i].ids) + rng.random() * 48)
+    found: list[list[Tokens]] = [[]]
     for i in order:
-        if found[-1] and (len(found[-1]) + 1) * len(examples[i][0]) > tokens:
+        if found[-1] and (len(found[-1]) + 1) * len(examples[i].ids) > tokens:
             found.append([])
         found[-1].append(examples[i])
     rng.shuffle(found)
     return found
 
 
-def loss_on(model: LlamaForCausalLM, batch: list[Any], device: str) -> torch.Tensor:
-    width = -(-max(len(tokens) for tokens, _, _ in batch) // 64) * 64
+class Marker(nn.Module):
+    """Tells from what a layer holds of a word in the judged text whether its sentence has gone wrong by then. Only for teaching: answers do without."""
+
+    def __init__(self, width: int, device: str) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, 1, device=device) for _ in MARKED_LAYERS)
+
+    def loss(self, hidden: tuple[torch.Tensor, ...], marks: torch.Tensor) -> torch.Tensor:
+        known = marks >= 0
+        wanted = marks[known].float()
+        weight = torch.tensor(WRONG_COUNTS, device=marks.device)
+        losses = []
+        for layer, number in zip(self.layers, MARKED_LAYERS, strict=True):
+            held = hidden[number][known].float()
+            told = layer(F.rms_norm(held, held.shape[-1:])).squeeze(-1)
+            losses.append(F.binary_cross_entropy_with_logits(told, wanted, pos_weight=weight))
+        return torch.stack(losses).mean()
+
+
+def loss_on(
+    model: LlamaForCausalLM, batch: list[Tokens], device: str, marker: Marker | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """How badly the answers are known, and how badly the words that went wrong (0 without a marker)."""
+    width = -(-max(len(each.ids) for each in batch) // 64) * 64
     ids = torch.full((len(batch), width), 2, dtype=torch.long)
     weight = torch.zeros((len(batch), width))
-    for row, (tokens, start, weights) in enumerate(batch):
-        ids[row, : len(tokens)] = torch.from_numpy(tokens.astype(np.int64))
-        weight[row, start : len(tokens)] = torch.from_numpy(weights)
-    ids, weight = ids.to(device, non_blocking=True), weight.to(device, non_blocking=True)
-    hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state[:, :-1]
+    marks = torch.full((len(batch), width), -1, dtype=torch.int8)
+    for row, each in enumerate(batch):
+        ids[row, : len(each.ids)] = torch.from_numpy(each.ids.astype(np.int64))
+        weight[row, each.start : len(each.ids)] = torch.from_numpy(each.weight)
+        marks[row, : len(each.ids)] = torch.from_numpy(each.marks)
+    ids, weight, marks = (part.to(device, non_blocking=True) for part in (ids, weight, marks))
+    read = model.model(input_ids=ids, use_cache=False, output_hidden_states=marker is not None)
     wanted = weight[:, 1:] > 0
-    logits = model.lm_head(hidden[wanted]).float()
-    each = F.cross_entropy(logits, ids[:, 1:][wanted], reduction="none")
+    logits = model.lm_head(read.last_hidden_state[:, :-1][wanted]).float()
+    losses = F.cross_entropy(logits, ids[:, 1:][wanted], reduction="none")
     counted = weight[:, 1:][wanted]
-    return (each * counted).sum() / counted.sum()
+    told = marker.loss(read.hidden_states, marks) if marker else torch.zeros((), device=device)
+    return (losses * counted).sum() / counted.sum(), told
 
 
 @torch.no_grad()
@@ -254,16 +313,21 @@ def answers(
 
 def train(
     model: LlamaForCausalLM,
-    examples: list[Any],
+    examples: list[Tokens],
     device: str,
     *,
     seconds: float,
     rate: float,
     tokens: int,
     rng: random.Random,
+    marks: bool = False,
 ) -> list[dict[str, float]]:
-    """Teach the model until the clock runs out, the rate falling along a cosine; what was seen on the way comes back."""
-    learnt = [p for p in model.parameters() if p.requires_grad]
+    """Teach the model until the clock runs out, the rate falling along a cosine; what was seen on the way comes back.
+
+    With `marks` it also learns, in the middle of its layers, which words of a judged text are wrong.
+    """
+    marker = Marker(model.config.hidden_size, device) if marks else None
+    learnt = [p for p in model.parameters() if p.requires_grad] + list(marker.parameters() if marker else ())
     optimiser = torch.optim.AdamW(learnt, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
     queue = batches(examples, tokens, rng)
     log: list[dict[str, float]] = []
@@ -275,18 +339,18 @@ def train(
         fall = 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * spent / seconds))
         for group in optimiser.param_groups:
             group["lr"] = rate * min(1.0, (step + 1) / 60) * fall
-        loss = loss_on(model, queue[step % len(queue)], device)
-        loss.backward()
+        loss, told = loss_on(model, queue[step % len(queue)], device, marker)
+        (loss + MARKS_COUNT * told).backward()
         nn.utils.clip_grad_norm_(learnt, 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
-        recent.append(loss.detach())
+        recent.append(torch.stack((loss.detach(), told.detach())))
         step += 1
         if step % 100 == 0 or step in (5, 20):
-            mean = torch.stack(recent).mean().item()
+            mean, unmarked = torch.stack(recent).mean(0).tolist()
             recent = []
-            log.append({"step": step, "seconds": spent, "loss": mean})
-            print(f"{spent:.0f} s: step {step}, loss {mean:.4f}, passes {step / len(queue):.2f}", flush=True)
+            log.append({"step": step, "seconds": spent, "loss": mean, "marks": unmarked})
+            print(f"{spent:.0f} s: step {step}, loss {mean:.4f}, marks {unmarked:.4f}, passes {step / len(queue):.2f}", flush=True)  # fmt: skip
     return log
 
 
@@ -325,6 +389,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=40_000)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--marks", action="store_true", help="learn which words of a text are wrong, too")
     parser.add_argument("--part", help="FIRST:LAST, the examples to be taken")
     options = parser.parse_args()
     began = time.monotonic()
@@ -338,7 +403,7 @@ def main() -> None:
     first, last = (int(end) for end in options.part.split(":")) if options.part else (0, None)
     examples = tokenised(tokenizer, read_examples(options.examples)[first:last])
     print(
-        f"{time.monotonic() - began:.0f} s: {len(examples)} examples, {sum(len(e[0]) for e in examples) / 1e6:.1f} M tokens, {sum(p.numel() for p in learnt) / 1e6:.1f} M weights to learn",
+        f"{time.monotonic() - began:.0f} s: {len(examples)} examples, {sum(len(e.ids) for e in examples) / 1e6:.1f} M tokens, {sum(p.numel() for p in learnt) / 1e6:.1f} M weights to learn",
         flush=True,
     )
     if options.compile:
@@ -346,7 +411,14 @@ def main() -> None:
             layer.compile(dynamic=True)
     rng = random.Random(options.seed)
     log = train(
-        model, examples, device, seconds=options.seconds, rate=options.rate, tokens=options.tokens, rng=rng
+        model,
+        examples,
+        device,
+        seconds=options.seconds,
+        rate=options.rate,
+        tokens=options.tokens,
+        rng=rng,
+        marks=options.marks,
     )
     about = {"rank": options.rank, "alpha": options.alpha, "examples": len(examples), "log": log}
     save_run(model, options.out, about)
