@@ -72,6 +72,8 @@ def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
     number = effective_number(together)
     if not note and np.isnan(number.kish):
         note = "jurors err so far apart that no number of independent votes is as good"
+    elif not note and number.kish > len(names):
+        note = f"worth more than their number, since their being right correlates negatively ({number.correlation:.2f})"
     return EffectiveVotes(
         len(names),
         len(wide),

@@ -56,7 +56,8 @@ def mae_statistic(x: FloatArray, y: FloatArray) -> OfSums:
 def rmse_statistic(x: FloatArray, y: FloatArray) -> OfSums:
     """The root mean squared difference as a function of the weights of cases."""
     mean = _mean_of((x - y) ** 2)
-    return OfSums(mean.sums, lambda total: np.sqrt(mean.value(total)))
+    # Sums less those of a group that holds every difference come out a rounding below zero.
+    return OfSums(mean.sums, lambda total: np.sqrt(np.maximum(mean.value(total), 0.0)))
 
 
 def size_of_offset(x: FloatArray, y: FloatArray) -> Statistic:

@@ -38,6 +38,22 @@ def test_jurors_who_always_agree_are_one() -> None:
     assert found.majority == pytest.approx(next(iter(found.accuracy.values())))
 
 
+def test_jurors_who_err_in_turn_are_worth_more_than_their_number_and_it_says_why() -> None:
+    labels = pd.Series(1, index=[f"c{number}" for number in range(12)])
+    votes = pd.DataFrame(
+        [
+            (case, j, int(n % 4 != turn))
+            for n, case in enumerate(labels.index)
+            for turn, j in enumerate("abc")
+        ],
+        columns=["case", "juror", "value"],
+    )
+    found = effective_votes(votes, labels)
+
+    assert found.correlation == pytest.approx(-1 / 3) and found.kish == pytest.approx(9)
+    assert found.note == "worth more than their number, since their being right correlates negatively (-0.33)"
+
+
 def test_herding_lowers_it_round_by_round() -> None:
     rng = np.random.default_rng(3)
     labels = pd.Series(rng.integers(0, 2, 400), index=[f"c{number}" for number in range(400)])

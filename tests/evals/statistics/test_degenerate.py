@@ -12,7 +12,7 @@ from venire.evals.statistics.classification import METRICS, classification, per_
 from venire.evals.statistics.confusion import confusion_matrix, exact_match
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.draws import Draws
-from venire.evals.statistics.error import mae, offset, rmse
+from venire.evals.statistics.error import mae, offset, rmse, rmse_statistic
 from venire.evals.statistics.fleiss import fleiss_kappa
 from venire.evals.statistics.gwet import gwet_ac
 from venire.evals.statistics.icc import FORMS, icc
@@ -194,3 +194,10 @@ def test_an_unknown_rater_is_named():
 def test_negative_values_have_no_ratio():
     with pytest.raises(InvalidRatings, match="zero or more"):
         krippendorff_alpha(long_table([[-1, 2], [1, 2]]), level="ratio", bootstrap=seeded_bootstrap())
+
+
+def test_differences_that_add_up_to_a_rounding_below_zero_are_no_error_not_undefined():
+    found = rmse_statistic(np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+
+    assert found.value(np.array([[-1.7e-18, 6.0]])) == 0.0
+    assert np.isnan(found.value(np.array([[0.0, 0.0]]))), "of no case there is none"
