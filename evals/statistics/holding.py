@@ -30,13 +30,9 @@ SHORT = 12
 LEAST = 4
 """Clusters that tell something, without which there is no interval: they hold another score than the commonest."""
 LEAST_DIFFERING = 3
-"""The same for how often answers differ, by the jackknife; of an error, clusters that hold two that differ."""
+"""The same for how often answers differ, by the jackknife; of an error or an offset, clusters that hold two that differ."""
 LEAST_SHARES = 1
 """The same where the model gives how often answers differ: to ask for more would pick out the samples that differ most."""
-ALLOWED_FOR = 2
-"""The draws of a product are read less far out, in normal standard deviations, by the square of this over the clusters that tell
-something: the fewer tell, the more the model allows for than most populations are, and the more often its draws hold the truth.
-By simulation."""
 FEWEST_OUTSIDE = 0.5
 """The least of the draws asked for that are left outside, however many raters."""
 LEAST_USED, LEAST_CLUSTERS = 6, 4
@@ -50,6 +46,10 @@ class Basis(NamedTuple):
     """Clusters with another score than the commonest, from which on leaving them out is enough by itself."""
     power: int
     """What is added up correlates within clusters as scores do, to this power: 2 for products of two scores."""
+    allowed_for: float = 0.0
+    """The model's draws are read less far out, in normal standard deviations, by the square of this over the clusters that tell
+    something: the fewer tell, the more the model allows for than most populations are, and the more often its draws hold the truth.
+    By simulation."""
     crowd: int | None = None
     """Raters beyond whom fewer draws are left outside, in proportion: many agree on a case, and say more of it than of others."""
 
@@ -57,20 +57,20 @@ class Basis(NamedTuple):
         """The shares of draws below the lower bound and below the upper one."""
         tail = (1 - confidence) / 2
         # Of two values there is nothing more that the model could allow for.
-        if len(scale) > 2 and self.power == 2:
-            tail = float(ndtr(ndtri(tail) * (1 - (ALLOWED_FOR / max(LEAST, _informative(grid))) ** 2)))
+        if len(scale) > 2 and self.allowed_for:
+            tail = float(ndtr(ndtri(tail) * (1 - (self.allowed_for / max(LEAST, _informative(grid))) ** 2)))
         if len(scale) > 2 and self.crowd:
             tail *= max(FEWEST_OUTSIDE, min(1.0, self.crowd / len(grid.raters)))
         return np.array([tail, 1 - tail])
 
 
-COUNTS = Basis(20, 2)
+COUNTS = Basis(20, 2, allowed_for=2.0)
 """How often two answers meet, whatever lies between them, or their ranks."""
-SQUARES = Basis(30, 2)
+SQUARES = Basis(30, 2, allowed_for=2.0)
 """Squared distances, of which a few scores far off make most."""
 SHARES = Basis(14, 1, crowd=4)
 """How often answers differ, or by how much, not held against how much cases do."""
-SQUARED_ERRORS = Basis(30, 1)
+SQUARED_ERRORS = Basis(30, 1, allowed_for=1.0)
 
 
 def holding(
@@ -161,14 +161,14 @@ def _few_tell(grid: Matrix, scale: FloatArray, basis: Basis) -> bool:
 
 def _too_little(grid: Matrix, link: Link, clusters: int, used: int, least: int) -> str:
     """Why these ratings say too little for an interval, or nothing."""
-    if link is DIFFERENCE:
-        return ""
-    if used < LEAST_USED or clusters < LEAST_CLUSTERS:
+    if link is not DIFFERENCE and (used < LEAST_USED or clusters < LEAST_CLUSTERS):
         few = f"{used} cases" if used < LEAST_USED else f"{clusters} clusters"
         return f"no interval: {few} are too few"
-    if link in (ERROR, SHARE) and least == LEAST_DIFFERING:
+    if link is DIFFERENCE or (link in (ERROR, SHARE) and least == LEAST_DIFFERING):
         differing = _differing(grid)
-        return f"no interval: raters differ in {differing} of {_units(grid)}" if differing < least else ""
+        if differing < LEAST_DIFFERING:
+            return f"no interval: raters differ in {differing} of {_units(grid)}"
+        return ""
     informative = _informative(grid)
     if informative < least:
         return f"no interval: {informative} of {_units(grid)} hold anything but the commonest score"

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
+from venire.evals.statistics.bootstrap import Bootstrap
+from venire.evals.statistics.error import offset
 from venire.evals.statistics.estimate import Estimate
-from venire.evals.statistics.holding import COUNTS, SHARES, SQUARES, Basis, holding
+from venire.evals.statistics.holding import COUNTS, SHARES, SQUARED_ERRORS, SQUARES, Basis, holding
 from venire.evals.statistics.jackknife import CORRELATION
 from venire.evals.statistics.matrix import FloatArray, Matrix
 
@@ -69,8 +71,31 @@ def test_the_fewer_tell_something_the_less_far_out_draws_of_a_product_are_read(
     assert reach(0.5, 4) == pytest.approx([-0.75 * 0.6745, 0.75 * 0.6745], abs=1e-3)
 
 
-def test_draws_of_an_error_are_read_as_far_out_as_asked_for() -> None:
+def test_draws_of_an_error_are_read_as_far_out_as_asked_for_and_those_of_a_squared_one_nearly() -> None:
     assert SHARES.tails(0.95, fives_but(4), SCALE) == pytest.approx([0.025, 0.975])
+    reach = ndtri(SQUARED_ERRORS.tails(0.95, fives_but(4), SCALE))
+    assert reach == pytest.approx([-(15 / 16) * 1.96, (15 / 16) * 1.96], abs=1e-3)
+
+
+@pytest.mark.parametrize("groups_of", [1, 3])
+def test_an_offset_has_an_interval_from_three_cases_or_groups_on_in_which_raters_differ(
+    groups_of: int,
+) -> None:
+    def found(differing: int) -> Estimate:
+        scores = np.full((40, 2), 5.0)
+        scores[: differing * groups_of : groups_of, 1] = 4.0
+        if groups_of > 1:
+            scores[1, 1] = 4.0  # A second one in the first group tells nothing of another group.
+        grid = Matrix(scores, tuple(range(40)), ("a", "b"), np.arange(40) // groups_of)
+        by = "case" if groups_of == 1 else "group"
+        return offset(grid, bootstrap=Bootstrap(np.random.default_rng(0), by=by, levels=tuple(SCALE)))
+
+    two, three = found(2), found(3)
+    assert np.isnan([two.low, two.high]).all()
+    assert two.note == f"no interval: raters differ in 2 of {'40 cases' if groups_of == 1 else '14 clusters'}"
+    assert two.value > 0
+    assert three.low < three.value < three.high
+    assert np.isnan(found(0 if groups_of == 1 else 1).low), "that raters never differ is no certainty"
 
 
 def test_on_a_scale_of_two_values_as_many_draws_are_left_outside_as_asked_for() -> None:
