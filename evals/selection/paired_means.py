@@ -10,6 +10,7 @@ from ..statistics.estimate import Estimate, undefined
 from ..statistics.jackknife import DIFFERENCE, SHARE, Link, jackknife
 from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.paired_test import LEAST_CLUSTERS, Contrast
+from ..statistics.proportion import wilson
 
 
 def mean_credit_estimate(
@@ -53,12 +54,22 @@ def _tested_mean(values: FloatArray, cluster: IntArray, link: Link, method: str,
     found = jackknife(value, without, np.ones(clusters, dtype=np.int64), link)
     method = f"{method}; jackknife over {clusters} {what}, Student's t"
     if found is None:
-        return Contrast(
-            Estimate(value, value, value, n, method, note="every case says the same"), float(value == 0)
-        )
+        return _of_equals(value, n, clusters / widening**2, link, method)
     found = replace(found, se=widening * found.se)
     method = method if widening == 1 else f"{method}, error widened by {widening:.2f}"
     return Contrast(Estimate(value, *found.bounds(0.95), n, method, se=found.se), found.p(0.0))
+
+
+def _of_equals(value: float, n: int, clusters: float, link: Link, method: str) -> Contrast:
+    """A mean of values that are all the same, which do not show how far others would lie apart."""
+    note = "every case says the same"
+    if link is SHARE and value in (0.0, 1.0):
+        low, high = wilson(value, clusters, 0.95)
+        return Contrast(Estimate(value, low, high, n, method, note=f"{note}; Wilson's interval"), np.nan)
+    if link is DIFFERENCE and value == 0:
+        return Contrast(Estimate(value, value, value, n, method, note=note), 1.0)
+    p = 2.0 ** (1 - clusters) if link is DIFFERENCE else np.nan
+    return Contrast(Estimate(value, np.nan, np.nan, n, method, note=f"no interval: {note}"), p)
 
 
 def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:

@@ -41,7 +41,7 @@ from venire.evals.selection.dependence import effective_jurors, juror_errors
 from venire.evals.selection.juror_pool import Pool, pool_of
 from venire.evals.selection.jury_counts import VoteCounter
 from venire.evals.selection.jury_search import best_juries, sizes_of
-from venire.evals.selection.paired_means import by_cluster
+from venire.evals.selection.paired_means import by_cluster, mean_credit_estimate, mean_difference
 from venire.evals.selection.position_bias import position_bias
 from venire.evals.selection.power import cases_for, detectable, pairs_power, typical
 from venire.orchestration.counting import Tally, counting_rule
@@ -556,3 +556,18 @@ def test_a_lenient_juror_errs_alike_on_attributes_of_either_direction() -> None:
     judged = pd.DataFrame({"case": "c", "juror": "lenient", "attribute": ["help", "harm"], "value": [4, 2]})
 
     assert set(juror_errors(pool_of(judged, people, questions, "median")).ravel()) == {0.25}
+
+
+def test_values_that_are_all_the_same_are_no_certainty() -> None:
+    cases = np.arange(20)
+    right = mean_credit_estimate(np.ones(20), cases, method="m")
+    grouped = mean_credit_estimate(np.ones(20), cases // 2, method="m")
+    halves = mean_credit_estimate(np.full(20, 0.5), cases, method="m")
+    better = mean_difference(np.full(10, 0.25), cases[:10], method="m")
+    same = mean_difference(np.zeros(10), cases[:10], method="m")
+
+    assert (right.low, right.high) == (pytest.approx(0.8389, abs=1e-4), 1.0), "Wilson's, of 20 of 20"
+    assert grouped.low == pytest.approx(0.7225, abs=1e-4), "of ten groups"
+    assert np.isnan(halves.low) and halves.note == "no interval: every case says the same"
+    assert np.isnan(better.difference.low) and better.p == pytest.approx(2 / 2**10), "as of flipped signs"
+    assert (same.difference.low, same.difference.high, same.p) == (0, 0, 1)
