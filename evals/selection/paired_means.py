@@ -52,9 +52,9 @@ def _tested_mean(values: FloatArray, cluster: IntArray, link: Link, method: str,
         return Contrast(Estimate(value, np.nan, np.nan, n, method, note=f"no interval: {note}"), np.nan)
     without = (total.sum() - total) / (n - number)
     found = jackknife(value, without, np.ones(clusters, dtype=np.int64), link)
-    method = f"{method}; jackknife over {clusters} {what}, Student's t"
     if found is None:
         return _of_equals(value, n, clusters / widening**2, link, method)
+    method = f"{method}; jackknife over {clusters} {what}, Student's t"
     found = replace(found, se=widening * found.se)
     method = method if widening == 1 else f"{method}, error widened by {widening:.2f}"
     return Contrast(Estimate(value, *found.bounds(0.95), n, method, se=found.se), found.p(0.0))
@@ -65,7 +65,7 @@ def _of_equals(value: float, n: int, clusters: float, link: Link, method: str) -
     note = "every case says the same"
     if link is SHARE and value in (0.0, 1.0):
         low, high = wilson(value, clusters, 0.95)
-        return Contrast(Estimate(value, low, high, n, method, note=f"{note}; Wilson's interval"), np.nan)
+        return Contrast(Estimate(value, low, high, n, f"{method}; Wilson", note=note), np.nan)
     if link is DIFFERENCE and value == 0:
         return Contrast(Estimate(value, value, value, n, method, note=note), 1.0)
     p = 2.0 ** (1 - clusters) if link is DIFFERENCE else np.nan
