@@ -17,18 +17,10 @@ import time
 from pathlib import Path
 
 import torch
+from low_rank import adapter_in, add_adapter, load_adapter, load_base, merged
 from second_stage import alarms
 from tokenizers import Tokenizer
-from train import (
-    adapter_in,
-    add_adapter,
-    answers,
-    dialogue,
-    load_adapter,
-    load_base,
-    merged,
-    save_run,
-)
+from train import answers, dialogue, save_run
 
 
 def adapter_at(path: str) -> dict[str, torch.Tensor]:

@@ -17,8 +17,9 @@ from typing import Any
 
 import torch
 from answer import adapter_at
+from low_rank import add_adapter, load_adapter, load_base, merged
 from tokenizers import Tokenizer
-from train import add_adapter, dialogue, load_adapter, load_base, merged
+from train import dialogue
 
 ACCURATE = '{"accurate": {"rationale": "'
 THOROUGH = (

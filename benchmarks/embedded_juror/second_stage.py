@@ -22,22 +22,10 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from low_rank import adapter_in, add_adapter, load_adapter, load_base, merged
 from tokenizers import Tokenizer
 from torch import nn
-from train import (
-    Taught,
-    adapter_in,
-    add_adapter,
-    dialogue,
-    load_adapter,
-    load_base,
-    merged,
-    read_examples,
-    save_run,
-    tokenised,
-    train,
-    write_answers,
-)
+from train import Taught, dialogue, read_examples, save_run, tokenised, train, write_answers
 
 CLEAN_WORD, FAULTY_WORDS = "Right", ("W", "In")
 """How the first word of a reason on accuracy begins."""

@@ -18,9 +18,9 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from low_rank import load_base
 from make_examples import HELD_OUT, mts_cases
 from tokenizers import Tokenizer
-from train import load_base
 
 PASSES, ASKED_AFTER = 6, (1, 3, 6)
 RATE, BATCH, ASKED_AT_ONCE = 2e-4, 16, 300
