@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .csv_cells import from_csv_cell
+from .csv_cells import cell_number, from_csv_cell
 from .errors import InvalidFile
 from .files import near_column
 from .rows import read_rows
@@ -98,9 +98,8 @@ def _value(where: str, value: Any) -> float | str | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise InvalidFile(f"{where}: {value!r} is not a single value", remedy="give a number or a word")
-    try:
-        number = float(value)
-    except ValueError:
+    number = cell_number(value, where)
+    if number is None:
         return str(value).strip()
     if math.isinf(number):
         raise InvalidFile(f"{where}: {value!r} is not a score", remedy="leave a missing value blank")

@@ -50,15 +50,17 @@ def test_cases_and_ratings_are_read_as_from_a_csv_file(tmp_path: Path) -> None:
         tmp_path / "c.xlsx", text_rows(["id", "output", "group"], [1, "Étude.", ""], [2, "B", "g"])
     )
     ratings = write_workbook(
-        tmp_path / "r.xlsx", text_rows(["case", "rater", "attribute", "value"], [1, "Ana", "clear", 4])
+        tmp_path / "r.xlsx",
+        text_rows(
+            ["case", "rater", "attribute", "value"], [1, "Ana", "clear", 4], [2, "Ana", "clear", "4,5"]
+        ),
     )
 
     assert [(case.id, case.output, case.group) for case in load_cases(cases)] == [
         ("1", "Étude.", None),
         ("2", "B", "g"),
     ]
-    (rating,) = read_ratings(ratings)
-    assert (rating.case, rating.value) == ("1", 4.0)
+    assert [(rating.case, rating.value) for rating in read_ratings(ratings)] == [("1", 4.0), ("2", 4.5)]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,20 @@ def test_a_byte_order_mark_and_quoted_newlines_are_no_trouble(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "wide"),
+    [
+        ("case;rater;attribute;value\nc1;ana;clear;4,5\nc2;ana;clear;3,0\n", False),
+        ("case\trater\tattribute\tvalue\nc1\tana\tclear\t4,5\nc2\tana\tclear\t3\n", False),
+        ('case,rater,attribute,value\nc1,ana,clear,"4,5"\nc2,ana,clear,3\n', False),
+        ("case;rater;clear\nc1;ana;\u00a04,5\nc2;ana;3,0\n", True),
+    ],
+    ids=["semicolons", "tabs", "quotes", "wide"],
+)
+def test_decimal_commas_are_numbers_whatever_stands_between_cells(tmp_path, text, wide):
+    assert load_ratings(written(tmp_path, text), wide=wide)["value"].tolist() == [4.5, 3.0]
+
+
+@pytest.mark.parametrize(
     ("text", "name", "problem"),
     [
         ("", "r.csv", "r.csv: no ratings in it"),
@@ -75,6 +89,7 @@ def test_a_byte_order_mark_and_quoted_newlines_are_no_trouble(tmp_path):
             "r.csv:3: 'a' rated 'b' of 'c1' on line 2 too",
         ),
         ("case,rater,attribute,value\n,a,b,1\n", "r.csv", "r.csv:2: 'case' is blank"),
+        ("case;rater;attribute;value\nc1;a;b;1,5\nc2;a;b;1,250\n", "r.csv", "r.csv:3: '1,250' may have"),
         ('case,rater,attribute,value\nc1,a,b,"1\n', "r.csv", "not valid CSV"),
         ('{"case": 1,\n', "r.jsonl", "r.jsonl:1: not valid JSON"),
         ("[1, 2]\n", "r.jsonl", "r.jsonl:1: expected an object"),
