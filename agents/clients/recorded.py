@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...personas.jury import ModelSettings
+from ...rubrics.csv_cells import cell_number
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rows import read_rows
@@ -69,7 +70,7 @@ class RecordedClient(ModelClient):
                 "evidence": [],
                 "moved_by": "",
                 "confidence": "medium",
-                "score": _value(cell["value"], subject.rubric.scale_of(attribute).numeric),
+                "score": _value(cell, subject.rubric.scale_of(attribute).numeric),
             }
             answer[attribute] = {
                 part: vote[part] for part in request.schema["properties"][attribute]["properties"]
@@ -82,12 +83,9 @@ class RecordedClient(ModelClient):
         return FREE
 
 
-def _value(text: Any, numeric: bool) -> Any:
-    if not numeric or not isinstance(text, str):
-        return text
-    try:
-        number = float(text)
-    except ValueError:
+def _value(cell: _Cell, numeric: bool) -> Any:
+    text, number = cell["value"], cell["number"]
+    if not numeric or not isinstance(text, str) or number is None:
         return text
     return int(number) if number.is_integer() else number
 
@@ -109,6 +107,7 @@ def _load(path: Path) -> dict[str, dict[_Key, _Cell]]:
         at = f"{path}:{number}"
         cost = _number(row.get("cost"), at, "cost")
         row["cost"] = cost if priced else 0.0
+        row["number"] = cell_number(row["value"], at)
         key = (str(row["case"]), str(row["attribute"]), int(_number(row.get("repeat"), at, "repeat") or 0))
         judgements = table.setdefault(str(row["juror"]), {})
         if key in judgements:
@@ -124,11 +123,8 @@ def _number(value: Any, at: str, column: str) -> float | None:
     """A number; None where the cell is blank or the table has no such column."""
     if value is None or value == "":
         return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
+    number = cell_number(value, at)
+    if number is None or not math.isfinite(number):
         raise InvalidFile(f"{at}: {column} is {value!r}", remedy="write a number, or leave the cell blank")
     return number
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ...rubrics.csv_cells import cell_number
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import near_column
 from ...rubrics.rows import read_rows
@@ -24,7 +25,7 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
         InvalidFile: Whatever is wrong with the file, with the line where it is wrong.
     """
     file = Path(path)
-    rows, seen = [], dict[tuple[str, ...], int]()
+    rows, numbers, seen = [], list[float | None](), dict[tuple[str, ...], int]()
     for line, row in read_rows(file, required=REQUIRED):
         for column in REQUIRED:
             if column not in row:
@@ -32,21 +33,21 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
                     f"{file}:{line}: no column {column!r}",
                     remedy=f"{near_column(column, row)}a table of judgements has {','.join(REQUIRED)}",
                 )
-        number = _number(row.get("repeat") or 0, file, line, "repeat")
-        key = (str(row["case"]), str(row["juror"]), str(row["attribute"]), f"{number:g}")
+        where = f"{file}:{line}"
+        repeat = _number(row.get("repeat") or 0, where, "repeat")
+        key = (str(row["case"]), str(row["juror"]), str(row["attribute"]), f"{repeat:g}")
         if key in seen:
             raise InvalidFile(
                 f"{file}:{line}: {key[1]} judged {key[2]} of {key[0]} already on line {seen[key]}",
                 remedy="number the second one in a column 'repeat'",
             )
         seen[key] = line
-        spent = {
-            name: _number(row[name], file, line, name) for name in NUMBERS if row.get(name) not in (None, "")
-        }
+        spent = {name: _number(row[name], where, name) for name in NUMBERS if row.get(name) not in (None, "")}
         value = row["value"]
         # Left a truth value, it would be read as the number 1 or 0, which no juror gave.
         given = str(value).lower() if isinstance(value, bool) else value
-        rows.append({**row, **spent, "value": given, "repeat": int(number)})
+        rows.append({**row, **spent, "value": given, "repeat": int(repeat)})
+        numbers.append(cell_number(given, where))
     if not rows:
         raise InvalidFile(f"{file}: no judgement in it", remedy="write one row for each judgement")
     table = pd.DataFrame(rows).astype(dict.fromkeys(REQUIRED[:3], str))
@@ -56,17 +57,16 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
     if "group" in table:
         table["group"] = table["group"].replace("", None)
     table["value"] = table["value"].replace("", None).astype(object)
+    read = pd.Series(numbers, table.index, dtype=float)
     for _, part in table.groupby("attribute"):
-        numbers = pd.to_numeric(part["value"], errors="coerce")
-        if (numbers.notna() == part["value"].notna()).all():
-            table.loc[part.index, "value"] = numbers.astype(object)
+        values = pd.to_numeric(read[part.index], downcast="integer")
+        if (values.notna() == part["value"].notna()).all():
+            table.loc[part.index, "value"] = values.astype(object)
     return table
 
 
-def _number(value: object, file: Path, line: int, column: str) -> float:
-    try:
-        return float(str(value))
-    except ValueError:
-        raise InvalidFile(
-            f"{file}:{line}: {column} is {value!r}", remedy="write a number, or leave the cell blank"
-        ) from None
+def _number(value: object, where: str, column: str) -> float:
+    number = cell_number(value, where)
+    if number is None:
+        raise InvalidFile(f"{where}: {column} is {value!r}", remedy="write a number, or leave the cell blank")
+    return number

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
+from ...rubrics.csv_cells import cell_number
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.rows import read_rows
 from ..statistics.matrix import FloatArray
@@ -71,11 +72,8 @@ def load_draw(path: Path) -> pd.DataFrame:
     """
     rows = []
     for line, row in read_rows(path, required=("case", "probability")):
-        try:
-            chance = float(row["probability"])
-        except (TypeError, ValueError):
-            chance = np.nan
-        if not 0 < chance <= 1:
+        chance = cell_number(row["probability"], f"{path}:{line}")
+        if chance is None or not 0 < chance <= 1:
             raise InvalidFile(
                 f"{path}:{line}: {row['probability']!r} is no probability",
                 remedy="leave the column as `venire triage --for estimate` wrote it",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ...rubrics.csv_cells import cell_number
 from ...rubrics.errors import InvalidFile, MissingExtra
 from ...rubrics.rows import read_rows
 from .metric import Metric, Progress, registered_metrics
@@ -141,12 +142,11 @@ def read_scores(
                 f"{path}:{line}: direction {direction!r}",
                 remedy="write high or low: which end is the good one",
             )
-        try:
-            number = float(value) if value else math.nan
-        except ValueError:
+        number = cell_number(value, f"{path}:{line}") if value else math.nan
+        if number is None:
             raise InvalidFile(
                 f"{path}:{line}: {value!r} is no number", remedy="write a number, or leave it blank"
-            ) from None
+            )
         if math.isinf(number):
             raise InvalidFile(f"{path}:{line}: an infinite value", remedy="leave it blank")
         if case in values.setdefault(name, {}):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...rubrics.csv_cells import cell_number
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import near_column, read_json
 from ...rubrics.rows import read_rows
@@ -107,11 +108,8 @@ def _from_probability(given: object, file: Path, line: int) -> object:
     """A probability of the first on the scale of preferences; what is blank stays."""
     if str(given).strip().casefold() in ERRORS:
         return given
-    try:
-        chance = float(str(given))
-    except ValueError:
-        chance = -1.0
-    if not 0 <= chance <= 1:
+    chance = cell_number(given, f"{file}:{line}")
+    if chance is None or not 0 <= chance <= 1:
         raise InvalidFile(
             f"{file}:{line}: the probability {given!r} is not from 0 to 1", remedy="give that of the first"
         )
@@ -130,11 +128,8 @@ def _share(answer: object, first: str, second: str, file: Path, line: int) -> fl
         return 0.5
     if plain in ("first", "model_1", "second", "model_2"):
         return float(plain in ("first", "model_1"))
-    try:
-        number = float(plain)
-    except ValueError:
-        number = -1.0
-    if not 1 <= number <= 2:
+    number = cell_number(plain, f"{file}:{line}")
+    if number is None or not 1 <= number <= 2:
         raise InvalidFile(
             f"{file}:{line}: {word!r} is no preference",
             remedy="write 1, 2, tie, a number from 1 to 2, or the preferred system's name",

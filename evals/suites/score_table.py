@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from ...rubrics.csv_cells import cell_number
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import near_column, nearest
 from ...rubrics.rows import read_rows
@@ -139,11 +140,8 @@ def _score(file: Path, line: int, given: Any) -> float:
     """The number in a cell; NaN where it is blank."""
     if given is None or not str(given).strip():
         return math.nan
-    try:
-        score = float(given)
-    except (TypeError, ValueError):
-        score = math.nan
-    if not math.isfinite(score):
+    score = float(given) if isinstance(given, bool) else cell_number(given, f"{file}:{line}")
+    if score is None or not math.isfinite(score):
         raise InvalidFile(
             f"{file}:{line}: {str(given)[:40]!r} is no score",
             remedy="write a number, or leave the cell blank",

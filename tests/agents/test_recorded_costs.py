@@ -1,4 +1,4 @@
-"""What a recorded judgement cost: nothing without a column of costs, unknown where its cell is blank."""
+"""What a recorded judgement cost: nothing without a column of costs, unknown where its cell is blank; and decimal commas."""
 
 from __future__ import annotations
 
@@ -38,3 +38,20 @@ def test_a_blank_cost_is_unknown_and_not_nothing(
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["cases"][0]["usd"] == usd
+
+
+def test_decimal_commas_are_votes_and_costs(tmp_path: Path) -> None:
+    steps = ", ".join(f"{step / 2}: '{step}'" for step in range(2, 11))
+    (tmp_path / "rubric.yaml").write_text(RUBRIC.replace("1: a, 2: b, 3: c, 4: d, 5: e", steps))
+    (tmp_path / "jury.yaml").write_text(JURY)
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "output": "words"}\n')
+    (tmp_path / "judgements.csv").write_text(
+        "case;juror;attribute;value;cost\na;one;clear;4,5;0,02\na;one;whole;3;0,03\n"
+    )
+
+    done = venire("run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "run", "--json", cwd=tmp_path)  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    (case,) = json.loads(done.stdout)["cases"]
+    assert [case["verdict"][name]["value"] for name in ("clear", "whole")] == [4.5, 3]
+    assert case["usd"] == pytest.approx(0.05)

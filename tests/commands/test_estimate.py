@@ -10,6 +10,8 @@ import pytest
 from command_line import venire
 from recorded_run import recorded_run, some_labels
 
+from venire.evals.inference.label_draws import load_draw
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -49,6 +51,12 @@ def test_a_draw_is_kept_and_used(folder: Path) -> None:
         assert {each["design"] for each in document["estimates"]} == {design}
         assert all(each["labels"] == 90 for each in document["estimates"])
         assert "210 labelled cases are not in the draw: left out" in " ".join(document["notes"])
+
+
+def test_a_draw_that_a_spreadsheet_saved_with_decimal_commas_is_read(tmp_path: Path) -> None:
+    (tmp_path / "draw.csv").write_text("case;probability\na;0,125\nb;1\n")
+
+    assert load_draw(tmp_path / "draw.csv")["probability"].tolist() == [0.125, 1.0]
 
 
 def test_quantiles_slopes_and_differences(folder: Path) -> None:

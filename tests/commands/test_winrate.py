@@ -208,8 +208,9 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, row: dict[str, obje
     assert raised.value.remedy
 
 
-def test_a_probability_is_that_of_the_first(tmp_path: Path) -> None:
-    file = table(tmp_path / "p.jsonl", [{"case": 1, "first": "x", "second": "y", "probability": 0.8}])
+@pytest.mark.parametrize("probability", [0.8, "0,8"])
+def test_a_probability_is_that_of_the_first(tmp_path: Path, probability: float | str) -> None:
+    file = table(tmp_path / "p.jsonl", [{"case": 1, "first": "x", "second": "y", "probability": probability}])
 
     assert load_preferences(file)[0]["share"].tolist() == pytest.approx([0.8])
 

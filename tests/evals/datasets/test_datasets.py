@@ -124,12 +124,23 @@ def test_any_long_table_is_read_with_its_blanks_and_its_costs(tmp_path: Path) ->
     assert table["repeat"].tolist() == [0, 1, 0, 0] and table["cost"].sum() == pytest.approx(0.52)
 
 
+def test_decimal_commas_of_a_table_are_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "judgements.csv"
+    file.write_text(
+        "case;juror;attribute;value;cost\n1;ana;clear;4,5;0,02\n2;ana;clear;3;\n1;ana;tone;a, b;\n"
+    )
+    table = load_judgements(file)
+
+    assert table["value"].tolist() == [4.5, 3, "a, b"] and table["cost"][0] == 0.02
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("case,jurer,attribute,value\n1,a,b,2\n", "no column 'juror'"),
         ("case,juror,attribute,value\n1,a,b,2\n1,a,b,3\n", ":3: a judged b of 1 already on line 2"),
         ("case,juror,attribute,value,cost\n1,a,b,2,cheap\n", ":2: cost is 'cheap'"),
+        ('case,juror,attribute,value\n1,a,b,"1,250"\n', ":2: '1,250' may have a decimal comma"),
         ("case,juror,attribute,value\n", "no judgement in it"),
     ],
 )

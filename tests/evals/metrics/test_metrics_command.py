@@ -123,6 +123,7 @@ def test_two_cases_side_by_side(tmp_path: Path) -> None:
         ("a,wer,1", "is measured here too"),
         ("a,m,high", "'high' is no number"),
         ("a,m,inf", "an infinite value"),
+        ('a,m,"1,250"', "'1,250' may have a decimal comma"),
         ("a,m,1\na,m,1", "given twice"),
     ],
 )

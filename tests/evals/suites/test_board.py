@@ -90,6 +90,10 @@ def test_complete_and_available_cells_are_told_apart(tmp_path: Path) -> None:
     assert (first.macro, first.complete_macro) == pytest.approx((0.55, 0.9))
 
 
+def test_scores_may_have_a_decimal_comma(tmp_path: Path) -> None:
+    assert load_scores(written(tmp_path, "system;one\na;0,5\n")).means.loc["a", "one"] == 0.5
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -98,6 +102,7 @@ def test_complete_and_available_cells_are_told_apart(tmp_path: Path) -> None:
         ("model,one\na,1\n", "no column 'system'"),
         ("system,one\na,high\n", "is no score"),
         ("system,one\na,inf\n", "is no score"),
+        ("system;one\na;1,250\n", r"scores\.csv:2: '1,250' may have a decimal comma"),
         ("system,one\na,1\na,2\n", "twice"),
         ("system,scenario,score\na,s,1\na,s,0\n", "two scores"),
         ("system,scenario,score\n,s,1\n", "no system"),
