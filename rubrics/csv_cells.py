@@ -12,6 +12,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _AMBIGUOUS = re.compile(r"[+-]?(?!0)\d{1,3},\d{3}")
 """The comma may stand between thousands as well as before a fraction."""
+_GROUPED = re.compile(r"\s*[+-]?(?!0)\d{1,3}(?:,\d{3})+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*")
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -51,3 +52,8 @@ def cell_number(cell: Any, where: str) -> float | None:
         return None if "_" in text else float(text)
     except ValueError:
         return None
+
+
+def without_thousands(text: str) -> str:
+    """A number such as `1,250.5` without its commas, where they can stand only between thousands; any other text as it is."""
+    return text.replace(",", "") if _GROUPED.fullmatch(text) else text

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...agents.prices import MILLION, Price, load_prices
+from ...rubrics.csv_cells import cell_number, without_thousands
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import near_column
 from ...rubrics.rows import read_rows
@@ -122,9 +123,9 @@ def load_price_list(path: str | Path) -> Mapping[str, Price]:
         return load_prices(file)
     found: dict[str, Price] = {}
     for line, row in read_rows(file, required=("model", "prompt", "completion")):
+        given = {name: cell_number(row.get(name), f"{file}:{line}") for name in ("prompt", "completion")}
         try:
-            given = {name: float(str(row.get(name))) for name in ("prompt", "completion")}
-            found[str(row["model"]).strip()] = Price(**given)
+            found[str(row["model"]).strip()] = Price.model_validate(given)
         except ValueError:
             raise InvalidFile(
                 f"{file}:{line}: no price in it",
@@ -170,7 +171,7 @@ def _whole(where: str, row: Mapping[str, Any], name: str) -> int | None:
     if given is None or not str(given).strip():
         return None
     try:
-        number = float(str(given).replace(",", ""))
+        number = float(without_thousands(str(given)))
     except ValueError:
         number = -1.0
     if number < 0 or number != int(number):

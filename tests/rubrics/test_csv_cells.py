@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from venire.rubrics.csv_cells import cell_number
+from venire.rubrics.csv_cells import cell_number, without_thousands
 from venire.rubrics.errors import InvalidFile
 
 
@@ -52,3 +52,11 @@ def test_a_comma_before_three_digits_is_not_guessed(cell: str) -> None:
     number = cell.strip()
     assert caught.value.problem.startswith(f"r.csv:2: '{number}' may have a decimal comma")
     assert caught.value.remedy == f"write {number.replace(',', '.')} or {number.replace(',', '')}"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [("1,250", "1250"), (" 1,000,000.5 ", " 1000000.5 "), ("4,5", "4,5"), ("1250,5", "1250,5"), ("0,125", "0,125")],
+)  # fmt: skip
+def test_only_commas_between_thousands_are_taken_out(text: str, plain: str) -> None:
+    assert without_thousands(text) == plain

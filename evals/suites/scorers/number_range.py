@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
+from ....rubrics.csv_cells import without_thousands
 from ..scorer import (
     NO_TARGET,
     AnswerForm,
@@ -62,7 +63,7 @@ def _number(given: Any) -> float | None:
     if given is None or isinstance(given, bool):
         return None
     try:
-        number = float(str(given).replace(",", ""))
+        number = float(without_thousands(str(given)))
     except ValueError:
         return None
     return number if math.isfinite(number) else None

@@ -119,6 +119,7 @@ def test_a_choice_that_cannot_be_read_is_no_class() -> None:
         ("The result is 7.5 mg/dL.", 7.5),
         ("1,234.5", 1234.5),
         ("-3e-2", -0.03),
+        ("0,250 mg", None),
         ("From 140 and 4.2 the answer is 33.3", 33.3),
         ("7.5 or 8", None),
         ("none", None),
@@ -144,6 +145,7 @@ def test_a_number_is_read_where_one_is_meant(output: str, number: float | None) 
 def test_range(target: Any, options: dict[str, float], value: float) -> None:
     assert scored("range", "7.5", target, **options).value == value
     assert scored("range", "7.5", "seven").status == "undefined"
+    assert scored("range", "75", "7,5").status == "undefined"
 
 
 def test_micro_f1_is_over_all_cases() -> None:

@@ -169,6 +169,16 @@ def test_costs_are_exact_to_the_cent_and_unknown_prices_stay_unknown(tmp_path: P
     assert dominated_by({"a": 1.0, "b": None, "c": 2.0, "d": 0.5}, worth) == {"c": "a"}
 
 
+def test_decimal_commas_make_no_count_of_tokens_tenfold(tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text("model;prompt;completion\na;2,5;10\n")
+    (tmp_path / "tokens.csv").write_text("system;prompt_tokens;completion_tokens\na;1250,5;0\n")
+
+    prices = load_price_list(tmp_path / "prices.csv")
+    assert prices["a"] == Price(prompt=2.5, completion=10)
+    with pytest.raises(VenireError, match=r"tokens\.csv:2: '1250,5' is no number of prompt_tokens"):
+        load_token_costs(tmp_path / "tokens.csv", prices)
+
+
 def test_helms_folders_are_read_without_helm() -> None:
     folder = shared_file("eval_logs/NOTE.md").parent / "helm"
     found = load_helm(folder)
