@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from .question import Question
 
 _NAMED = 5
 """How many cases, attributes or values a note names."""
+_LEADING_NUMBER = r"['+\-\u2212]?[.,]?\d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +143,16 @@ def usable_ratings(
     blank = int(ratings.attrs.get(BLANK, 0))
     notes = [f"{_ratings(blank)} without a value left out"] if blank else []
     if questions is None:
-        numbers, stray = without_stray_words(ratings)
-        return numbers, (*notes, *stray)
+        kept, stray = without_stray_words(ratings)
+        return kept, (*notes, *stray, *_numbers_in_words(kept))
     known = ratings["attribute"].astype(str).isin(list(questions))
     guessed = sorted(set(ratings.loc[~known, "attribute"].astype(str)))
     if guessed:
         notes.append(f"not in the rubric, so their scale is guessed from their values: {_some(guessed)}")
     kept, check = check_ratings(ratings[known], questions)
     others, stray = without_stray_words(last_round(ratings[~known]))
-    return pd.concat([kept, others], ignore_index=True), (*notes, *check.notes, *stray)
+    notes += [*check.notes, *stray, *_numbers_in_words(others)]
+    return pd.concat([kept, others], ignore_index=True), tuple(notes)
 
 
 def without_stray_words(ratings: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -163,6 +165,19 @@ def without_stray_words(ratings: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str,
         for name, part in ratings[stray].groupby("attribute", sort=False)
     )
     return ratings[~stray], notes
+
+
+def _numbers_in_words(ratings: pd.DataFrame) -> Iterator[str]:
+    """A note for each attribute that is read as words though most of these begin with a number."""
+    words = ratings[ratings["value"].notna() & pd.to_numeric(ratings["value"], errors="coerce").isna()]
+    for name, part in words.groupby("attribute", sort=False):
+        numbered = part["value"].astype(str).str.match(_LEADING_NUMBER)
+        if 2 * numbered.sum() > len(part):
+            example = part.loc[numbered, "value"].iloc[0]
+            yield (
+                f"values of {str(name)!r} such as {str(example)!r} were read as words: "
+                "write the number alone to have them as numbers"
+            )
 
 
 def _refuse_duplicates(ratings: pd.DataFrame) -> None:

@@ -80,6 +80,35 @@ def test_wide_files_are_read_and_mistakes_are_two_lines(tmp_path: Path) -> None:
     assert bad.returncode == 2 and len(bad.stderr.splitlines()) == 2
 
 
+def test_decimal_commas_agree_as_points_do(ratings: Path) -> None:
+    (ratings.parent / "points.csv").write_text(RATINGS.replace(",5\n", ",4.5\n"))
+    ratings.write_text(RATINGS.replace(",5\n", ",4.5\n").replace(",", ";").replace("4.5", "4,5"))
+    points, commas = (
+        json.loads(venire("agreement", name, "--json", "--resamples", 20, cwd=ratings.parent).stdout)
+        for name in ("points.csv", ratings.name)
+    )
+
+    assert points["attributes"]["accurate"]["icc2"]["value"] is not None
+    assert commas == points
+
+
+def test_labelled_numbers_are_said_to_be_words(ratings: Path) -> None:
+    ratings.write_text(
+        RATINGS.replace("accurate,5", "accurate,5 - best").replace("accurate,4", "accurate,4 - good")
+    )
+    few = venire("agreement", ratings, "--resamples", 20, cwd=ratings.parent)
+    ratings.write_text(
+        "".join(f"{line} - x\n" if "accurate" in line else f"{line}\n" for line in RATINGS.splitlines())
+    )
+    told = venire("agreement", ratings, "--resamples", 20, cwd=ratings.parent)
+    document = venire("agreement", ratings, "--resamples", 20, "--json", cwd=ratings.parent)
+
+    note = "values of 'accurate' such as '1 - x' were read as words: write the number alone to have them as numbers"
+    assert "are no number, left out: 5 - best, 4 - good" in " ".join(few.stdout.split())
+    assert note in " ".join(told.stdout.split())
+    assert note in json.loads(document.stdout)["notes"]
+
+
 def test_the_names_are_functions_and_the_package_is_light() -> None:
     code = (
         "import sys, venire.evals; heavy = {'pandas', 'scipy', 'sklearn', 'numpy'} & set(sys.modules); "

@@ -120,6 +120,28 @@ def test_a_word_among_numbers_makes_no_scale_of_words(questions: dict[str, Quest
     assert notes[-1] == "1 rating of 'charm' is no number, left out: good"
 
 
+@pytest.mark.parametrize("questions", [None, {}], ids=["no rubric", "not in the rubric"])
+@pytest.mark.parametrize("value", ["4 - good", "80%", "4/5", "5 (best)", "\u22121 point", "1,2,3"])
+def test_words_that_begin_with_a_number_are_named(questions: dict[str, Question] | None, value: str) -> None:
+    given = table(("c1", "charm", "good"), *((case, "charm", value) for case in ("c2", "c3")))
+
+    kept, notes = usable_ratings(given[given["attribute"].isin(["charm", "kind"])], questions)
+
+    assert value in list(kept["value"])
+    assert [note for note in notes if "read as words" in note] == [
+        f"values of 'charm' such as {value!r} were read as words: write the number alone to have them as numbers"
+    ]
+
+
+def test_a_few_words_that_begin_with_a_number_are_left_out_by_name() -> None:
+    given = table(*((case, "charm", 4) for case in ("c1", "c2")), ("c3", "charm", "5 (best)"))
+
+    kept, notes = usable_ratings(given[given["attribute"] == "charm"], None)
+
+    assert list(kept["value"]) == [4, 4]
+    assert notes == ("1 rating of 'charm' is no number, left out: 5 (best)",)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("dropped")
