@@ -160,7 +160,7 @@ def ratings_of(
 
 def scale_bounds(cells: Iterable[str]) -> tuple[int, int]:
     """The ends of the smallest usual scale that has all these scores."""
-    given = [int(cell) for cell in cells if cell.strip().isdigit()]
+    given = [int(cell) for cell in cells if cell.strip().isdecimal()]
     for _, low, high in _SCALES:
         if given and low <= min(given) and max(given) <= high:
             return low, high

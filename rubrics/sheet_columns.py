@@ -220,5 +220,5 @@ def _is_text(cells: Sequence[str]) -> bool:
 def _is_scores(cells: Sequence[str]) -> bool:
     """Whether the cells are whole numbers of a small scale, as people give scores."""
     given = [cell for cell in cells if cell]
-    scores = {cell for cell in given if cell.isdigit() and int(cell) in _SCORES}
+    scores = {cell for cell in given if cell.isdecimal() and int(cell) in _SCORES}
     return len(scores) > 1 and len(scores) <= _MOST_SCORES and all(cell in scores for cell in given)

@@ -11,6 +11,7 @@ from workbooks import text_rows, write_workbook
 
 from venire import load_cases, load_jury, load_rubric
 from venire.cli import app
+from venire.commands.project_files import scale_bounds
 from venire.evals.studies.plan import plan_study
 from venire.rubrics.errors import VenireError
 from venire.rubrics.sheet_columns import SheetColumns, guess_columns, scores_by_person
@@ -194,7 +195,7 @@ def test_several_notes_in_one_cell_are_paragraphs(tmp_path: Path) -> None:
 
 def test_columns_are_guessed_by_name_and_by_what_they_hold() -> None:
     rows = [
-        {"A": "1", "B": "a long text that is judged", "C": "3", "D": "x"},
+        {"A": "1", "B": "a long text that is judged", "C": "3", "D": "²"},
         {"A": "2", "B": "another", "C": "5", "D": "y"},
     ]
 
@@ -203,6 +204,7 @@ def test_columns_are_guessed_by_name_and_by_what_they_hold() -> None:
     assert guessed.one("output") == "B"
     assert guessed.of("rating") == ("A", "C")
     assert guessed.of("kept") == ("D",)
+    assert scale_bounds(["²", "7"]) == scale_bounds(["7"])
 
 
 @pytest.mark.parametrize(
