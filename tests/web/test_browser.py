@@ -111,6 +111,76 @@ def test_a_marked_passage_leads_back_to_the_ballot(page: Any, served: InspectorS
     assert page.locator(".vote.reading .who").inner_text() == "low"
 
 
+# What a reader's hands do within one task: the browser tells of an unfolded box and of a new address only after it.
+_HANDS = """
+  const vote = (n) => document.getElementById(ballots[n]);
+  const key = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const click = (one) => one.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+  const dot = (n) => click(document.querySelector(`.dot[data-vote="${ballots[n]}"]`));
+  const mark = (n) => click(document.querySelector(`mark[data-votes~="${ballots[n]}"]`));
+  const fold = (n) => vote(n).querySelector("summary").click();
+  const link = (n) => document.querySelector(`a[href="#${ballots[n]}"]:not(.dot)`).click();
+"""
+_ALL_TOLD = """() => new Promise((told) => {
+  const box = document.body.appendChild(document.createElement("details"));
+  box.addEventListener("toggle", () => { box.remove(); told(); });
+  box.open = true;
+})"""
+
+
+def _told(page: Any) -> list[str]:
+    """The ballots lit once the browser has told of everything that happened so far."""
+    page.evaluate(_ALL_TOLD)
+    lit = page.locator(".dot.on").evaluate_all("dots => dots.map(dot => dot.dataset.vote)")
+    assert lit == page.locator(".vote.reading").evaluate_all("votes => votes.map(vote => vote.id)")
+    return lit
+
+
+# On the page ballots 0, 2 and 4 are folded, 1, 3 and 5 unfolded.
+@pytest.mark.parametrize(
+    ("acts", "lit"),
+    [
+        ("key('j'); key('j')", 1),
+        ("key('j'); key('j'); key('j')", 2),
+        ("dot(5); key('k'); key('k')", 3),
+        ("dot(0); dot(1)", 1),
+        ("dot(2); dot(0); dot(2)", 2),
+        ("location.hash = ballots[2]; key('j')", 3),
+        ("location.hash = ballots[2]; mark(0)", 0),
+        ("mark(2); key('j')", 3),
+        ("link(1); key('j')", 2),
+        ("link(1); key('j'); link(1)", 1),
+        ("fold(2); key('j')", 3),
+        ("fold(2)", 2),
+        ("key('j'); key('j'); fold(0)", 1),
+        ("dot(1); fold(1); fold(1); key('j')", 2),
+        ("dot(0); fold(0); dot(1)", 1),
+        ("vote(2).open = true", 2),
+        ("dot(0); key('Escape')", None),
+    ],
+)
+def test_late_news_of_an_unfolded_box_lights_no_other_ballot(
+    page: Any, served: InspectorServer, acts: str, lit: int | None
+) -> None:
+    page.goto(served.url + "case?id=persuaded&in_arm=stances")
+    ballots = page.locator(".dot").evaluate_all("dots => dots.map(dot => dot.dataset.vote)")
+    assert _told(page) == []
+
+    page.evaluate(f"(ballots) => {{ {_HANDS} {acts} }}", ballots)
+
+    assert _told(page) == ([] if lit is None else [ballots[lit]])
+
+
+def test_an_address_lights_the_ballot_it_names(page: Any, served: InspectorServer) -> None:
+    address = served.url + "case?id=persuaded&in_arm=stances"
+    page.goto(address)
+    for ballot in page.locator(".dot").evaluate_all("dots => dots.map(dot => dot.dataset.vote)"):
+        page.goto("about:blank")
+        page.goto(f"{address}#{ballot}")
+
+        assert _told(page) == [ballot]
+
+
 def test_compare_two_arms(page: Any, served: InspectorServer) -> None:
     page.goto(served.url + "case?id=premature&in_arm=stances")
     page.get_by_role("link", name="compare side by side").click()
