@@ -80,6 +80,7 @@ def test_a_reader_gets_from_the_overview_to_the_moment_in_one_click(
 ) -> None:
     page.goto(served.url)
     page.locator(".look li").first.locator("a").click()
+    page.wait_for_url("**/case?*")
 
     section = page.locator("#a-organized")
     assert section.is_visible()
@@ -91,8 +92,10 @@ def test_filter_open_and_read_a_ballot_with_its_evidence(page: Any, served: Insp
     page.goto(served.url + "cases")
     page.get_by_label("flag").select_option("persuasion")
     page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**/cases?*flag=persuasion*")
     assert page.locator("a.open").all_inner_texts() == ["persuaded"]
     page.locator("a.open").first.click()
+    page.wait_for_url("**/case?*")
 
     page.get_by_role("link", name="low, round 1, accurate 2").click()
 
@@ -222,6 +225,7 @@ def test_the_keyboard_reaches_everything(page: Any, served: InspectorServer) -> 
 def test_arrows_go_from_case_to_case_as_the_list_orders_them(page: Any, served: InspectorServer) -> None:
     page.goto(served.url + "cases?arm=stances&sort=case")
     page.locator("a.open").first.click()
+    page.wait_for_url("**/case?*")
     names = [page.locator("h1").inner_text()]
     for name in sorted(SCRIPTS)[1:3]:
         page.keyboard.press("ArrowRight")
@@ -290,7 +294,7 @@ def test_a_list_renews_itself_while_the_run_goes_on(browser: Any, tmp_path: Path
             page.goto(server.url)
             assert "No deliberation was flagged" in page.inner_text("main")
             planted_run(tmp_path, {"calm": SCRIPTS["calm"], "premature": SCRIPTS["premature"]})
-            page.wait_for_selector(".look a.case", timeout=15_000)
+            page.wait_for_selector(".look a.case", timeout=60_000)
 
             assert page.locator(".look a.case").inner_text() == "premature"
 
@@ -313,6 +317,7 @@ def test_nothing_a_model_or_a_file_wrote_runs(browser: Any, tmp_path: Path, shot
                 page.on("dialog", lambda dialog: pytest.fail("a dialog opened"))
                 page.goto(server.url)
                 page.locator(".look a.case").first.click()
+                page.wait_for_url("**/case?*")
                 page.locator(".dot").first.click()
                 page.screenshot(path=shots / f"hostile-{size}.png")
                 assert page.locator(".vote.reading").is_visible()
@@ -322,7 +327,7 @@ def test_nothing_a_model_or_a_file_wrote_runs(browser: Any, tmp_path: Path, shot
                 assert "\u202e" not in page.content()
                 page.goto(server.url + "cases")
                 page.locator("a.open").last.click()
-                page.wait_for_selector(".dot")
+                page.wait_for_url("**/case?*")
                 page.keyboard.press("c")
                 page.wait_for_url("**/compare?*")
                 assert page.evaluate("window.ran") is None
