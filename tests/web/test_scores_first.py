@@ -58,6 +58,7 @@ def test_the_cause_stands_beside_what_is_hung(served: InspectorServer) -> None:
     told = cause[1][:60]
     assert told in case.partition("Side by side")[2]
     assert f"in 1: {told}" in served.ask().text
+    assert re.search(r"in 1: [^<]{199}…<", served.ask().text), "what is cut says so"
 
 
 @pytest.mark.parametrize(
