@@ -226,7 +226,7 @@ def _add_scores(sums: Sums, verdict: Verdict, system: str) -> None:
     for attribute, what, times, total in score_sums(verdict):
         add_sum(sums, (SCORE, _about(system, attribute), what), times, total)
     for cause in {outcome.why for outcome in verdict.outcomes.values() if outcome.status == "hung"}:
-        add_sum(sums, (CAUSE, cause[:200], ""), 1, 0.0)
+        add_sum(sums, (CAUSE, cause if len(cause) <= 200 else f"{cause[:199]}…", ""), 1, 0.0)
 
 
 @lru_cache(maxsize=4096)

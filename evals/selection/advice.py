@@ -63,10 +63,15 @@ def _use(tables: AdviceTables) -> str:
     told, cheaper = int(within.sum()), tables.noise["cost"] < arm["cost"]
     among = f"the cheapest of {told} arms, the best at each price," if told > 1 else "the one arm"
     passed = int((~within & cheaper).sum())
+    gain = (
+        "the best arm, chosen on other cases, earns no more on any case"
+        if gap["low"] == gap["high"] == 0
+        else f"what the best arm earns beyond the best at this price, both chosen on other cases, is {_signed_interval(gap)}"
+    )
     worse = f"; what is cheaper is demonstrably worse ({_arms(passed)})" if passed else ""
     return (
         f"Use {who}, at {_price(arm['cost'], tables.unit)}: {among} that cannot be told from the best{worse}. Agreement with people is "
-        f"{_with(arm['score'], arm['low'], arm['high'])}; what the best arm earns beyond the best at this price, both chosen on other cases, is {_signed_interval(gap)}."
+        f"{_with(arm['score'], arm['low'], arm['high'])}; {gain}."
     )  # fmt: skip
 
 

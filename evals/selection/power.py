@@ -58,7 +58,10 @@ def pairs_power(
                 "difference": float(means.mean()) if n else math.nan,
                 "sd": sd,
                 "detectable": detectable(sd, n),
-                **{f"cases_for_{effect}": cases_for(effect, sd) if n > 1 else math.nan for effect in EFFECTS},
+                **{
+                    f"cases_for_{effect}": int(cases_for(effect, sd)) if n > 1 else math.nan
+                    for effect in EFFECTS
+                },
             }
         )
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -129,21 +129,33 @@ def test_a_provider_that_comes_back_is_used_again_in_the_same_run(
 ) -> None:
     monkeypatch.setattr(pacing, "STREAK", 1.0)
     monkeypatch.setattr(pacing, "PROBE_EVERY", 0.5)
+    told = io.StringIO()
+    given_up, heard = threading.Event(), set[str]()
+
+    def listener(case: str, entry: Entry) -> None:
+        heard.add(case)
+        if len(heard) == 4:
+            given_up.set()
+
     with socket.socket() as taken:
+        # Bound and deaf, it refuses connections and leaves the port to nobody but the server.
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    server = FaultyProvider(port=port)
-    back = threading.Timer(6.0, server.__enter__)
-    back.start()
-    told = io.StringIO()
-    try:
-        wanted = replace(
-            session(tmp_path, f"http://127.0.0.1:{port}/v1", "panel", 200), at_once=4, preflight=AskNobody()
-        )
-        run_session(wanted, Console(file=told, width=300), quiet=True)
-    finally:
-        back.join()
-        server.__exit__(None, None, None)
+        server = FaultyProvider(port=port)
+        back = threading.Thread(target=lambda: given_up.wait() and server.__enter__())
+        back.start()
+        try:
+            wanted = replace(
+                session(tmp_path, f"http://127.0.0.1:{port}/v1", "panel", 200),
+                at_once=4,
+                preflight=AskNobody(),
+            )
+            run_session(wanted, Console(file=told, width=300), quiet=True, listener=listener)
+        finally:
+            given_up.set()
+            back.join()
+            server.__exit__(None, None, None)
 
     lines = [line.split("/v1 ")[1][:12] for line in told.getvalue().splitlines() if "/v1 " in line]
     assert lines == ["does not ans", "answers agai"]

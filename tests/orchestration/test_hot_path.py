@@ -149,7 +149,7 @@ def test_stopping_does_what_is_waiting() -> None:
 
 
 def test_few_jobs_wait_for_nobody_and_many_are_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "GATHER", 0.1)
+    monkeypatch.setattr(batches, "GATHER", 20.0)
     at: list[float] = []
 
     def keep(jobs: list[int]) -> Sequence[int]:
@@ -162,13 +162,14 @@ def test_few_jobs_wait_for_nobody_and_many_are_gathered(monkeypatch: pytest.Monk
         for n in range(4):
             await work.submit(n)
         quiet = time.perf_counter() - started
+        monkeypatch.setattr(batches, "GATHER", 0.1)
         until = time.perf_counter() + 0.6
         while time.perf_counter() < until:
             await asyncio.gather(*(work.submit(n) for n in range(200)))
         work.stop()
         return quiet
 
-    assert asyncio.run(main()) < 0.3
+    assert asyncio.run(main()) < 20
     assert sum(moment > at[-1] - 0.25 for moment in at) <= 4
 
 

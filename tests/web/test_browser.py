@@ -80,6 +80,7 @@ def test_a_reader_gets_from_the_overview_to_the_moment_in_one_click(
 ) -> None:
     page.goto(served.url)
     page.locator(".look li").first.locator("a").click()
+    page.wait_for_url("**/case?*")
 
     section = page.locator("#a-organized")
     assert section.is_visible()
@@ -91,8 +92,10 @@ def test_filter_open_and_read_a_ballot_with_its_evidence(page: Any, served: Insp
     page.goto(served.url + "cases")
     page.get_by_label("flag").select_option("persuasion")
     page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**/cases?*flag=persuasion*")
     assert page.locator("a.open").all_inner_texts() == ["persuaded"]
     page.locator("a.open").first.click()
+    page.wait_for_url("**/case?*")
 
     page.get_by_role("link", name="low, round 1, accurate 2").click()
 
@@ -109,6 +112,76 @@ def test_a_marked_passage_leads_back_to_the_ballot(page: Any, served: InspectorS
     page.locator("mark", has_text=RASH).click()
 
     assert page.locator(".vote.reading .who").inner_text() == "low"
+
+
+# What a reader's hands do within one task: the browser tells of an unfolded box and of a new address only after it.
+_HANDS = """
+  const vote = (n) => document.getElementById(ballots[n]);
+  const key = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const click = (one) => one.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+  const dot = (n) => click(document.querySelector(`.dot[data-vote="${ballots[n]}"]`));
+  const mark = (n) => click(document.querySelector(`mark[data-votes~="${ballots[n]}"]`));
+  const fold = (n) => vote(n).querySelector("summary").click();
+  const link = (n) => document.querySelector(`a[href="#${ballots[n]}"]:not(.dot)`).click();
+"""
+_ALL_TOLD = """() => new Promise((told) => {
+  const box = document.body.appendChild(document.createElement("details"));
+  box.addEventListener("toggle", () => { box.remove(); told(); });
+  box.open = true;
+})"""
+
+
+def _told(page: Any) -> list[str]:
+    """The ballots lit once the browser has told of everything that happened so far."""
+    page.evaluate(_ALL_TOLD)
+    lit = page.locator(".dot.on").evaluate_all("dots => dots.map(dot => dot.dataset.vote)")
+    assert lit == page.locator(".vote.reading").evaluate_all("votes => votes.map(vote => vote.id)")
+    return lit
+
+
+# On the page ballots 0, 2 and 4 are folded, 1, 3 and 5 unfolded.
+@pytest.mark.parametrize(
+    ("acts", "lit"),
+    [
+        ("key('j'); key('j')", 1),
+        ("key('j'); key('j'); key('j')", 2),
+        ("dot(5); key('k'); key('k')", 3),
+        ("dot(0); dot(1)", 1),
+        ("dot(2); dot(0); dot(2)", 2),
+        ("location.hash = ballots[2]; key('j')", 3),
+        ("location.hash = ballots[2]; mark(0)", 0),
+        ("mark(2); key('j')", 3),
+        ("link(1); key('j')", 2),
+        ("link(1); key('j'); link(1)", 1),
+        ("fold(2); key('j')", 3),
+        ("fold(2)", 2),
+        ("key('j'); key('j'); fold(0)", 1),
+        ("dot(1); fold(1); fold(1); key('j')", 2),
+        ("dot(0); fold(0); dot(1)", 1),
+        ("vote(2).open = true", 2),
+        ("dot(0); key('Escape')", None),
+    ],
+)
+def test_late_news_of_an_unfolded_box_lights_no_other_ballot(
+    page: Any, served: InspectorServer, acts: str, lit: int | None
+) -> None:
+    page.goto(served.url + "case?id=persuaded&in_arm=stances")
+    ballots = page.locator(".dot").evaluate_all("dots => dots.map(dot => dot.dataset.vote)")
+    assert _told(page) == []
+
+    page.evaluate(f"(ballots) => {{ {_HANDS} {acts} }}", ballots)
+
+    assert _told(page) == ([] if lit is None else [ballots[lit]])
+
+
+def test_an_address_lights_the_ballot_it_names(page: Any, served: InspectorServer) -> None:
+    address = served.url + "case?id=persuaded&in_arm=stances"
+    page.goto(address)
+    for ballot in page.locator(".dot").evaluate_all("dots => dots.map(dot => dot.dataset.vote)"):
+        page.goto("about:blank")
+        page.goto(f"{address}#{ballot}")
+
+        assert _told(page) == [ballot]
 
 
 def test_compare_two_arms(page: Any, served: InspectorServer) -> None:
@@ -152,6 +225,7 @@ def test_the_keyboard_reaches_everything(page: Any, served: InspectorServer) -> 
 def test_arrows_go_from_case_to_case_as_the_list_orders_them(page: Any, served: InspectorServer) -> None:
     page.goto(served.url + "cases?arm=stances&sort=case")
     page.locator("a.open").first.click()
+    page.wait_for_url("**/case?*")
     names = [page.locator("h1").inner_text()]
     for name in sorted(SCRIPTS)[1:3]:
         page.keyboard.press("ArrowRight")
@@ -220,7 +294,7 @@ def test_a_list_renews_itself_while_the_run_goes_on(browser: Any, tmp_path: Path
             page.goto(server.url)
             assert "No deliberation was flagged" in page.inner_text("main")
             planted_run(tmp_path, {"calm": SCRIPTS["calm"], "premature": SCRIPTS["premature"]})
-            page.wait_for_selector(".look a.case", timeout=15_000)
+            page.wait_for_selector(".look a.case", timeout=60_000)
 
             assert page.locator(".look a.case").inner_text() == "premature"
 
@@ -243,6 +317,7 @@ def test_nothing_a_model_or_a_file_wrote_runs(browser: Any, tmp_path: Path, shot
                 page.on("dialog", lambda dialog: pytest.fail("a dialog opened"))
                 page.goto(server.url)
                 page.locator(".look a.case").first.click()
+                page.wait_for_url("**/case?*")
                 page.locator(".dot").first.click()
                 page.screenshot(path=shots / f"hostile-{size}.png")
                 assert page.locator(".vote.reading").is_visible()
@@ -252,7 +327,7 @@ def test_nothing_a_model_or_a_file_wrote_runs(browser: Any, tmp_path: Path, shot
                 assert "\u202e" not in page.content()
                 page.goto(server.url + "cases")
                 page.locator("a.open").last.click()
-                page.wait_for_selector(".dot")
+                page.wait_for_url("**/case?*")
                 page.keyboard.press("c")
                 page.wait_for_url("**/compare?*")
                 assert page.evaluate("window.ran") is None

@@ -238,7 +238,7 @@ def test_an_index_made_by_workers_is_the_one_made_alone(
     last = store.last_finished()
     store.release()
     index.start()
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while index.read_to.flagged < last and time.monotonic() < until:
         time.sleep(0.02)
 
@@ -310,7 +310,7 @@ def test_a_long_text_is_shown_where_it_is_quoted() -> None:
     assert len(made) < 12_000
 
 
-def _until(true: object, seconds: float = 15.0) -> None:
+def _until(true: object, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not true():  # type: ignore[operator]
         assert time.monotonic() < end, "it took too long"

@@ -78,14 +78,15 @@ def test_a_deliberation_is_seen_as_it_goes_and_then_as_it_ended(tmp_path: Path) 
                 wrong: list[str] = []
                 page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
                 page.goto(inspector.url)
-                page.locator(".progress a", has_text="dose").click(timeout=20_000)
-                told = page.locator(".progress-told").inner_text()
+                page.locator(".progress a", has_text="dose").click(timeout=60_000)
+                told = page.locator(".progress-told", has_text="2 juror turns").inner_text()
                 votes = page.locator("table tbody tr").first.inner_text().split()
                 server.release()
-                page.wait_for_selector("main.case", timeout=20_000)
+                page.wait_for_selector("main.case", timeout=60_000)
+                page.wait_for_load_state()
                 ended = page.inner_text("main")
                 browser.close()
-            assert running.wait(30) == 0
+            assert running.wait(60) == 0
         finally:
             running.kill()
             running.wait()

@@ -58,6 +58,7 @@ def test_the_cause_stands_beside_what_is_hung(served: InspectorServer) -> None:
     told = cause[1][:60]
     assert told in case.partition("Side by side")[2]
     assert f"in 1: {told}" in served.ask().text
+    assert re.search(r"in 1: [^<]{199}…<", served.ask().text), "what is cut says so"
 
 
 @pytest.mark.parametrize(
@@ -129,6 +130,14 @@ def test_the_largest_difference_from_people_comes_first(served: InspectorServer)
     first = re.search(r'<a class="case"[^>]*>([^<]+)</a>', text)
     assert first is not None and first[1] == "fabricated"
     assert "accurate</b> 4, people 1: +3" in text
+
+
+def test_a_page_of_the_largest_differences_says_of_how_many(
+    served: InspectorServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "furthest apart" not in served.ask("people").text
+    monkeypatch.setattr("venire.web.server.MOST", 5)
+    assert "the 5 furthest apart of 27 scores that people rated too" in served.ask("people").text
 
 
 def test_what_the_jury_is_worth_stands_with_people_in_the_words_of_compare(

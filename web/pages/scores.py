@@ -52,7 +52,11 @@ def differences_section(
         )
         for each in differences
     ]  # fmt: skip
-    more = element("p", None, element("a", {"href": "./people"}, f"all {total:,} scores that people rated too")) if total > len(items) and not all_of_them else None  # fmt: skip
+    more = None
+    if total > len(items):
+        rest = f"the {len(items):,} furthest apart of {total:,} scores that people rated too"
+        link = element("a", {"href": "./people"}, f"all {total:,} scores that people rated too")
+        more = element("p", None, quiet(rest) if all_of_them else link)
     none = (
         "Reading the record: they appear here as they are found."
         if reading

@@ -31,7 +31,7 @@ def study_view(document: Mapping[str, Any] | None) -> Html:
         [_foldable(name, _rows(rows)) for name, rows in _by_name(document.get("tables")).items()],
         [section_view(name, part) for name, part in _by_name(document.get("sections")).items()],
         heading("Methods"),
-        [element("p", None, said) for said in _list(document.get("methods"))],
+        [element("p", None, said) for said in dict.fromkeys(map(str, _list(document.get("methods"))))],
         element(
             "ul", {"class": "quiet"}, [element("li", None, said) for said in _list(document.get("notes"))]
         ),

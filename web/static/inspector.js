@@ -27,16 +27,21 @@ if (here === "case" && matchMedia("(max-width: 700px)").matches) {
 }
 
 // The ballot being read: its reasons unfold, its evidence lights up in the texts.
+let reading = null;
+// Ballots known to be unfolded: the browser tells of an unfolding later, when another may be read by then.
+const unfolded = new WeakSet(all(".vote[open]"));
 function read(id, { scroll = true } = {}) {
   const vote = id && document.getElementById(id);
   if (!vote || !vote.classList.contains("vote")) return false;
   for (let box = vote.parentElement; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
   vote.open = true;
+  unfolded.add(vote);
   light(id);
   if (scroll) vote.scrollIntoView({ block: "nearest" });
   return true;
 }
 function light(id) {
+  reading = id;
   all(".dot.on, mark.on, .seen.on").forEach((one) => one.classList.remove("on"));
   all(".vote.reading").forEach((one) => one.classList.remove("reading"));
   if (!id) return;
@@ -54,15 +59,28 @@ function light(id) {
   }
 }
 document.addEventListener("click", (event) => {
+  arrive();
   const dot = event.target.closest(".dot");
-  if (dot) { event.preventDefault(); history.replaceState(null, "", `#${dot.dataset.vote}`); read(dot.dataset.vote); return; }
+  if (dot) { event.preventDefault(); history.replaceState(null, "", `#${dot.dataset.vote}`); arrived = location.hash; read(dot.dataset.vote); return; }
   const mark = event.target.closest("mark");
   if (mark) read(mark.dataset.votes.split(" ")[0]);
+  const link = event.target.closest("a[href^='#']");
+  if (link && link.hash === arrived) { arrived = ""; arrive(); }
+  const vote = event.target.closest(".vote > summary")?.parentElement;
+  if (vote && !vote.open) { unfolded.add(vote); light(vote.id); }
 });
+// Unfolded by the browser itself, as by its search in the page.
 document.addEventListener("toggle", (event) => {
-  if (event.target.classList?.contains("vote") && event.target.open) light(event.target.id);
+  const vote = event.target;
+  if (!vote.classList?.contains("vote")) return;
+  if (!vote.open) unfolded.delete(vote);
+  else if (!unfolded.has(vote)) { unfolded.add(vote); light(vote.id); }
 }, true);
+// The address is followed once: before the next key or click where the browser has not told of it yet.
+let arrived = "";
 function arrive() {
+  if (location.hash === arrived) return;
+  arrived = location.hash;
   const id = decodeURIComponent(location.hash.slice(1));
   if (!id || read(id)) return;
   const section = document.getElementById(id);
@@ -71,7 +89,7 @@ function arrive() {
   section?.scrollIntoView();
 }
 addEventListener("hashchange", arrive);
-if (location.hash) arrive();
+arrive();
 
 // Keyboard.
 function step(by) {
@@ -82,7 +100,7 @@ function step(by) {
     return;
   }
   const dots = all(".dot").filter((dot) => dot.checkVisibility());
-  const at = dots.findIndex((dot) => dot.classList.contains("on"));
+  const at = dots.findIndex((dot) => dot.dataset.vote === reading);
   const dot = dots[Math.max(0, Math.min(dots.length - 1, at < 0 ? 0 : at + by))];
   if (!dot) return;
   dot.focus({ preventScroll: true });
@@ -97,6 +115,7 @@ const keys = {
   c: () => go("[data-key=c]"), o: () => go("[data-key=o]"), l: () => go("[data-key=l]"), p: () => go("[data-key=p]"), s: () => go("[data-key=s]"), t: turn,
 };
 document.addEventListener("keydown", (event) => {
+  arrive();
   if (event.key === "Escape") { document.activeElement?.blur(); light(null); return; }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, .pane")) return;
   if (help?.open && event.key !== "?") return;

@@ -8,7 +8,7 @@ from ....rubrics.rubric import Rubric
 from ....rubrics.scale import Value
 from ...verdict import Verdict
 from .consensus import InstantAgreement, instant_agreements
-from .flags import Flag, flags
+from .flags import Flag, agreed_at_once, flags, score_text
 from .movement import distance
 
 
@@ -30,8 +30,7 @@ def contradictions(
             agreement.jurors,
             agreement.entries,
             1,
-            f"all {len(agreement.jurors)} jurors gave {_score_text(agreement.value)} at once; "
-            f"{other} gave {_score_text(found[agreement.attribute])}",
+            f"{agreed_at_once(agreement)}; {other} gave {score_text(found[agreement.attribute])}",
         )
         for agreement in agreements
         if agreement.test != "overturned"
@@ -48,7 +47,3 @@ def flags_across_arms(verdict: Verdict, rubric: Rubric, others: Sequence[Verdict
         reached = {name: o.value for name, o in other.outcomes.items() if o.value is not None}
         found += contradictions(agreements, other.arm, reached)
     return tuple(sorted(found, key=lambda flag: -flag.weight))
-
-
-def _score_text(value: Value) -> str:
-    return value if isinstance(value, str) else f"{value:g}"

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from ....rubrics.rubric import Rubric
+from ....rubrics.scale import Value
 from ...verdict import Verdict
 from .conformity import conformity
 from .consensus import InstantAgreement, instant_agreements
@@ -92,14 +93,25 @@ def _agreement_text(agreement: InstantAgreement) -> str:
         "brushed aside": "evidence against it was answered with none",
     }[agreement.test]
     number = len(agreement.jurors)
-    everyone = "both" if number == 2 else f"all {number}"
     rests = (
         "no words of the case were quoted for it"
         if not agreement.quoted
         else f"{agreement.quoted} of {number} quoted the case for it"
     )
     wrong = f"; {agreement.misquoted} quoted words that are not in it" if agreement.misquoted else ""
-    return f"{everyone} jurors gave {agreement.value:g} at once; {tested}; {rests}{wrong}"
+    return f"{agreed_at_once(agreement)}; {tested}; {rests}{wrong}"
+
+
+def agreed_at_once(agreement: InstantAgreement) -> str:
+    """Who gave which score at once."""
+    number = len(agreement.jurors)
+    everyone = "both" if number == 2 else f"all {number}"
+    return f"{everyone} jurors gave {score_text(agreement.value)} at once"
+
+
+def score_text(value: Value) -> str:
+    """A score in a sentence: two decimals at the most."""
+    return value if isinstance(value, str) else f"{round(value, 2):g}"
 
 
 def _unsupported_evidence(verdict: Verdict) -> Iterator[Flag]:

@@ -96,7 +96,9 @@ def test_what_its_juries_are_worth_in_independent_votes_is_said_for_the_cases_he
     assert all({"kish", "eigenvalues", "independent", "right_to_wrong"} <= set(row) for row in rows)
     assert (run / "report/tables/independence_rounds.csv").exists()
     with InspectorServer(run) as server:
-        assert TITLE in server.ask("study").text
+        text = server.ask("study").text
+    assert TITLE in text
+    assert text.count("<p>Agreement is the mean credit") == 1, "what two parts share is said once"
 
 
 def test_a_report_can_be_made_again_from_the_run_alone(

@@ -438,6 +438,7 @@ def test_the_advice_counts_what_its_own_table_of_noise_has() -> None:
         "the one arm that cannot be told from the best; what is cheaper is demonstrably worse (2 arms)"
         in (better.sentences()[0])
     )
+    assert "the best arm, chosen on other cases, earns no more on any case" in better.sentences()[0]
 
 
 def test_arms_of_one_kind_leave_it_open_whether_juries_pay() -> None:

@@ -216,8 +216,8 @@ def test_a_lost_workers_questions_and_places_go_to_the_others(
             second = asyncio.create_task(two.hear(case, 0, False, SALT))
             await asyncio.sleep(0.1)
             assert not second.done()
-            handler.release()
             lost = time.monotonic()
+            handler.release()
             assert values(await second) == [3, 3]
             assert time.monotonic() - lost >= 0.3, "the provider may still be at it"
             first.cancel()

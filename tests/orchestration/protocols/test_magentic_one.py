@@ -192,10 +192,12 @@ def test_a_case_that_the_orchestrator_cannot_read_ends_at_once(rubric: Rubric, c
 
 
 def test_a_cancelled_deliberation_lets_go_at_once(rubric: Rubric, case: Case) -> None:
-    async def cancelled(url: str) -> float:
-        jury = jury_at(url, "a", "b", protocol="magentic-one")
+    async def cancelled(server: ProviderServer) -> float:
+        jury = jury_at(server.url, "a", "b", protocol="magentic-one")
         sitting = asyncio.ensure_future(deliberate(case, rubric, jury))
-        await asyncio.sleep(0.5)
+        while not any(call.model == "a" for call in server.calls):
+            assert not sitting.done()
+            await asyncio.sleep(0.01)
         sitting.cancel()
         started = time.monotonic()
         with pytest.raises(asyncio.CancelledError):
@@ -204,7 +206,7 @@ def test_a_cancelled_deliberation_lets_go_at_once(rubric: Rubric, case: Case) ->
 
     answers = jury_of({"a": Fault(hang=True), "b": 4, "boss": boss(in_turn("a", "b"))})
     with ProviderServer(answers) as server:
-        took = asyncio.run(cancelled(server.url))
+        took = asyncio.run(cancelled(server))
 
     assert took < 10
     assert [call.model for call in server.calls][-1] == "a"

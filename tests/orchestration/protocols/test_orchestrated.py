@@ -119,8 +119,11 @@ def test_a_failing_juror_abstains_with_its_reason_and_the_rest_go_on(
 ) -> None:
     with ProviderServer(jury_of({"a": 4, "b": 4, "c": answer})) as server:
         jury = jury_at(server.url, "a", "b", "c", quorum=2)
-        quick = [seat.model_copy(update={"timeout": 0.3}) for seat in jury.seats]
-        verdict = deliberate_sync(case, rubric, jury.model_copy(update={"seats": tuple(quick)}))
+        if reason == "timeout":
+            *others, last = jury.seats
+            quick = last.model_copy(update={"timeout": 0.3})
+            jury = jury.model_copy(update={"seats": (*others, quick)})
+        verdict = deliberate_sync(case, rubric, jury)
 
     (abstained,) = verdict.transcript.abstentions
     assert abstained.abstention.reason == reason

@@ -22,7 +22,9 @@ from planted_run import (
 from venire import Store, Verdict, deliberate_sync
 from venire.orchestration.reading.analysis import (
     Census,
+    InstantAgreement,
     conformity,
+    contradictions,
     convergence,
     flags,
     flags_across_arms,
@@ -193,6 +195,14 @@ def test_another_arm_contradicts_what_was_agreed_at_once(tmp_path: Path) -> None
     assert [flag.kind for flag in told] == ["contradicted", "premature-consensus"]
     assert told[0].text == "all 3 jurors gave 5 at once; single gave 3"
     assert flags_across_arms(found["single"], RUBRIC, [found["stances"]]) == ()
+
+
+def test_two_jurors_are_both_and_another_arms_mean_has_two_decimals() -> None:
+    agreed = InstantAgreement("accurate", 5, ("a", "b"), ("1/a", "1/b"), "unchallenged", 0, 0)
+
+    (told,) = contradictions([agreed], "mean", {"accurate": 5 / 3})
+
+    assert told.text == "both jurors gave 5 at once; mean gave 1.67"
 
 
 def test_a_census_adds_up_over_the_run(tmp_path: Path) -> None:
