@@ -6,12 +6,13 @@ import numpy as np
 
 from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
-from .holding import COUNTS, SQUARES
+from .holding import COUNTS, RANKS, SQUARES, Basis
 from .jackknife import CORRELATION
 from .matrix import FloatArray, InvalidRatings, Matrix, Ratings, matrix, on_scale
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
+BASES: dict[Level, Basis] = {"nominal": COUNTS, "ordinal": RANKS, "interval": SQUARES, "ratio": SQUARES}
 
 FEW_VALUES = 40
 """Up to here a table of coincidences per case is cheaper than ranking every rating in every resample."""
@@ -65,7 +66,7 @@ def alpha_of(grid: Matrix, *, level: Level, bootstrap: Bootstrap, everyone: Matr
         link=CORRELATION,
         everyone=everyone,
         population=lambda trait: trait.of_pairs(alpha_coefficient(trait.scale, level)),
-        basis=SQUARES if level in ("interval", "ratio") else COUNTS,
+        basis=BASES[level],
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
-from .holding import COUNTS, SQUARES, Basis
+from .holding import RANKS, SQUARES, Basis
 from .jackknife import CORRELATION
 from .matrix import FloatArray, Ratings
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
@@ -88,7 +88,7 @@ def _estimate(
     method: str,
     bootstrap: Bootstrap,
     raters: Raters | None,
-    basis: Basis = COUNTS,
+    basis: Basis = RANKS,
 ) -> Estimate:
     grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(method)
     return pair_estimate(

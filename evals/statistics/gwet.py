@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 from .bootstrap import Bootstrap, Coefficient
 from .chance import chance_corrected, standard_error
 from .estimate import Estimate, undefined
-from .holding import SHARES
+from .holding import SHARES, SQUARED_SHARES
 from .jackknife import CORRELATION
 from .matrix import FloatArray, Ratings, Value, matrix, on_scale
 from .weights import Weighting, agreement_weights
@@ -64,7 +64,7 @@ def gwet_ac(
             n=n,
             link=CORRELATION,
             population=lambda trait: trait.of_pairs(ac_coefficient(scale, weighting)),
-            basis=SHARES,
+            basis=SQUARED_SHARES if weighting == "quadratic" else SHARES,
         )
     weights = agreement_weights(scale, weighting)
     value = float(coefficient(grid.values)(np.ones((1, len(grid.cases))))[0])

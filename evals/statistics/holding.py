@@ -33,10 +33,21 @@ LEAST_DIFFERING = 3
 """The same for how often answers differ, by the jackknife; of an error or an offset, clusters that hold two that differ."""
 LEAST_SHARES = 1
 """The same where the model gives how often answers differ: to ask for more would pick out the samples that differ most."""
-FEWEST_OUTSIDE = 0.5
-"""The least of the draws asked for that are left outside, however many raters."""
+FEWEST = 2
+"""How few clusters that tell something are told apart where one is enough."""
+USUAL_RATINGS = 3
+"""Ratings of a case."""
 LEAST_USED, LEAST_CLUSTERS = 6, 4
 """Cases that the coefficient itself must rest on, and clusters that these must be in."""
+
+
+class Reach(NamedTuple):
+    """How far out the model's draws are read for one bound, over how far a normal distribution's would be. By simulation."""
+
+    many: float
+    """Where endlessly many clusters tell something."""
+    few: float
+    """What this is less by where few do, times their number: the fewer, the more the model allows for than most populations are."""
 
 
 class Basis(NamedTuple):
@@ -46,31 +57,35 @@ class Basis(NamedTuple):
     """Clusters with another score than the commonest, from which on leaving them out is enough by itself."""
     power: int
     """What is added up correlates within clusters as scores do, to this power: 2 for products of two scores."""
-    allowed_for: float = 0.0
-    """The model's draws are read less far out, in normal standard deviations, by the square of this over the clusters that tell
-    something: the fewer tell, the more the model allows for than most populations are, and the more often its draws hold the truth.
-    By simulation."""
-    crowd: int | None = None
-    """Raters beyond whom fewer draws are left outside, in proportion: many agree on a case, and say more of it than of others."""
+    down: Reach
+    """Of the lower bound, and of the upper one."""
+    up: Reach
+    crowd: float = 0.0
+    """The power of the ratings a case has, over three, by which both grow: many ratings say more of their case than of others."""
 
     def tails(self, confidence: float, grid: Matrix, scale: FloatArray) -> FloatArray:
         """The shares of draws below the lower bound and below the upper one."""
         tail = (1 - confidence) / 2
         # Of two values there is nothing more that the model could allow for.
-        if len(scale) > 2 and self.allowed_for:
-            tail = float(ndtr(ndtri(tail) * (1 - (self.allowed_for / max(LEAST, _informative(grid))) ** 2)))
-        if len(scale) > 2 and self.crowd:
-            tail *= max(FEWEST_OUTSIDE, min(1.0, self.crowd / len(grid.raters)))
-        return np.array([tail, 1 - tail])
+        if len(scale) == 2:
+            return np.array([tail, 1 - tail])
+        telling = max(LEAST if self.power == 2 else FEWEST, _informative(grid))
+        known = ~np.isnan(grid.values)
+        crowded = (known.sum() / known.any(axis=1).sum() / USUAL_RATINGS) ** self.crowd
+        down, up = ((end.many - end.few / telling) * crowded for end in (self.down, self.up))
+        return ndtr(float(ndtri(tail)) * np.array([down, -up]))
 
 
-COUNTS = Basis(20, 2, allowed_for=2.0)
-"""How often two answers meet, whatever lies between them, or their ranks."""
-SQUARES = Basis(30, 2, allowed_for=2.0)
+COUNTS = Basis(20, 2, Reach(0.84, 0.37), Reach(1.1, 1.15))
+"""How often two answers meet, whatever lies between them."""
+RANKS = Basis(20, 2, Reach(0.81, 0.37), Reach(1.17, 1.15))
+SQUARES = Basis(30, 2, Reach(0.98, 0.6), Reach(0.9, 0.83))
 """Squared distances, of which a few scores far off make most."""
-SHARES = Basis(14, 1, crowd=4)
+SHARES = Basis(14, 1, Reach(1.2, 0.44), Reach(1.11, 0.44), crowd=0.17)
 """How often answers differ, or by how much, not held against how much cases do."""
-SQUARED_ERRORS = Basis(30, 1, allowed_for=1.0)
+SQUARED_SHARES = Basis(14, 1, Reach(1.11, 0.43), Reach(1.0, 0.43), crowd=0.13)
+"""The same by squared distances."""
+SQUARED_ERRORS = Basis(30, 1, Reach(0.97, 0.44), Reach(1.13, 0.44), crowd=0.09)
 
 
 def holding(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import ndtri
@@ -9,19 +11,28 @@ from scipy.special import ndtri
 from venire.evals.statistics.bootstrap import Bootstrap
 from venire.evals.statistics.error import offset
 from venire.evals.statistics.estimate import Estimate
-from venire.evals.statistics.holding import COUNTS, SHARES, SQUARED_ERRORS, SQUARES, Basis, holding
+from venire.evals.statistics.holding import (
+    COUNTS,
+    RANKS,
+    SHARES,
+    SQUARED_ERRORS,
+    SQUARED_SHARES,
+    SQUARES,
+    Basis,
+    holding,
+)
 from venire.evals.statistics.jackknife import CORRELATION
 from venire.evals.statistics.matrix import FloatArray, Matrix
 
 SCALE = np.arange(1.0, 6.0)
 
 
-def fives_but(telling: int, *, cases: int = 80, groups_of: int = 1) -> Matrix:
-    """Fives by three raters, but for one case in each of the first groups, of which there are `telling`."""
-    scores = np.full((cases, 3), 5.0)
+def fives_but(telling: int, *, cases: int = 80, groups_of: int = 1, raters: int = 3) -> Matrix:
+    """Fives by some raters, but for one case in each of the first groups, of which there are `telling`."""
+    scores = np.full((cases, raters), 5.0)
     for place, case in enumerate(range(0, telling * groups_of, groups_of)):
-        scores[case] = [[4.0, 4.0, 5.0], [3.0, 4.0, 4.0], [2.0, 3.0, 3.0], [4.0, 5.0, 5.0]][place % 4]
-    return Matrix(scores, tuple(range(cases)), ("a", "b", "c"), np.arange(cases) // groups_of)
+        scores[case, :3] = [[4.0, 4.0, 5.0], [3.0, 4.0, 4.0], [2.0, 3.0, 3.0], [4.0, 5.0, 5.0]][place % 4]
+    return Matrix(scores, tuple(range(cases)), tuple("abcdef"[:raters]), np.arange(cases) // groups_of)
 
 
 def interval(grid: Matrix, basis: Basis) -> Estimate:
@@ -58,7 +69,7 @@ def test_the_jackknife_takes_over_when_enough_cases_or_groups_tell_something(
     assert "jackknife" in enough.method
 
 
-@pytest.mark.parametrize("basis", [COUNTS, SQUARES])
+@pytest.mark.parametrize("basis", [COUNTS, RANKS, SQUARES])
 @pytest.mark.parametrize("groups_of", [1, 3])
 def test_the_fewer_tell_something_the_less_far_out_draws_of_a_product_are_read(
     basis: Basis, groups_of: int
@@ -66,15 +77,30 @@ def test_the_fewer_tell_something_the_less_far_out_draws_of_a_product_are_read(
     def reach(confidence: float, telling: int) -> FloatArray:
         return ndtri(basis.tails(confidence, fives_but(telling, groups_of=groups_of), SCALE))
 
-    assert reach(0.95, 4) == pytest.approx([-0.75 * 1.96, 0.75 * 1.96], abs=1e-3)
-    assert reach(0.95, 20) == pytest.approx([-0.99 * 1.96, 0.99 * 1.96], abs=1e-3)
-    assert reach(0.5, 4) == pytest.approx([-0.75 * 0.6745, 0.75 * 0.6745], abs=1e-3)
+    assert reach(0.95, 4) == pytest.approx(1.96 * times(basis, 1 / 4), abs=1e-3)
+    assert reach(0.95, 20) == pytest.approx(1.96 * times(basis, 1 / 20), abs=1e-3)
+    assert reach(0.5, 4) == pytest.approx(0.6745 * times(basis, 1 / 4), abs=1e-3)
+    assert (np.abs(reach(0.95, 4)) < np.abs(reach(0.95, 20))).all()
 
 
-def test_draws_of_an_error_are_read_as_far_out_as_asked_for_and_those_of_a_squared_one_nearly() -> None:
-    assert SHARES.tails(0.95, fives_but(4), SCALE) == pytest.approx([0.025, 0.975])
-    reach = ndtri(SQUARED_ERRORS.tails(0.95, fives_but(4), SCALE))
-    assert reach == pytest.approx([-(15 / 16) * 1.96, (15 / 16) * 1.96], abs=1e-3)
+@pytest.mark.parametrize("basis", [SHARES, SQUARED_SHARES, SQUARED_ERRORS])
+def test_the_more_ratings_a_case_has_the_further_out_draws_of_a_share_are_read(basis: Basis) -> None:
+    def reach(grid: Matrix) -> FloatArray:
+        return ndtri(basis.tails(0.95, grid, SCALE))
+
+    three, six = fives_but(4, raters=3), fives_but(4, raters=6)
+    half_missing = replace(six, values=np.where(np.arange(6) % 2, np.nan, six.values))
+    assert reach(three) == pytest.approx(1.96 * times(basis, 1 / 4), abs=1e-3)
+    assert reach(six) == pytest.approx(2**basis.crowd * reach(three))
+    assert reach(half_missing) == pytest.approx(reach(three)), (
+        "by the ratings that a case has, not by the raters"
+    )
+    assert reach(fives_but(1, raters=3)) == pytest.approx(reach(fives_but(2, raters=3)))
+
+
+def times(basis: Basis, over: float) -> FloatArray:
+    """How far out draws are read for both bounds, where one over `over` clusters tell something."""
+    return np.array([-(basis.down.many - basis.down.few * over), basis.up.many - basis.up.few * over])
 
 
 @pytest.mark.parametrize("groups_of", [1, 3])
