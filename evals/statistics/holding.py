@@ -139,6 +139,11 @@ def holding(
     if trait is None or np.isnan(low):
         why = "no interval: the latent-trait model, which so few scores that differ need, does not fit these"
         return Estimate(value, np.nan, np.nan, n, method, confidence, why)
+    # Of a table without gaps the model knows all that the estimate rests on: what it then holds to be impossible speaks against it.
+    if found is not None and not low <= value <= high and not np.isnan(everyone.values).any():
+        low, high = found.bounds(confidence)
+        why = "the latent-trait model does not fit these scores: the interval takes those that were not met to be like those that were"
+        return Estimate(value, low, high, n, f"{method}; jackknife of {_units(everyone)}", confidence, why)
     # The model knows no agreement below chance: where it cannot be excluded, the jackknife says how far down.
     below = found.bounds(confidence)[0] if found is not None else max(link.low, -1.0)
     if link.low < 0 and below <= 0 and not trait.correlated():

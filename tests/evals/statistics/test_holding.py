@@ -22,6 +22,7 @@ from venire.evals.statistics.holding import (
     holding,
 )
 from venire.evals.statistics.jackknife import CORRELATION
+from venire.evals.statistics.latent_trait import LatentTrait
 from venire.evals.statistics.matrix import FloatArray, Matrix
 
 SCALE = np.arange(1.0, 6.0)
@@ -35,9 +36,12 @@ def fives_but(telling: int, *, cases: int = 80, groups_of: int = 1, raters: int 
     return Matrix(scores, tuple(range(cases)), tuple("abcdef"[:raters]), np.arange(cases) // groups_of)
 
 
-def interval(grid: Matrix, basis: Basis) -> Estimate:
-    def share_of_fives(trait_tables: FloatArray) -> FloatArray:
-        return trait_tables[:, :, -1, -1].mean(axis=1)
+def interval(grid: Matrix, basis: Basis, *, expected: float = 0.5) -> Estimate:
+    """Of an estimate of 0.5, where the model expects another."""
+
+    def share_of_fives(trait: LatentTrait) -> FloatArray:
+        share: FloatArray = trait.tables[:, :, -1, -1].mean(axis=1)
+        return share - share.mean() + expected
 
     clusters = grid.clusters
     return holding(
@@ -47,7 +51,7 @@ def interval(grid: Matrix, basis: Basis) -> Estimate:
         grid=grid,
         everyone=grid,
         link=CORRELATION,
-        population=lambda trait: share_of_fives(trait.tables),
+        population=share_of_fives,
         levels=tuple(SCALE),
         method="any",
         confidence=0.95,
@@ -55,6 +59,23 @@ def interval(grid: Matrix, basis: Basis) -> Estimate:
         used=len(grid.cases),
         basis=basis,
     )
+
+
+def test_a_model_that_holds_the_estimate_of_a_whole_table_to_be_impossible_is_not_believed() -> None:
+    whole = fives_but(9)
+    gap = replace(whole, values=np.where(np.arange(240).reshape(80, 3) == 1, np.nan, whole.values))
+
+    likely, unlikely, elsewhere = (
+        interval(whole, SQUARES),
+        interval(whole, SQUARES, expected=0.9),
+        interval(gap, SQUARES, expected=0.9),
+    )
+
+    assert "latent trait" in likely.method
+    assert "jackknife" in unlikely.method and "does not fit" in unlikely.note
+    assert unlikely.low < 0.5 < unlikely.high < 0.9
+    assert "latent trait" in elsewhere.method, "with gaps the model knows scores that the estimate does not"
+    assert elsewhere.low == 0.5, "an interval holds its estimate"
 
 
 @pytest.mark.parametrize("groups_of", [1, 3])
