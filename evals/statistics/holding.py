@@ -127,10 +127,9 @@ def holding(
             why = (
                 "every case says the same"
                 if alike
-                else "no interval: nothing changes, or too little is left, when one is left out"
+                else "nothing changes, or too little is left, when one is left out"
             )
-            end = value if alike else np.nan
-            return Estimate(value, end, end, n, method, confidence, why)
+            return Estimate(value, np.nan, np.nan, n, method, confidence, f"no interval: {why}")
         low, high = found.bounds(confidence)
         return Estimate(value, low, high, n, f"{method}; jackknife of {_units(everyone)}", confidence)
     trait = latent_trait(everyone.values, everyone.cluster, scale, seed, basis.power)
