@@ -19,7 +19,7 @@ def percent_agreement(
     """The share of pairs of ratings that are equal, averaged over cases; between 0 and 1.
 
     The interval is Wilson's, with the number of cases that would give the spread seen: more than two
-    raters make a case's share less noisy than a coin.
+    raters make a case's share less noisy than a coin. Their spread is known from the cases alone, so Student's t is its reach.
 
     Missing ratings: cases with fewer than two are left out.
 
@@ -54,7 +54,9 @@ def percent_agreement(
     value = float(agreement.mean())
     variance = float(agreement.var(ddof=1)) / n if n > 1 else 0.0
     effective = value * (1 - value) / variance if variance > 0 else float(n)
-    low, high = wilson(value, effective, confidence)
+    # Two raters agree on a case or do not, so that the share itself tells the spread.
+    freedom = n - 1 if variance > 0 and len(grid.raters) > 2 else np.inf
+    low, high = wilson(value, effective, confidence, freedom)
     return Estimate(value, low, high, n, f"{METHOD}; Wilson interval", confidence)
 
 

@@ -134,7 +134,9 @@ def test_an_arm_shifted_by_one_has_that_offset_and_the_same_order() -> None:
     shifted = found.agreement["shifted"][OVERALL]
 
     assert shifted["offset"].value == 1
-    assert np.isnan(shifted["offset"].low) and shifted["offset"].note == "no interval: every case says the same"
+    assert (
+        np.isnan(shifted["offset"].low) and shifted["offset"].note == "no interval: every case says the same"
+    )
     assert shifted["icc3k"].value == pytest.approx(1) and shifted["spearman"].value == pytest.approx(1)
     assert shifted["exact"].value == 0 and shifted["ac2"].value < 1
     ranks = found.signed_ranks.set_index(["arm", "attribute"]).loc[("shifted", OVERALL)]
