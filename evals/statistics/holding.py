@@ -41,7 +41,7 @@ LEAST_USED, LEAST_CLUSTERS = 6, 4
 """Cases that the coefficient itself must rest on, and clusters that these must be in."""
 
 
-class Reach(NamedTuple):
+class TailReach(NamedTuple):
     """How far out the model's draws are read for one bound, over how far a normal distribution's would be. By simulation."""
 
     many: float
@@ -57,9 +57,9 @@ class Basis(NamedTuple):
     """Clusters with another score than the commonest, from which on leaving them out is enough by itself."""
     power: int
     """What is added up correlates within clusters as scores do, to this power: 2 for products of two scores."""
-    down: Reach
+    down: TailReach
     """Of the lower bound, and of the upper one."""
-    up: Reach
+    up: TailReach
     crowd: float = 0.0
     """The power of the ratings a case has, over three, by which both grow: many ratings say more of their case than of others."""
 
@@ -76,16 +76,16 @@ class Basis(NamedTuple):
         return ndtr(float(ndtri(tail)) * np.array([down, -up]))
 
 
-COUNTS = Basis(20, 2, Reach(0.84, 0.37), Reach(1.1, 1.15))
+COUNTS = Basis(20, 2, TailReach(0.84, 0.37), TailReach(1.1, 1.15))
 """How often two answers meet, whatever lies between them."""
-RANKS = Basis(20, 2, Reach(0.81, 0.37), Reach(1.17, 1.15))
-SQUARES = Basis(30, 2, Reach(0.98, 0.6), Reach(0.9, 0.83))
+RANKS = Basis(20, 2, TailReach(0.81, 0.37), TailReach(1.17, 1.15))
+SQUARES = Basis(30, 2, TailReach(0.98, 0.6), TailReach(0.9, 0.83))
 """Squared distances, of which a few scores far off make most."""
-SHARES = Basis(14, 1, Reach(1.2, 0.44), Reach(1.11, 0.44), crowd=0.17)
+SHARES = Basis(14, 1, TailReach(1.2, 0.44), TailReach(1.11, 0.44), crowd=0.17)
 """How often answers differ, or by how much, not held against how much cases do."""
-SQUARED_SHARES = Basis(14, 1, Reach(1.11, 0.43), Reach(1.0, 0.43), crowd=0.13)
+SQUARED_SHARES = Basis(14, 1, TailReach(1.11, 0.43), TailReach(1.0, 0.43), crowd=0.13)
 """The same by squared distances."""
-SQUARED_ERRORS = Basis(30, 1, Reach(0.97, 0.44), Reach(1.13, 0.44), crowd=0.09)
+SQUARED_ERRORS = Basis(30, 1, TailReach(0.97, 0.44), TailReach(1.13, 0.44), crowd=0.09)
 
 
 def holding(
