@@ -138,18 +138,18 @@ def holding(
     if trait is None or np.isnan(low):
         why = "no interval: the latent-trait model, which so few scores that differ need, does not fit these"
         return Estimate(value, np.nan, np.nan, n, method, confidence, why)
-    # Of a table without gaps the model knows all that the estimate rests on: what it then holds to be impossible speaks against it.
-    if found is not None and not low <= value <= high and not np.isnan(everyone.values).any():
-        low, high = found.bounds(confidence)
-        why = "the latent-trait model does not fit these scores: the interval takes those that were not met to be like those that were"
-        return Estimate(value, low, high, n, f"{method}; jackknife of {_units(everyone)}", confidence, why)
     # The model knows no agreement below chance: where it cannot be excluded, the jackknife says how far down.
     below = found.bounds(confidence)[0] if found is not None else max(link.low, -1.0)
     if link.low < 0 and below <= 0 and not trait.correlated():
         low = min(float(low), below)
+    note = f"{end_share(everyone):.0%} of the scores stand at one end of the scale: the interval is that of a latent-trait model"
+    # Of a table without gaps the model knows all that the estimate rests on: what it then holds to be impossible speaks against it.
+    if found is not None and not low <= value <= high and not np.isnan(everyone.values).any():
+        left, right = found.bounds(confidence)
+        low, high = min(float(low), left), max(float(high), right)
+        note += ", which does not fit these scores, and holds the jackknife's too"
     low, high = link.inside(float(low), float(high))
     low, high = min(low, value), max(high, value)
-    note = f"{end_share(everyone):.0%} of the scores stand at one end of the scale: the interval is that of a latent-trait model"
     return Estimate(value, low, high, n, f"{method}; latent trait, {DRAWS} draws", confidence, note)
 
 
