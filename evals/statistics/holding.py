@@ -34,20 +34,21 @@ LEAST_DIFFERING = 3
 LEAST_SHARES = 1
 """The same where the model gives how often answers differ: to ask for more would pick out the samples that differ most."""
 FEWEST = 2
-"""How few clusters that tell something are told apart where one is enough."""
+"""Fewer clusters that tell something are read as this many, where one is enough for an interval."""
 USUAL_RATINGS = 3
-"""Ratings of a case."""
+"""Ratings a case, at which `Basis.crowd` changes nothing."""
 LEAST_USED, LEAST_CLUSTERS = 6, 4
 """Cases that the coefficient itself must rest on, and clusters that these must be in."""
 
 
 class TailReach(NamedTuple):
-    """How far out the model's draws are read for one bound, over how far a normal distribution's would be. By simulation."""
+    """A factor on the normal quantile at which one bound is read from the model's draws: `many - few / m`, where m clusters tell something.
+
+    Chosen by simulation: the fewer tell something, the more the model allows for than most populations are.
+    """
 
     many: float
-    """Where endlessly many clusters tell something."""
     few: float
-    """What this is less by where few do, times their number: the fewer, the more the model allows for than most populations are."""
 
 
 class Basis(NamedTuple):
@@ -58,16 +59,16 @@ class Basis(NamedTuple):
     power: int
     """What is added up correlates within clusters as scores do, to this power: 2 for products of two scores."""
     down: TailReach
-    """Of the lower bound, and of the upper one."""
+    """For the lower bound, and `up` for the upper one."""
     up: TailReach
     crowd: float = 0.0
-    """The power of the ratings a case has, over three, by which both grow: many ratings say more of their case than of others."""
+    """Both are multiplied by the ratings a case has, over `USUAL_RATINGS`, to this power: many ratings say more of their case than of others."""
 
     def tails(self, confidence: float, grid: Matrix, scale: FloatArray) -> FloatArray:
         """The shares of draws below the lower bound and below the upper one."""
         tail = (1 - confidence) / 2
         # Of two values there is nothing more that the model could allow for.
-        if len(scale) == 2:
+        if len(scale) <= 2:
             return np.array([tail, 1 - tail])
         telling = max(LEAST if self.power == 2 else FEWEST, _informative(grid))
         known = ~np.isnan(grid.values)

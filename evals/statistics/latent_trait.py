@@ -27,9 +27,9 @@ DRAWS = 400
 TRIED, WORTH, ROUNDS = 400, 200, 4
 """Draws tried in a round of importance sampling, how many independent ones all rounds must be worth, and the most rounds."""
 CORRELATIONS = (np.arange(200) + 0.5) / 200
-"""What scores may correlate by within clusters,"""
-LITTLE = 2.0
-"""distributed beforehand as Beta(1, this): were any as likely as any other (1), few clusters would have too wide intervals."""
+"""What scores may correlate by within clusters."""
+CORRELATION_PRIOR = 2.0
+"""The prior of that is Beta(1, this). Were any as likely as any other (1), intervals of few clusters would be too wide."""
 TINY = 1e-300
 SURE_OF_SOME = 1.92
 """By how much the log-likelihood must fall without any correlation for it to be taken as shown, at 2.5% one-sided."""
@@ -191,6 +191,6 @@ def _design_effect(values: FloatArray, cluster: IntArray, power: int) -> float:
     grown = 1 + typical * CORRELATIONS / (1 - CORRELATIONS)
     # The squares between clusters over those within, so grown, are distributed as F; either sum alone may be zero.
     log = -apart / 2 * np.log(grown) - (apart + inside) / 2 * np.log(between / grown + within + TINY)
-    log += (LITTLE - 1) * np.log1p(-CORRELATIONS)
+    log += (CORRELATION_PRIOR - 1) * np.log1p(-CORRELATIONS)
     weight = np.exp(log - log.max())
     return float(1 + (typical - 1) * (weight @ CORRELATIONS**power) / weight.sum())
