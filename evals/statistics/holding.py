@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from .estimate import Estimate
-from .jackknife import DIFFERENCE, ERROR, SHARE, Link, jackknife
+from .jackknife import DIFFERENCE, ERROR, PLAIN_SHARE, Link, jackknife
 from .latent_trait import DRAWS, LatentTrait, latent_trait
 from .matrix import FloatArray, IntArray, Matrix
 
@@ -39,6 +39,8 @@ USUAL_RATINGS = 3
 """Ratings a case, at which `Basis.crowd` changes nothing."""
 LEAST_USED, LEAST_CLUSTERS = 6, 4
 """Cases that the coefficient itself must rest on, and clusters that these must be in."""
+LEAST_GROUPS = 6
+"""Clusters of several cases, without which the model gives no products of scores: five do not tell how much their cases share."""
 
 
 class TailReach(NamedTuple):
@@ -119,7 +121,8 @@ def holding(
     n, scale = int(frequency.sum()), _scale(everyone, levels)
     modelled = population is not None and _few_tell(grid, scale, basis)
     least = LEAST if basis.power == 2 else LEAST_SHARES if modelled else LEAST_DIFFERING
-    if why := _too_little(everyone, link, n, used, least):
+    groups = LEAST_GROUPS if modelled and everyone.clustered and basis.power == 2 else LEAST_CLUSTERS
+    if why := _too_little(everyone, link, n, used, least, groups):
         return Estimate(value, np.nan, np.nan, n, method, confidence, why)
     found = jackknife(value, left_out, frequency, link, clustered=everyone.clustered)
     if population is None or not modelled:
@@ -179,12 +182,12 @@ def _few_tell(grid: Matrix, scale: FloatArray, basis: Basis) -> bool:
     return _informative(grid) < (SQUARES.plenty if len(scale) == 2 else basis.plenty)
 
 
-def _too_little(grid: Matrix, link: Link, clusters: int, used: int, least: int) -> str:
+def _too_little(grid: Matrix, link: Link, clusters: int, used: int, least: int, groups: int) -> str:
     """Why these ratings say too little for an interval, or nothing."""
-    if link is not DIFFERENCE and (used < LEAST_USED or clusters < LEAST_CLUSTERS):
+    if link is not DIFFERENCE and (used < LEAST_USED or clusters < groups):
         few = f"{used} cases" if used < LEAST_USED else f"{clusters} clusters"
         return f"no interval: {few} are too few"
-    if link is DIFFERENCE or (link in (ERROR, SHARE) and least == LEAST_DIFFERING):
+    if link is DIFFERENCE or (link in (ERROR, PLAIN_SHARE) and least == LEAST_DIFFERING):
         differing = _differing(grid)
         if differing < LEAST_DIFFERING:
             return f"no interval: raters differ in {differing} of {_units(grid)}"

@@ -43,10 +43,23 @@ def _unfisher(scores: FloatArray) -> FloatArray:
     return np.where(scores >= 0, np.tanh(scores), -np.expm1(-np.minimum(scores, 0.0)))
 
 
+def _arcsine(values: FloatArray) -> FloatArray:
+    """The arcsine above zero and the value itself below, which meet with the same slope: halfway between Fisher's z and no change."""
+    return np.where(values >= 0, np.arcsin(np.clip(values, 0.0, 1.0)), values)
+
+
+def _unarcsine(scores: FloatArray) -> FloatArray:
+    return np.where(scores >= 0, np.sin(np.clip(scores, 0.0, np.pi / 2)), scores)
+
+
 CORRELATION = Link(_fisher, _unfisher, -1.0, 1.0)
+MEAN_OF_PAIRS = Link(_arcsine, _unarcsine, -1.0, 1.0)
+"""Of kappas averaged over pairs of raters, which are less skewed than one."""
 RELIABILITY = Link(_fisher, _unfisher, -np.inf, 1.0)
 """Of means of several raters: no lower end."""
 SHARE = Link(logit, expit, 0.0, 1.0)
+PLAIN_SHARE = Link(np.asarray, np.asarray, 0.0, 1.0)
+"""A mean over clusters, whose errors are even; the logit is for single yes and no."""
 ERROR = Link(np.log, np.exp, 0.0, np.inf)
 DISTANCE = Link(np.asarray, np.asarray, 0.0, np.inf)
 DIFFERENCE = Link(np.asarray, np.asarray, -np.inf, np.inf)

@@ -7,7 +7,7 @@ import numpy as np
 from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
 from .holding import COUNTS, SQUARES
-from .jackknife import CORRELATION
+from .jackknife import CORRELATION, MEAN_OF_PAIRS
 from .matrix import FloatArray, Ratings, Value, on_scale
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
 from .weights import Weighting, agreement_weights
@@ -55,7 +55,7 @@ def cohen_kappa(
         bootstrap,
         method=name,
         otherwise=same,
-        link=CORRELATION,
+        link=CORRELATION if len(grid.raters) == 2 else MEAN_OF_PAIRS,
         # Of two raters one case says 0 or nothing; a pair among many that shares one case would say it as loudly as the rest.
         least=1 if len(grid.raters) == 2 else 2,
         population=lambda trait: trait.mean_over_pairs(kappa_statistic(trait.scale, weighting)),

@@ -6,7 +6,7 @@ from .bootstrap import Bootstrap, Statistic
 from .chance import tally
 from .estimate import Estimate, undefined
 from .holding import SHARES
-from .jackknife import SHARE
+from .jackknife import PLAIN_SHARE
 from .matrix import FloatArray, Ratings, matrix, on_scale
 from .proportion import wilson
 
@@ -46,7 +46,7 @@ def percent_agreement(
             grid,
             method=METHOD,
             otherwise="no case has two ratings",
-            link=SHARE,
+            link=PLAIN_SHARE,
             population=lambda trait: trait.mean_over_pairs(_share_equal),
             basis=SHARES,
         )

@@ -1,8 +1,11 @@
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 from rating_tables import KRIPPENDORFF, by_rater, long_table, seeded_bootstrap
 from scipy import stats
+from sklearn.metrics import cohen_kappa_score
 
 from venire.evals.statistics.alpha import alpha_coefficient, krippendorff_alpha
 from venire.evals.statistics.bca import Reading
@@ -11,6 +14,7 @@ from venire.evals.statistics.correlation import pearson
 from venire.evals.statistics.error import offset
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.jackknife import CORRELATION, jackknife
+from venire.evals.statistics.kappa import cohen_kappa
 from venire.evals.statistics.matrix import matrix, on_scale
 from venire.evals.statistics.percent import percent_agreement
 from venire.evals.statistics.resamples import _table, resamples
@@ -169,6 +173,47 @@ def test_few_cases_that_carry_a_coefficient_leave_few_degrees_of_freedom():
     assert found is not None and found.freedom < 10
     low, high = found.bounds(0.95)
     assert -1 <= low <= value <= high <= 1
+
+
+def students_t(value: float, each: np.ndarray, freedom_lost: float) -> np.ndarray:
+    """Bounds from leaving one out, as Efron and Stein (1981) and the kurtosis of what is left out have it."""
+    n, mean = len(each), each.mean()
+    squared = (each - mean) ** 2
+    freedom = min(n - 1 - freedom_lost, 2 * n / (np.mean(squared**2) / squared.mean() ** 2 - 1))
+    bias = (n - 1) * (mean - value)
+    error = np.sqrt((n - 1) * squared.sum() / n + bias**2 / 2)
+    return value - bias / 2 + stats.t(freedom).ppf([0.025, 0.975]) * error
+
+
+def test_kappas_of_several_pairs_of_raters_have_their_interval_on_the_arcsine_scale() -> None:
+    rng = np.random.default_rng(4)
+    scores = np.clip(np.round(3 + rng.normal(0, 1, (30, 1)) + rng.normal(0, 0.7, (30, 3))), 1, 5)
+
+    def mean_kappa(rows: np.ndarray) -> float:
+        pairs = combinations(rows.T, 2)
+        return float(np.mean([cohen_kappa_score(a, b, weights="quadratic") for a, b in pairs]))
+
+    without = np.arcsin([mean_kappa(np.delete(scores, row, axis=0)) for row in range(30)])
+    seeded = Bootstrap(np.random.default_rng(0))
+    found = cohen_kappa(long_table(scores), weighting="quadratic", bootstrap=seeded)
+
+    assert found.value == pytest.approx(mean_kappa(scores))
+    assert (found.low, found.high) == pytest.approx(np.sin(students_t(np.arcsin(found.value), without, 0)))
+
+
+def test_percent_agreement_of_groups_has_its_interval_on_its_own_scale() -> None:
+    rng = np.random.default_rng(5)
+    agree = rng.random((12, 3)) < np.linspace(0.3, 0.9, 12)[:, None]
+    scores = np.column_stack([np.arange(36) % 4, np.where(agree.ravel(), np.arange(36) % 4, 4)])
+    grouped = long_table(scores.astype(float))
+    grouped["group"] = grouped["case"].map(
+        dict(zip(grouped["case"].unique(), np.arange(36) // 3, strict=True))
+    )
+    found = percent_agreement(grouped, bootstrap=Bootstrap(np.random.default_rng(0), by="group"))
+
+    without = (agree.sum() - agree.sum(axis=1)) / 33
+    assert found.value == pytest.approx(agree.mean())
+    assert (found.low, found.high) == pytest.approx(students_t(agree.mean(), without, 0.5))
 
 
 def test_fewer_resamples_than_an_interval_needs_give_none() -> None:

@@ -78,6 +78,16 @@ def test_a_model_that_holds_the_estimate_of_a_whole_table_to_be_impossible_is_no
     assert elsewhere.low == 0.5, "an interval holds its estimate"
 
 
+@pytest.mark.parametrize("basis", [COUNTS, RANKS, SQUARES])
+def test_the_model_gives_no_product_of_scores_from_five_groups(basis: Basis) -> None:
+    five, six = (interval(fives_but(n, cases=3 * n, groups_of=3), basis) for n in (5, 6))
+
+    assert np.isnan(five.low) and five.note == "no interval: 5 clusters are too few"
+    assert "latent trait" in six.method and six.low < 0.5 < six.high
+    assert np.isfinite(interval(fives_but(5, cases=15), basis).low), "cases alone share nothing"
+    assert np.isfinite(interval(fives_but(5, cases=15, groups_of=3), SHARES).low), "a share is no product"
+
+
 @pytest.mark.parametrize("groups_of", [1, 3])
 @pytest.mark.parametrize(("basis", "last"), [(COUNTS, 19), (SQUARES, 29)])
 def test_the_jackknife_takes_over_when_enough_cases_or_groups_tell_something(
