@@ -43,7 +43,9 @@ def board_tables(board: Board) -> list[Table]:
         effects = simple_table("scenario", "cases", "MDE", *(f"cases for {effect:g}" for effect in TARGETS))
         for name, effect in board.effects.items():
             needed = (effect.cases_needed(target) for target in TARGETS)
-            effects.add_row(name, str(effect.n), _effect_words(effect), *(f"{n:,}" for n in needed))
+            effects.add_row(
+                name, str(effect.n), _effect_words(effect), *("–" if n is None else f"{n:,}" for n in needed)
+            )
         if board.effect is not None:
             effects.add_row("macro average", str(board.effect.n), _effect_words(board.effect), "", "")
         tables.append(effects)
@@ -67,7 +69,7 @@ def board_sentences(board: Board) -> list[str]:
         )
     if board.effects:
         told.append(
-            "MDE: the difference between two systems that a scenario shows with 80% power at 0.05, mean and SD over all pairs."
+            "MDE: the difference between two systems that a scenario shows with 80% power at 0.05, mean and SD over all pairs whose scores do not lie equally far apart in every case."
         )
     return told
 
@@ -243,6 +245,8 @@ def _effect_json(effect: DetectableEffect | None) -> dict[str, Any]:
 
 
 def _effect_words(effect: DetectableEffect) -> str:
+    if math.isnan(effect.mean):
+        return "–"
     return f"{effect.mean:.4f}" + ("" if math.isnan(effect.sd) else f" +- {effect.sd:.4f}")
 
 

@@ -24,8 +24,11 @@ COLUMNS = [
 
 
 def detectable(sd: float, n: int, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The minimum detectable difference: the least true one that n cases show with that power; NaN without a case."""
-    return _reach(alpha, power) * sd / math.sqrt(n) if n else math.nan
+    """The minimum detectable difference: the least true one that n cases show with that power.
+
+    NaN without a case, or where no two differ: they do not show how far others would lie apart.
+    """
+    return _reach(alpha, power) * sd / math.sqrt(n) if n and sd > 0 else math.nan
 
 
 def cases_for(effect: float, sd: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
@@ -49,7 +52,7 @@ def pairs_power(
         means = by_cluster(difference, cluster)
         means = means[~np.isnan(means)]
         n = len(means)
-        sd = float(means.std(ddof=1)) * widening if n > 1 else math.nan
+        sd = float(means.std(ddof=1)) * widening if n > 1 and np.ptp(means) > 0 else math.nan
         rows.append(
             {
                 "first": first,
@@ -59,7 +62,7 @@ def pairs_power(
                 "sd": sd,
                 "detectable": detectable(sd, n),
                 **{
-                    f"cases_for_{effect}": int(cases_for(effect, sd)) if n > 1 else math.nan
+                    f"cases_for_{effect}": int(cases_for(effect, sd)) if sd > 0 else math.nan
                     for effect in EFFECTS
                 },
             }
@@ -68,13 +71,14 @@ def pairs_power(
 
 
 def typical(credits: FloatArray, cluster: IntArray) -> tuple[float, float]:
-    """Mean and standard deviation, over all pairs of columns, of the minimum detectable difference."""
+    """Mean and standard deviation, over the pairs of columns that differ, of the minimum detectable difference."""
     means = by_cluster(credits, cluster)
     found = []
     for first in range(means.shape[1]):
         gaps = means[:, first, None] - means[:, first + 1 :]
         n = (~np.isnan(gaps)).sum(axis=0)
         found += [detectable(float(np.nanstd(gap, ddof=1)), int(k)) for gap, k in zip(gaps.T, n, strict=True) if k > 1]  # fmt: skip
+    found = [each for each in found if not math.isnan(each)]
     if not found:
         return math.nan, math.nan
     return float(np.mean(found)), float(np.std(found, ddof=1)) if len(found) > 1 else math.nan

@@ -20,7 +20,10 @@ TARGETS = (0.05, 0.02)
 
 @dataclass(frozen=True, slots=True)
 class DetectableEffect:
-    """The minimum detectable effect, on the scale from 0 to 1, of every pair of systems and over all of them."""
+    """The minimum detectable effect, on the scale from 0 to 1, of every pair of systems and over all of them.
+
+    That of a pair whose scores lie equally far apart in every case is not known (NaN), and has no part in the mean.
+    """
 
     mean: float
     sd: float
@@ -47,7 +50,8 @@ def scenario_effect(cases: pd.DataFrame) -> DetectableEffect | None:
     for first, second in combinations(cases.columns, 2):
         apart = (cases[first] - cases[second]).dropna().to_numpy(float)
         if len(apart) >= 2:
-            pairs[first, second] = FACTOR * float(apart.std(ddof=1)) / math.sqrt(len(apart))
+            spread = float(apart.std(ddof=1)) if np.ptp(apart) > 0 else math.nan
+            pairs[first, second] = FACTOR * spread / math.sqrt(len(apart))
             shared.append(len(apart))
     return _over(pairs, min(shared)) if pairs else None
 
@@ -66,6 +70,7 @@ def board_effect(scenarios: Mapping[str, DetectableEffect]) -> DetectableEffect 
 
 
 def _over(pairs: Mapping[tuple[str, str], float], n: int) -> DetectableEffect:
-    effects = np.array(list(pairs.values()))
+    effects = np.array([effect for effect in pairs.values() if not math.isnan(effect)])
+    mean = float(effects.mean()) if len(effects) else math.nan
     sd = float(effects.std(ddof=1)) if len(effects) > 1 else math.nan
-    return DetectableEffect(float(effects.mean()), sd, pairs, n)
+    return DetectableEffect(mean, sd, pairs, n)

@@ -367,6 +367,22 @@ def test_power_counts_cases_not_questions() -> None:
     assert spread == pytest.approx(np.std([1, 2, 1], ddof=1) * row["detectable"])
 
 
+def test_arms_that_never_differ_do_not_show_what_could_be_detected() -> None:
+    same, apart = np.zeros(12), np.tile([0.0, 0.1], 6)
+    table = pairs_power({("a", "b"): same, ("a", "c"): np.full(12, 0.1), ("b", "c"): apart}, np.arange(12))
+
+    assert table["detectable"].isna().tolist() == [True, True, False]
+    assert table[["sd", "cases_for_0.05", "cases_for_0.02"]].isna().all(axis=1).tolist() == [
+        True,
+        True,
+        False,
+    ]
+    assert typical(np.column_stack([same, same, apart]), np.arange(12))[0] == pytest.approx(
+        table["detectable"][2]
+    )
+    assert np.isnan(typical(np.column_stack([same, same]), np.arange(12))).all()
+
+
 def test_folds_hold_every_case_out_once_and_keep_groups_whole() -> None:
     cluster = np.random.default_rng(0).integers(0, 12, 60)
     parts = folds(cluster, 5, np.random.default_rng(1))

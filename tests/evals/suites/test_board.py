@@ -181,6 +181,27 @@ def test_detectable_effects_of_ten_zero_shot_models(medagents: pd.DataFrame, tmp
     assert needed["0.05"] == math.ceil(100 * (scenarios["medqa"]["mde"] / 0.05) ** 2)
 
 
+def test_systems_that_never_differ_do_not_show_what_could_be_detected(tmp_path: Path) -> None:
+    lines = ["scenario,case,system,score"]
+    for case in range(10):
+        right = case % 3 > 0
+        lines += [f"alike,{case},{system},{int(right)}" for system in ("a", "b")]
+        lines += [f"apart,{case},a,{int(right)}", f"apart,{case},b,{case % 2}"]
+    (tmp_path / "scores.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    shown = venire("suite", "table", "scores.csv", "--resamples", "50", cwd=tmp_path).stdout
+    told = json.loads(
+        venire("suite", "table", "scores.csv", "--resamples", "50", "--json", cwd=tmp_path).stdout
+    )
+
+    alike = told["scenarios"]["alike"]
+    assert alike["mde"] is None and alike["cases_needed"] == {"0.05": None, "0.02": None}
+    assert alike["pairs"] == [{"first": "a", "second": "b", "mde": None}]
+    assert told["scenarios"]["apart"]["mde"] > 0.3
+    rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.startswith("a")}
+    assert rows["alike"] == ["10", "–", "–", "–"]
+    assert "nan" not in shown
+
+
 def test_a_board_of_nine_by_thirty_five_is_the_one_counted_by_hand(tmp_path: Path) -> None:
     scores = np.random.default_rng(3).random((9, 35))
     table = pd.DataFrame(scores, columns=[f"s{n}" for n in range(35)])
