@@ -162,17 +162,19 @@ def _majority(wide: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
 
 
 def _correlations(right: FloatArray) -> tuple[FloatArray, str]:
-    """The correlations of being right, and what is to be said of them; a juror who is always right, or never, goes with nobody."""
+    """The correlations of being right, and what is to be said of them; those of a juror who is always right, or never, are not known."""
     cases, k = right.shape
     found = correlation_matrix(right)
     if cases < LEAST:
         return found, f"{cases} case(s) with a label: too few to tell what jurors are worth together"
     still = np.array([len(set(column[~np.isnan(column)])) == 1 for column in right.T], dtype=bool)
-    found[still, :] = found[:, still] = 0.0
-    apart = int(np.isnan(found[np.triu_indices(k, 1)]).sum())
-    notes = (
-        [f"{int(still.sum())} juror(s) right on all cases, or on none, go with nobody"] if still.any() else []
-    )
+    pairs = np.triu_indices(k, 1)
+    apart = int((np.isnan(found) & ~still & ~still[:, None])[pairs].sum())
+    notes = []
+    if still.any():
+        notes.append(
+            f"{int(still.sum())} juror(s) were right on all cases, or on none, which does not tell whether they err apart"
+        )
     if apart:
         notes.append(
             f"{apart} pair(s) of jurors share too few cases on which both vary, and have no part in it"

@@ -83,7 +83,35 @@ def test_a_tie_is_half_right_and_an_abstention_is_wrong() -> None:
 
     assert found.cases == 3 and found.accuracy == {"a": 1.0, "b": pytest.approx(1 / 3)}
     assert found.majority == pytest.approx(2.5 / 3)
-    assert found.note == "1 juror(s) right on all cases, or on none, go with nobody"
+    assert (
+        found.note
+        == "1 juror(s) were right on all cases, or on none, which does not tell whether they err apart"
+    )
+
+
+@pytest.mark.parametrize("wrong", ["", "a"])
+def test_jurors_who_never_err_do_not_show_whether_they_err_apart(wrong: str) -> None:
+    labels = pd.Series(1, index=[f"c{number}" for number in range(12)])
+    votes = pd.DataFrame(
+        [(case, j, int(not (case == "c0" and j == wrong))) for case in labels.index for j in "abc"],
+        columns=["case", "juror", "value"],
+    )
+    found = effective_votes(votes, labels)
+
+    assert np.isnan([found.kish, found.eigenvalues, found.correlation]).all()
+    assert (
+        found.note
+        == f"{2 if wrong else 3} juror(s) were right on all cases, or on none, which does not tell whether they err apart"
+    )
+
+
+def test_a_juror_who_never_errs_changes_nothing_in_how_far_the_others_err_apart() -> None:
+    votes, labels = jury(np.random.default_rng(4), 600, 3, 0.5)
+    sure = pd.DataFrame({"case": labels.index, "juror": "sure", "value": labels.to_numpy()})
+    without, beside = (effective_votes(table, labels) for table in (votes, pd.concat([votes, sure])))
+
+    assert beside.correlation == pytest.approx(without.correlation)
+    assert beside.kish == pytest.approx(4 / (1 + 3 * without.correlation))
 
 
 def test_what_a_juror_was_not_asked_has_no_part_in_its_correlations() -> None:
