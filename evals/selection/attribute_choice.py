@@ -268,7 +268,11 @@ class _Rounds:
     def difference(self, first: FloatArray, second: FloatArray) -> tuple[Estimate, float, float]:
         """The first's value less the second's, high being good; its p, and its standard error."""
         whole = self._means(first, self._objective) - self._means(second, self._objective)
-        return self._interval(whole, self._left_out(first) - self._left_out(second))
+        left_out = self._left_out(first) - self._left_out(second)
+        found, p, error = self._interval(whole, left_out)
+        if whole[0] == 0 and not left_out.any():
+            return replace(found, low=0.0, high=0.0, note="the same whatever is left out"), 1.0, 0.0
+        return found, p, error
 
     def _means(self, table: FloatArray, objective: Objective) -> FloatArray:
         scores = self._votes.scores(table, objective)
@@ -295,11 +299,14 @@ class _Rounds:
                 np.nan,
                 np.nan,
             )
+        if np.ptp(known) <= 1e-12 * max(1.0, abs(value)):
+            why = "no interval: whatever group is left out, it is the same"
+            return Estimate(value, np.nan, np.nan, n, method, self._confidence, why), np.nan, np.nan
         spread = float(((known - known.mean()) ** 2).sum()) * (len(known) - 1) / len(known)
         error = np.sqrt(spread) * self._widening
         free = len(known) - 1
         reach = float(stats.t.ppf((1 + self._confidence) / 2, free)) * error
-        p = float(2 * stats.t.sf(abs(value) / error, free)) if error > 0 else (1.0 if value == 0 else 0.0)
+        p = float(2 * stats.t.sf(abs(value) / error, free))
         return Estimate(value, value - reach, value + reach, n, method, self._confidence), p, float(error)
 
 

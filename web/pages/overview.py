@@ -219,7 +219,9 @@ def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:
     jurors = arm.jury.seat_names
     curves = []
     for attribute in arm.rubric.names:
-        points = [(number, share.value or 0.0) for number, share in census.curve(attribute)]
+        points = [
+            (number, share.value) for number, share in census.curve(attribute) if share.value is not None
+        ]
         if len(points) > 1:
             label = f"Mean spread of {attribute}"
             curves.append(
@@ -267,7 +269,7 @@ def _bars(shares: Sequence[Share]) -> Html:
             "tr",
             None,
             element("th", {"scope": "row"}, share.name),
-            element("td", {"class": "drawn"}, _bar(share)),
+            element("td", {"class": "drawn"}, None if share.value is None else _bar(share.name, share.value)),
             element("td", {"class": "number"}, "–" if share.value is None else f"{share.value:.2f}"),
             element("td", {"class": "number quiet"}, f"n {share.n:,}"),
         )
@@ -276,8 +278,8 @@ def _bars(shares: Sequence[Share]) -> Html:
     return element("table", {"class": "bars"}, element("tbody", None, rows))
 
 
-def _bar(share: Share) -> Html:
-    drawn = bar_figure(share.value or 0.0, f"{share.name}: {share.value or 0:.2f}")
+def _bar(name: str, value: float) -> Html:
+    drawn = bar_figure(value, f"{name}: {value:.2f}")
     return svg(drawn, {"class": "bar", "preserveAspectRatio": "none"})
 
 

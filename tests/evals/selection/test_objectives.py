@@ -330,3 +330,28 @@ def test_no_interval_of_a_choice_goes_beyond_what_its_objective_can_be() -> None
         )
         assert (found.choices["high"].dropna() <= objective(name).most).all()
         assert (found.choices["low"].dropna() >= objective(name).least).all()
+
+
+def test_judges_who_are_always_right_or_always_off_alike_are_no_certainty() -> None:
+    """Whatever cases are left out, nothing changes: no interval of no width, and no p of 0."""
+    truth = np.tile([1, 2, 3, 4], 10)
+    cases = [f"c{number}" for number in range(40)]
+    people = pd.DataFrame({"case": cases, "rater": "e", "attribute": "a", "value": truth})
+    for name, offs, value in (("mae", (0, 0, 0), 0.0), ("mae", (1, 1, 1), 1.0), ("icc3k", (0, 0, 0), 1.0)):
+        judged = pd.concat(
+            pd.DataFrame({"case": cases, "juror": f"j{number}", "attribute": "a", "value": truth + off})
+            for number, off in enumerate(offs)
+        )
+        found = analyse(
+            judged,
+            people,
+            questions={"a": Question(LIKERT, "high")},
+            goal=Goal(objective(name)),
+            resamples=20,
+        )
+        (row,) = found.choices.to_dict("records")
+
+        assert row["value"] == pytest.approx(value)
+        assert np.isnan([row["low"], row["high"]]).all()
+        assert row["p"] != 0
+        assert not any("nan" in sentence for sentence in found.sentences())
