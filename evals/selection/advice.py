@@ -12,6 +12,7 @@ import pandas as pd
 from ..statistics.significance import LEVEL, signed_number
 from .candidates import DIFFERENCE
 from .juror_pool import PRICED, VOTES
+from .paired_means import ALIKE
 
 Row = Mapping[Hashable, Any]
 TOGETHER = 0.3
@@ -65,7 +66,7 @@ def _use(tables: AdviceTables) -> str:
     passed = int((~within & cheaper).sum())
     gain = (
         "the best arm, chosen on other cases, earns no more on any case"
-        if gap["low"] == gap["high"] == 0
+        if gap["note"] == ALIKE
         else f"what the best arm earns beyond the best at this price, both chosen on other cases, is {_signed_interval(gap)}"
     )
     worse = f"; what is cheaper is demonstrably worse ({_arms(passed)})" if passed else ""

@@ -12,6 +12,9 @@ from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.paired_test import LEAST_CLUSTERS, Contrast
 from ..statistics.proportion import wilson
 
+ALIKE = "no case tells them apart"
+"""The note of a difference that is zero on every case."""
+
 
 def mean_credit_estimate(
     values: FloatArray, cluster: IntArray, *, method: str, widening: float = 1.0
@@ -29,6 +32,7 @@ def mean_difference(
     """The mean of paired differences that are not NaN, with the p of a true mean of zero: both from one Student's t.
 
     Args:
+        differences: From -1 to 1. Where all are zero the interval allows for as many others that are not as Wilson's does.
         cluster: The case or group of each difference, left out as a whole.
         widening: How many times the error is what clusters show, where arms were chosen in folds that share cases.
 
@@ -67,7 +71,8 @@ def _of_equals(value: float, n: int, clusters: float, link: Link, method: str) -
         low, high = wilson(value, clusters, 0.95)
         return Contrast(Estimate(value, low, high, n, f"{method}; Wilson", note=note), np.nan)
     if link is DIFFERENCE and value == 0:
-        return Contrast(Estimate(value, value, value, n, method, note=note), 1.0)
+        apart = wilson(0.0, clusters, 0.95)[1]
+        return Contrast(Estimate(value, -apart, apart, n, f"{method}; Wilson", note=ALIKE), 1.0)
     p = 2.0 ** (1 - clusters) if link is DIFFERENCE else np.nan
     return Contrast(Estimate(value, np.nan, np.nan, n, method, note=f"no interval: {note}"), p)
 

@@ -587,4 +587,7 @@ def test_values_that_are_all_the_same_are_no_certainty() -> None:
     assert grouped.low == pytest.approx(0.7225, abs=1e-4), "of ten groups"
     assert np.isnan(halves.low) and halves.note == "no interval: every case says the same"
     assert np.isnan(better.difference.low) and better.p == pytest.approx(2 / 2**10), "as of flipped signs"
-    assert (same.difference.low, same.difference.high, same.p) == (0, 0, 1)
+    assert (same.difference.low, same.difference.high) == pytest.approx((-0.2775, 0.2775), abs=1e-4), (
+        "Wilson's, of 0 of 10: so many others may differ"
+    )
+    assert (same.p, same.difference.note) == (1, "no case tells them apart")
