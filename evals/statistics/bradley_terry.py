@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
-from scipy.special import expit, ndtri
+from scipy.special import expit, stdtrit
 
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, IntArray
@@ -31,7 +31,7 @@ def bradley_terry(
 
     Returns:
         NaN with a note where no finite strengths exist: some players never lost to the others, or were never compared
-        with them.
+        with them. No interval where every comparison came out as the strengths have it, ties alone for one, or all are of one case.
 
     References:
         Bradley and Terry (1952), Biometrika 39:324-345. Ford (1957), American Mathematical Monthly 64(8):28-33.
@@ -50,17 +50,31 @@ def bradley_terry(
     design[np.arange(len(shares)), second] -= 1
     strength = _maximum(design, shares)
     chance = expit(design @ strength)
-    bread = np.linalg.pinv(design.T @ (design * (chance * (1 - chance))[:, None]))
+    bread = _inverse(design, chance)
     score = np.zeros((int(cluster.max()) + 1, players))
     np.add.at(score, cluster, design * (shares - chance)[:, None])
     cases = len(score)
     spread = bread @ (score.T @ score) @ bread * (cases / max(cases - 1, 1))
     error = np.sqrt(np.diag(spread))
-    reach = float(ndtri((1 + confidence) / 2)) * error
+    if cases < 2 or error.max() < 1e-9:
+        why = "all comparisons are of one case" if cases < 2 else "comparisons of the same two never differ"
+        return [
+            Estimate(float(s), np.nan, np.nan, each, METHOD, confidence, f"no interval: {why}")
+            for s, each in zip(strength, n, strict=True)
+        ]
+    reach = float(stdtrit(cases - 1, (1 + confidence) / 2)) * error
     return [
         Estimate(float(s), float(s - r), float(s + r), each, METHOD, confidence, se=float(e))
         for s, r, e, each in zip(strength, reach, error, n, strict=True)
     ]
+
+
+def _inverse(design: FloatArray, chance: FloatArray) -> FloatArray:
+    """The generalised inverse of the information, which says nothing of all strengths rising together."""
+    information = design.T @ (design * (chance * (1 - chance))[:, None])
+    together = np.full_like(information, 1 / len(information))
+    # By singular values the direction of all together would be told from the others by rounding.
+    return np.asarray(np.linalg.inv(information + together) - together)
 
 
 def _maximum(design: FloatArray, shares: FloatArray) -> FloatArray:
@@ -74,7 +88,7 @@ def _maximum(design: FloatArray, shares: FloatArray) -> FloatArray:
     for _ in range(STEPS):
         chance = expit(design @ strength)
         slope = design.T @ (shares - chance)
-        step = np.linalg.pinv(design.T @ (design * (chance * (1 - chance))[:, None])) @ slope
+        step = _inverse(design, chance) @ slope
         while likelihood(strength + step) < likelihood(strength) - 1e-12:
             step = step / 2
         strength = strength + step

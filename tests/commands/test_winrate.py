@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import expit
+from statsmodels.genmod.families import Binomial
+from statsmodels.genmod.generalized_linear_model import GLM
 
 from venire import VenireError
 from venire.cli import app
@@ -168,6 +172,44 @@ def test_five_players_are_where_a_generic_optimiser_puts_them() -> None:
 
     assert [each.value for each in found] == pytest.approx(list(best), abs=1e-4)
     assert all(each.low < each.value < each.high for each in found)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_strengths_and_their_errors_are_those_of_a_logistic_regression(seed: int) -> None:
+    """Statsmodels' robust to cases. Its information says nothing of all strengths rising together, at whatever rounding."""
+    rng = np.random.default_rng(seed)
+    players, cases = int(rng.integers(2, 7)), int(rng.integers(20, 120))
+    pairs = np.array([(i, j) for i in range(players) for j in range(i + 1, players)])
+    first, second = np.tile(pairs, (cases, 1)).T
+    cluster = np.repeat(np.arange(cases), len(pairs))
+    truth = np.linspace(-0.6, 0.6, players)
+    won = (rng.random(len(first)) < expit(truth[first] - truth[second])).astype(float)
+    shares = np.where(rng.random(len(first)) < 0.3, 0.5, won)
+
+    found = bradley_terry(first, second, shares, cluster, players=players)
+    design = np.eye(players)[first] - np.eye(players)[second]
+    kwds = {"groups": cluster, "use_correction": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Shares are no counts.
+        fit = GLM(shares, design[:, 1:], family=Binomial()).fit(cov_type="cluster", cov_kwds=kwds)
+    centred = (np.eye(players) - 1 / players)[:, 1:]
+    errors = np.sqrt(np.diag(centred @ fit.cov_params() @ centred.T) * cases / (cases - 1))
+
+    assert [each.value for each in found] == pytest.approx(centred @ fit.params, abs=1e-6)
+    assert [each.se for each in found] == pytest.approx(errors, rel=1e-5)
+    reach = stats.t(cases - 1).ppf(0.975) * errors
+    assert [each.high - each.value for each in found] == pytest.approx(reach, rel=1e-5)
+
+
+def test_ties_alone_do_not_show_how_far_others_would_lie_apart() -> None:
+    first, second, case = np.zeros(8, int), np.ones(8, int), np.arange(8)
+    for shares, cluster, why in (
+        (np.full(8, 0.5), case, "no interval: comparisons of the same two never differ"),
+        (np.tile([1.0, 0.0], 4), np.zeros(8, int), "no interval: all comparisons are of one case"),
+    ):
+        found = bradley_terry(first, second, shares, cluster, players=2)
+        assert [each.value for each in found] == pytest.approx([0, 0])
+        assert all(np.isnan(each.low) and np.isnan(each.high) and each.note == why for each in found)
 
 
 def test_who_never_lost_has_no_finite_strength() -> None:
