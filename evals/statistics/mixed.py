@@ -114,16 +114,18 @@ def mean_difference_effects(
     value = inverse @ design.T @ gap
     spread = float(np.sqrt(((gap - design @ value) ** 2).sum() / free))
     error = spread * np.sqrt(np.diag(inverse))
-    reach = float(stdtrit(free, (1 + confidence) / 2)) * error
+    exact = spread <= 1e-12 * max(1.0, float(np.abs(gap).max()))
+    note = "no interval: the predictors leave nothing over, so that no error can be told" if exact else ""
+    reach = np.full(len(value), np.nan) if exact else float(stdtrit(free, (1 + confidence) / 2)) * error
+    error = np.where(exact, np.nan, error)
     effects = {
         str(term): Estimate(
-            float(v), float(v - r), float(v + r), len(rows), OF_MEANS, confidence, se=float(e)
+            float(v), float(v - r), float(v + r), len(rows), OF_MEANS, confidence, note, float(e)
         )
         for term, v, r, e in zip(fixed, value, reach, error, strict=True)
     }
-    size = np.divide(np.abs(value), error, out=np.full(len(value), np.nan), where=error > 0)
-    chance = 2 * stdtr(free, -size)
-    return Effects(effects, dict(zip(effects, map(float, chance), strict=True)), {"residual": spread})
+    chance = 2 * stdtr(free, -np.abs(value) / error)
+    return Effects(effects, dict(zip(effects, map(float, chance), strict=True)), {"residual": spread}, note)
 
 
 def _design(rows: pd.DataFrame, predictors: Sequence[str]) -> pd.DataFrame:

@@ -154,6 +154,20 @@ def test_means_of_cases_say_what_the_mixed_model_says_of_cases():
     assert found.p["output_length"] < 0.01 < found.p["system: model 1"]
 
 
+def test_differences_that_predictors_explain_to_the_last_bit_are_no_certainty() -> None:
+    always, by_system = np.ones(40), np.tile([0.0, 1.0], 20)
+    for gap in (always, by_system):
+        rows = pd.DataFrame({"difference": gap, "system": np.tile(["a", "b"], 20)})
+        found = mean_difference_effects(rows, predictors=["system"])
+
+        assert found.effects["system: b"].value == pytest.approx(gap[1] - gap[0])
+        for effect in found.effects.values():
+            assert (
+                np.isnan([effect.low, effect.high, effect.se]).all() and "no error can be told" in effect.note
+            )
+        assert np.isnan(list(found.p.values())).all()
+
+
 def test_a_random_intercept_agrees_with_lme4s_data():
     """Reaction on days with a random intercept: lme4 prints 10.467 a day (per standard deviation here)."""
     sleep = pd.read_csv(shared_file("classic_fixtures/lme4_sleepstudy.csv"))
