@@ -126,7 +126,7 @@ def _worse_attributes(scores: pd.DataFrame, draws: Draws) -> dict[str, Calibrati
     return {
         str(name): changes(mine, draws, measures=("rmse",))[0]
         for name, mine in scores.groupby("attribute", sort=False)
-        if tested_change("rmse", grid(mine, ("before", "after")), draws).difference.low > 0
+        if tested_change("rmse", grid(mine, ("before", "after")), draws).shown > 0
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from ..ratings.reference import rule_words
 from ..ratings.sheet import OVERALL
+from ..statistics.significance import shown_sign
 from .cross_validation import CrossValidation
 from .learning import ENOUGH, enough
 
@@ -24,16 +26,16 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
     }
     told = {
         f"Calibration brings {arm} nearer to people, out of fold, on": [
-            name for name, error in errors.items() if error["high"] < 0
+            name for name, error in errors.items() if _shown(error) < 0
         ],
         f"Calibration takes {arm} further from people, out of fold, on": [
-            name for name, error in errors.items() if error["low"] > 0
+            name for name, error in errors.items() if _shown(error) > 0
         ],
         f"Calibration does not change {arm}'s error demonstrably on": [
-            name for name, error in errors.items() if error["low"] <= 0 <= error["high"]
+            name for name, error in errors.items() if _shown(error) == 0
         ],
         f"There are too few cases to say whether calibration helped {arm} on": [
-            name for name, error in errors.items() if pd.isna(error["low"])
+            name for name, error in errors.items() if math.isnan(_shown(error))
         ],
     }
     sentences = [
@@ -59,11 +61,11 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
 def direct_sentence(arm: str, change: Mapping[Any, Any]) -> str:
     """Whether it matters that the verdict, not each juror, is calibrated."""
     told = f"RMSE {_between(change)}, n = {change['n']} scores"
-    if pd.isna(change["low"]):
+    if math.isnan(_shown(change)):
         return f"Whether {arm}'s verdict should be calibrated directly cannot be told: {change['note']}."
-    if change["high"] < 0:
+    if _shown(change) < 0:
         return f"Calibrating {arm}'s verdict directly comes nearer than calibrating each juror: {told}."
-    if change["low"] > 0:
+    if _shown(change) > 0:
         return f"Calibrating {arm}'s verdict directly comes less near than calibrating each juror: {told}."
     return f"Calibrating {arm}'s verdict directly, not each juror, makes no demonstrable difference: {told}."
 
@@ -104,7 +106,7 @@ def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) ->
 
 
 def _error(error: Mapping[Any, Any]) -> str:
-    change = "" if pd.isna(error["low"]) else f", change {_between(error)}"
+    change = "" if pd.isna(error["p"]) else f", change {_between(error)}"
     return (
         f"RMSE {error['before']:.2f} before and {error['after']:.2f} after{change}, n = {error['n']} scores"
     )
@@ -116,7 +118,11 @@ def _between(row: Mapping[Any, Any]) -> str:
     change, low, high = (
         f"{round(row[name], places) + 0.0:+.{places}f}" for name in ("change", "low", "high")
     )
-    return f"{change}, 95% interval {low} to {high}"
+    return f"{change} on every case" if pd.isna(row["low"]) else f"{change}, 95% interval {low} to {high}"
+
+
+def _shown(row: Mapping[Any, Any]) -> float:
+    return shown_sign(row["change"], row["p"])
 
 
 def _apart(offset: float) -> str:

@@ -105,10 +105,17 @@ def _sentence(row: Mapping[Hashable, Any], tests: int) -> str:
     """What interval and p of one contrast say; where only the correction for many tests forbids a claim, that too."""
     first, second, measure = row["first"], row["second"], row["measure"]
     value, low, high, p, corrected = (float(row[name]) for name in ("value", "low", "high", "p", "p_holm"))
-    if np.isnan(low) or np.isnan(p):
+    if np.isnan(p):
         return f"{first} and {second} cannot be compared by {WORDS[measure]}: {row['note']}."
+    if np.isnan(low) and value == 0:
+        return f"{first} and {second} are the same by {WORDS[measure]} on every case, n = {row['n']} scores: nothing tells them apart."
+    interval = (
+        "the same on every case"
+        if np.isnan(low)
+        else f"95% interval {signed_number(low)} to {signed_number(high)}"
+    )
     size = (
-        f"{WORDS[measure]} {signed_number(value)} (95% interval {signed_number(low)} to {signed_number(high)}, n = {row['n']} scores, "
+        f"{WORDS[measure]} {signed_number(value)} ({interval}, n = {row['n']} scores, "
         f"{p_words(p)}, Holm-corrected {p_words(corrected)})"
     )
     if p >= LEVEL:

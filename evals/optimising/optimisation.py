@@ -23,6 +23,7 @@ from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import read_json
 from ..statistics.draws import Draws
 from ..statistics.paired_test import Contrast
+from ..statistics.significance import interval_phrase
 from .alternatives import try_alternatives
 from .hearing import Courtroom, check_judge_models
 from .plan import OptimisationPlan
@@ -65,7 +66,7 @@ class Optimised:
     @property
     def improved(self) -> bool:
         """Whether the best words are shown to be better, on the validation cases and on the test cases."""
-        return self.shown and self.gain is not None and self.gain.difference.low > 0
+        return self.shown and self.gain is not None and self.gain.shown > 0
 
     @property
     def returned(self) -> Judge:
@@ -80,14 +81,14 @@ class Optimised:
             return f"No better than what you had: {self.why}. The words are returned as they were ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
         found = self.gain.difference
         values = f"{measure} {_three_places(self.rewards[0])} before and {_three_places(self.rewards[1])} after on {n} untouched cases"
-        if np.isnan(found.low):
+        if np.isnan(self.gain.p):
             return f"It cannot be told whether the new words are better: {values}; {found.note}. {_KEPT}"
-        interval = f"difference {found.value:+.3f}, 95% interval {found.low:+.3f} to {found.high:+.3f}"
+        interval = f"difference {found.value:+.3f}, {interval_phrase(found.low, found.high, '+.3f')}"
         if not self.shown:
             return f"No better than what you had: {self.why}; {values} ({interval}). {_KEPT}"
-        if found.low > 0:
+        if self.gain.shown > 0:
             return f"The new words are better: {values} ({interval})."
-        if found.high < 0:
+        if self.gain.shown < 0:
             return f"The new words are worse on untouched cases, though they were better on the validation cases: {values} ({interval}). {_KEPT}"
         return (
             f"No better than what you had, as far as the test cases can tell: {values} ({interval}). {_KEPT}"

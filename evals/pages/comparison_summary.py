@@ -104,9 +104,11 @@ def _against(comparison: Comparison, best: str, other: str, scored: Estimate, *,
     away = "is nearer still:" if nearer else "is"
     off = f"{name} {away} {scored.value:.2f} away" if scored.defined else f"{name} has no such distance"
     row = _contrast(comparison.differences, best, other)
-    if row is None or math.isnan(row["low"]):
+    if row is None or math.isnan(row["p"]):
         why = f" ({row['note']})" if row is not None and row["note"] else ""
         return f"{off}; whether the two differ cannot be told{why}."
+    if math.isnan(row["low"]) and row["value"] == 0:
+        return f"{off}; the two are the same on every case."
     if row["p_holm"] < LEVEL:
         return f"{off}, and the difference is more than chance."
     return f"{off}; a difference as large could be chance."

@@ -19,7 +19,7 @@ from .bootstrap import Coefficient, OfSums, Statistic, distinct_rows
 from .draws import Draws
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, IntArray
-from .significance import LEVEL
+from .significance import LEVEL, shown_sign
 from .stratified import OfStrata
 
 MANY = 100
@@ -50,6 +50,11 @@ class Contrast(NamedTuple):
 
     difference: Estimate
     p: float
+
+    @property
+    def shown(self) -> float:
+        """The sign of the difference where it is shown; 0 where it is not, NaN where that cannot be told."""
+        return shown_sign(self.difference.value, self.p)
 
 
 def swap_test(
@@ -105,7 +110,8 @@ def swap_test(
         note = _too_few(len(differing), clusters, n)
         return Contrast(Estimate(gap, np.nan, np.nan, n, method, confidence, note, se=error), np.nan)
     if not len(differing):
-        return Contrast(Estimate(gap, gap, gap, n, method, confidence, se=error), 1.0)
+        note = f"no interval: the two are the same on all {_clusters(clusters, n)}"
+        return Contrast(Estimate(gap, np.nan, np.nan, n, method, confidence, note), 1.0)
     null = found.size
     sizes, chances = _p_values(null)
     told = f"{method}; jackknife over {_clusters(clusters, n)}, {SWAPPED} {drawn}"
@@ -119,6 +125,8 @@ def swap_test(
         )
         return Contrast(Estimate(gap, np.nan, np.nan, n, told, confidence, note, se=error), np.nan)
     p = float(chances[np.searchsorted(sizes, null[0])])
+    if np.isinf(null[0]):
+        return Contrast(Estimate(gap, np.nan, np.nan, n, told, confidence, _alike(clusters, n)), p)
     return Contrast(Estimate(gap, gap - reach, gap + reach, n, told, confidence, se=error), p)
 
 
@@ -322,6 +330,9 @@ def _by_t(
         )
         return Contrast(Estimate(gap, np.nan, np.nan, n, told, confidence, note), np.nan)
     size = float(_Studentised(np.array([gap]), np.array([error])).size[0])
+    if error < 1e-9 * max(abs(gap), 1e-3):
+        p = 1.0 if size == 0 else 2.0 ** (1 - clusters)
+        return Contrast(Estimate(gap, np.nan, np.nan, n, told, confidence, _alike(clusters, n)), p)
     reach = float(stdtrit(clusters - 1, (1 + confidence) / 2)) * error
     p = float(2 * stdtr(clusters - 1, -size))
     return Contrast(Estimate(gap, gap - reach, gap + reach, n, told, confidence, se=error), p)
@@ -329,6 +340,10 @@ def _by_t(
 
 def _clusters(clusters: int, n: int) -> str:
     return f"{clusters} {'cases' if clusters == n else 'groups'}"
+
+
+def _alike(clusters: int, n: int) -> str:
+    return f"no interval: all {_clusters(clusters, n)} say the same"
 
 
 def _too_few(differing: int, clusters: int, n: int) -> str:

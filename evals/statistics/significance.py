@@ -8,6 +8,11 @@ LEVEL = 0.05
 """Below this corrected p a difference is stated as one."""
 
 
+def shown_sign(value: float, p: float) -> float:
+    """The sign of a difference whose p is below `LEVEL`; 0 where it is not, NaN where there is none."""
+    return math.nan if math.isnan(p) else math.copysign(1.0, value) if p < LEVEL else 0.0
+
+
 def p_words(p: float) -> str:
     """A p-value as it is printed."""
     if math.isnan(p):

@@ -128,7 +128,9 @@ def test_arms_that_gave_the_same_scores_do_not_differ():
 
     found = contrast("icc", scores)
 
-    assert (found.difference.value, found.difference.low, found.difference.high, found.p) == (0, 0, 0, 1)
+    assert (found.difference.value, found.p, found.shown) == (0, 1, 0)
+    assert np.isnan(found.difference.low)
+    assert found.difference.note == "no interval: the two are the same on all 12 cases"
 
 
 def test_four_groups_make_no_claim_and_say_that_more_are_needed():
@@ -153,13 +155,15 @@ def test_few_differing_cases_among_many_make_no_claim():
     assert "differ on 3 of 30 cases" in found.difference.note
 
 
-def test_a_difference_that_never_varies_has_a_point_for_an_interval():
-    people = np.tile([1.0, 3.0], 6)
+@pytest.mark.parametrize("cases", [12, 600])
+def test_a_difference_that_never_varies_is_shown_but_has_no_interval(cases):
+    people = np.tile([1.0, 3.0], cases // 2)
 
     found = contrast("absolute error", np.column_stack([people + 1, people, people]))
 
-    assert (found.difference.low, found.difference.high) == (1, 1)
-    assert found.p < 0.001
+    assert np.isnan(found.difference.low) and np.isnan(found.difference.high)
+    assert found.difference.note == f"no interval: all {cases} cases say the same"
+    assert found.p < 0.001 and found.shown == 1
 
 
 def test_draws_by_seed_are_repeatable():
