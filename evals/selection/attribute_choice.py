@@ -271,7 +271,7 @@ class _Rounds:
         left_out = self._left_out(first) - self._left_out(second)
         found, p, error = self._interval(whole, left_out)
         if whole[0] == 0 and not left_out.any():
-            return replace(found, low=0.0, high=0.0, note="the same whatever is left out"), 1.0, 0.0
+            return found, 1.0, 0.0
         return found, p, error
 
     def _means(self, table: FloatArray, objective: Objective) -> FloatArray:

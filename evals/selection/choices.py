@@ -242,7 +242,8 @@ def _fold_among(fold: Fold, rows: np.ndarray) -> Fold:
 def _within_margin(found: ArmChoice, margin: float) -> str:
     """What the best jury's gain over the best judge says of the judge: within the margin, worse, or open."""
     if math.isnan(found.gain.low):
-        return "open"
+        # Arms that no case tells apart are as near to each other as any margin asks.
+        return "within" if found.p == 1 else "open"
     return "within" if found.gain.high < margin else "worse" if found.gain.low > margin else "open"
 
 

@@ -55,7 +55,7 @@ def bradley_terry(
     np.add.at(score, cluster, design * (shares - chance)[:, None])
     cases = len(score)
     spread = bread @ (score.T @ score) @ bread * (cases / max(cases - 1, 1))
-    error = np.sqrt(np.diag(spread))
+    error = np.sqrt(np.maximum(np.diag(spread), 0.0))
     if cases < 2 or error.max() < 1e-9:
         why = "all comparisons are of one case" if cases < 2 else "comparisons of the same two never differ"
         return [

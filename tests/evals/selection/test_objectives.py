@@ -353,5 +353,5 @@ def test_judges_who_are_always_right_or_always_off_alike_are_no_certainty() -> N
 
         assert row["value"] == pytest.approx(value)
         assert np.isnan([row["low"], row["high"]]).all()
-        assert row["p"] != 0
+        assert row["p"] != 0 and np.isnan(row["gain_low"])
         assert not any("nan" in sentence for sentence in found.sentences())
