@@ -26,16 +26,16 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
     }
     told = {
         f"Calibration brings {arm} nearer to people, out of fold, on": [
-            name for name, error in errors.items() if _shown(error) < 0
+            name for name, error in errors.items() if _direction(error) < 0
         ],
         f"Calibration takes {arm} further from people, out of fold, on": [
-            name for name, error in errors.items() if _shown(error) > 0
+            name for name, error in errors.items() if _direction(error) > 0
         ],
         f"Calibration does not change {arm}'s error demonstrably on": [
-            name for name, error in errors.items() if _shown(error) == 0
+            name for name, error in errors.items() if _direction(error) == 0
         ],
         f"There are too few cases to say whether calibration helped {arm} on": [
-            name for name, error in errors.items() if math.isnan(_shown(error))
+            name for name, error in errors.items() if math.isnan(_direction(error))
         ],
     }
     sentences = [
@@ -61,11 +61,11 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
 def direct_sentence(arm: str, change: Mapping[Any, Any]) -> str:
     """Whether it matters that the verdict, not each juror, is calibrated."""
     told = f"RMSE {_between(change)}, n = {change['n']} scores"
-    if math.isnan(_shown(change)):
+    if math.isnan(_direction(change)):
         return f"Whether {arm}'s verdict should be calibrated directly cannot be told: {change['note']}."
-    if _shown(change) < 0:
+    if _direction(change) < 0:
         return f"Calibrating {arm}'s verdict directly comes nearer than calibrating each juror: {told}."
-    if _shown(change) > 0:
+    if _direction(change) > 0:
         return f"Calibrating {arm}'s verdict directly comes less near than calibrating each juror: {told}."
     return f"Calibrating {arm}'s verdict directly, not each juror, makes no demonstrable difference: {told}."
 
@@ -121,7 +121,7 @@ def _between(row: Mapping[Any, Any]) -> str:
     return f"{change} on every case" if pd.isna(row["low"]) else f"{change}, 95% interval {low} to {high}"
 
 
-def _shown(row: Mapping[Any, Any]) -> float:
+def _direction(row: Mapping[Any, Any]) -> float:
     return shown_sign(row["change"], row["p"])
 
 
