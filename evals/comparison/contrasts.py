@@ -107,7 +107,7 @@ def _sentence(row: Mapping[Hashable, Any], tests: int) -> str:
     value, low, high, p, corrected = (float(row[name]) for name in ("value", "low", "high", "p", "p_holm"))
     if np.isnan(p):
         return f"{first} and {second} cannot be compared by {WORDS[measure]}: {row['note']}."
-    if np.isnan(low) and value == 0:
+    if np.isnan(low) and p == 1:
         return f"{first} and {second} are the same by {WORDS[measure]} on every case, n = {row['n']} scores: nothing tells them apart."
     interval = (
         "the same on every case"

@@ -107,7 +107,7 @@ def _against(comparison: Comparison, best: str, other: str, scored: Estimate, *,
     if row is None or math.isnan(row["p"]):
         why = f" ({row['note']})" if row is not None and row["note"] else ""
         return f"{off}; whether the two differ cannot be told{why}."
-    if math.isnan(row["low"]) and row["value"] == 0:
+    if math.isnan(row["low"]) and row["p"] == 1:
         return f"{off}; the two are the same on every case."
     if row["p_holm"] < LEVEL:
         return f"{off}, and the difference is more than chance."

@@ -116,8 +116,8 @@ def mean_difference_effects(
     error = spread * np.sqrt(np.diag(inverse))
     exact = spread <= 1e-12 * max(1.0, float(np.abs(gap).max()))
     note = "no interval: the predictors leave nothing over, so that no error can be told" if exact else ""
-    reach = np.full(len(value), np.nan) if exact else float(stdtrit(free, (1 + confidence) / 2)) * error
     error = np.where(exact, np.nan, error)
+    reach = float(stdtrit(free, (1 + confidence) / 2)) * error
     effects = {
         str(term): Estimate(
             float(v), float(v - r), float(v + r), len(rows), OF_MEANS, confidence, note, float(e)
