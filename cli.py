@@ -7,31 +7,25 @@ from typing import NoReturn
 
 import click
 
-from .commands.aligning import align
 from .commands.calibrating import calibrate
-from .commands.certifying import certify
+from .commands.certifying import certify, estimate
 from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
-from .commands.designing import dstudy, facets
-from .commands.estimating import estimate
-from .commands.importing import import_ as import_command
+from .commands.improving import optimise, plant, train
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics, schema
-from .commands.measuring import metrics
-from .commands.optimising import optimise
-from .commands.planting import plant
+from .commands.measuring import align, metrics, winrate
 from .commands.reading import export, inspect, show
 from .commands.running import demo, run, status
-from .commands.serving import serve
+from .commands.serving import mcp, serve
+from .commands.starting import import_ as import_command
 from .commands.starting import new
-from .commands.studying import study
+from .commands.studying import dstudy, facets, study
 from .commands.suites import suite
-from .commands.training import train
 from .commands.triaging import triage
-from .commands.winning import winrate
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Start": (demo, new, import_command),
-    "Judge": (run, status, serve),
+    "Judge": (run, status, serve, mcp),
     "Read": (show, inspect, claims, export),
     "Hold against people": (compare, agreement, calibrate, threshold, triage),
     "Act on it": (estimate, certify),
@@ -108,7 +102,7 @@ def _refuse(problem: str, remedy: str) -> NoReturn:
 
 def _tell(problem: str, remedy: str) -> None:
     """The problem and its remedy on two lines, though either may quote a file of many."""
-    from .rubrics.safe_text import safe
+    from .rubrics.errors import safe
 
     first, second = (safe(words.replace("\n", " ")) for words in (problem, remedy))
     click.secho(first, fg="red", err=True)

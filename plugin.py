@@ -29,23 +29,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .agents.brief import Brief
-    from .agents.clients.client_factory import ClientFactory
+    from .agents.cost import Price
     from .agents.juror import Juror, Turn
     from .agents.model import Message, ModelFailure, Reply, Request, Subject, TransientFailure, Usage
-    from .agents.model_client import ModelClient
-    from .agents.prices import Price
-    from .agents.prompting import Prompts
-    from .agents.statements import Statement
+    from .agents.model_client import ClientFactory, ModelClient
+    from .agents.prompting import Brief, Prompts, Statement
     from .evals.agreement.coefficient import Coefficient, Setting
     from .evals.audits.audit import Audit, AuditInput
     from .evals.exchange.import_format import ImportFormat, Item, ToolRecords
-    from .evals.figures.section import Section
     from .evals.metrics.metric import Metric
-    from .evals.statistics.bootstrap import Bootstrap, Statistic
-    from .evals.statistics.draws import Draws
+    from .evals.report.section import Section
+    from .evals.statistics.draws import Bootstrap, Draws
     from .evals.statistics.estimate import Estimate, undefined
+    from .evals.statistics.jackknife import FISHER, LOG, RATIO, RAW, SHARE, Jackknife
     from .evals.statistics.matrix import FloatArray, Matrix, matrix
+    from .evals.statistics.weighted import Statistic
     from .evals.suites.scorer import (
         AnswerForm,
         CaseScore,
@@ -54,7 +52,12 @@ if TYPE_CHECKING:
         ScorerOptions,
     )
     from .orchestration.bench import Bench, Court, statements, together
-    from .orchestration.conditions import (
+    from .orchestration.counting.rule import Count, Counted, Rule, Tally, too_few
+    from .orchestration.deliberate import deliberate_sync, hear
+    from .orchestration.executors.executor import Executor, ExecutorFactory, ExecutorJob
+    from .orchestration.protocols.protocol import Protocol
+    from .orchestration.reading.export import ExportedRun, ExportFormat
+    from .orchestration.stopping import (
         Condition,
         all_of,
         any_of,
@@ -65,16 +68,10 @@ if TYPE_CHECKING:
         stable,
         turns,
     )
-    from .orchestration.counting.rule import Count, Counted, Rule, Tally, too_few
-    from .orchestration.deliberate import deliberate_sync, hear
-    from .orchestration.executors.executor import Executor, ExecutorFactory, ExecutorJob
-    from .orchestration.protocols.protocol import Protocol
-    from .orchestration.reading.export_format import ExportedRun, ExportFormat
     from .orchestration.transcript import Entry, Standing, Stop, Transcript, entry_of
     from .orchestration.verdict import Outcome, Verdict
     from .personas.jury import Jury, ModelSettings, Seat
-    from .personas.limits import Limits
-    from .personas.options import Options
+    from .personas.options import Limits, Options
     from .personas.persona import Persona
     from .rubrics.ballot import Abstention, Ballot, Vote
     from .rubrics.case import Case
@@ -90,40 +87,37 @@ _HOMES = {
     "rubrics.rubric": "Attribute Rubric",
     "rubrics.scale": "NOT_APPLICABLE Scale Value",
     "personas.jury": "Jury ModelSettings Seat",
-    "personas.limits": "Limits",
     "personas.persona": "Persona",
     # a client
-    "agents.clients.client_factory": "ClientFactory",
     "agents.model": "Message ModelFailure Reply Request Subject TransientFailure Usage",
-    "agents.model_client": "ModelClient",
-    "agents.prices": "Price",
+    "agents.model_client": "ClientFactory ModelClient",
+    "agents.cost": "Price",
     # a protocol
-    "agents.brief": "Brief",
     "agents.juror": "Juror Turn",
-    "agents.prompting": "Prompts",
-    "agents.statements": "Statement",
-    "personas.options": "Options",
+    "agents.prompting": "Brief Prompts Statement",
+    "personas.options": "Limits Options",
     "orchestration.bench": "Bench Court statements together",
-    "orchestration.conditions": "Condition all_of any_of consensus_reached hard_limits limits_of rounds stable turns",
+    "orchestration.stopping": "Condition all_of any_of consensus_reached hard_limits limits_of rounds stable turns",
     "orchestration.protocols.protocol": "Protocol",
     "orchestration.transcript": "Entry Standing Stop Transcript entry_of",
     # a counting rule
     "orchestration.counting.rule": "Count Counted Rule Tally too_few",
     # a coefficient
     "evals.agreement.coefficient": "Coefficient Setting",
-    "evals.statistics.bootstrap": "Bootstrap Statistic",
+    "evals.statistics.jackknife": "FISHER Jackknife LOG RATIO RAW SHARE",
+    "evals.statistics.weighted": "Statistic",
     "evals.statistics.estimate": "Estimate undefined",
     "evals.statistics.matrix": "FloatArray Matrix matrix",
     # an audit, a metric
     "evals.audits.audit": "Audit AuditInput",
-    "evals.figures.section": "Section",
-    "evals.statistics.draws": "Draws",
+    "evals.report.section": "Section",
+    "evals.statistics.draws": "Bootstrap Draws",
     "evals.metrics.metric": "Metric",
     # a scorer
     "evals.suites.scorer": "AnswerForm CaseScore GradedAnswer Scorer ScorerOptions",
     # an import format, an export format, an executor
     "evals.exchange.import_format": "ImportFormat Item ToolRecords",
-    "orchestration.reading.export_format": "ExportFormat ExportedRun",
+    "orchestration.reading.export": "ExportFormat ExportedRun",
     "orchestration.executors.executor": "Executor ExecutorFactory ExecutorJob",
     # to hear a case: in an executor, and in the tests of any plug-in
     "orchestration.deliberate": "deliberate_sync hear",
@@ -132,7 +126,12 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
+    "FISHER",
+    "LOG",
     "NOT_APPLICABLE",
+    "RATIO",
+    "RAW",
+    "SHARE",
     "Abstention",
     "AnswerForm",
     "Attribute",
@@ -162,6 +161,7 @@ __all__ = [
     "GradedAnswer",
     "ImportFormat",
     "Item",
+    "Jackknife",
     "Juror",
     "Jury",
     "Limits",

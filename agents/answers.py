@@ -1,6 +1,6 @@
 """Reading a model's answer: the one JSON object in it that fits the shape, or what is wrong with it.
 
-Every answer is read here, whoever gave it and by whichever client it came. Reading takes time in proportion to the
+Also what is legal in an answer of which some attribute is not, and refusals in words. Every answer is read here, whoever gave it and by whichever client it came. Reading takes time in proportion to the
 answer's length, whatever stands in it.
 """
 
@@ -8,15 +8,51 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from .folding import fold_tight
+from ..rubrics.ballot import AbstainedAttribute
+from .instructions import fold_tight
 from .model import Message, ModelFailure
-from .refusals import refuses
+
+_START = 300
+"""The characters at the beginning of an answer in which a refusal is looked for."""
+_CANNOT = (
+    r"(?:can(?:'|’)?t|cannot|can not|won(?:'|’)?t|will not|am unable|am not able|must decline|decline|refuse)"
+)
+_ELSEWHERE = (
+    r"(?:es )?tut mir leid|ich (?:kann|werde|darf)(?: \w+){0,3} nicht"
+    r"|je suis désolée?|désolée?,|je ne (?:peux|vais|puis) pas"
+    r"|lo siento|no (?:puedo|voy a)|很?抱歉|对不起|我(?:不能|无法|不会)"
+)
+_REFUSAL = re.compile(
+    rf"\W*+(?:i(?:'|’)?m (?:very |so )?sorry|sorry,|i am sorry|i {_CANNOT}"
+    rf"|(?:as an ai\b.*?)?i(?:'|’)?m (?:unable|not able)|{_ELSEWHERE})",
+    re.IGNORECASE,
+)
+_DEED = (
+    r"(?:follow|comply|obey|help|assist|judge|evaluate|assess|rate|score|grade|answer|respond|provide|give|do|continue"
+    r"|complete|participate|engage|fulfil|act|process|review|vote|cast|fill)"
+)
+_REFUSED_DEED = re.compile(
+    rf"\b(?:i {_CANNOT}|i(?:'|’)?m (?:unable|not able))(?: to)?(?: \w+)? {_DEED}\b|^\W*(?:{_ELSEWHERE})",
+    re.IGNORECASE,
+)
+"""A refusal that names what it will not do: with braces behind it, "I cannot find a fault" may open a ballot."""
+_FIRST_SENTENCE = re.compile(r"[^.\n{]*")
+
+
+def refuses(text: str) -> bool:
+    """Whether the answer is a refusal in words, which it may be with JSON in it: quoted, or given all the same."""
+    start = text.lstrip()[:_START]
+    if "{" not in text:
+        return _REFUSAL.match(start) is not None
+    sentence = _FIRST_SENTENCE.match(start)
+    return sentence is not None and _REFUSED_DEED.search(sentence.group()) is not None
+
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -232,3 +268,29 @@ def _input_note(detail: Any) -> str:
         if isinstance(value, int | float | bool) or (isinstance(value, str) and len(value) < 60)
         else ""
     )
+
+
+def legal_attributes(
+    fields: Mapping[str, Any],
+    shapes: Mapping[str, type[BaseModel]],
+    shown: Sequence[Message],
+    check: Callable[[BaseModel], str | None] | None = None,
+) -> tuple[list[BaseModel], tuple[AbstainedAttribute, ...]]:
+    """The attributes of an illegal answer that are legal taken alone, each as its own shape, and those that are not."""
+    legal: list[BaseModel] = []
+    abstained: list[AbstainedAttribute] = []
+    for attribute, shape in shapes.items():
+        given = {attribute: fields[attribute]} if attribute in fields else {}
+        try:
+            part = read_answer(json.dumps(given), shape, shown)
+        except UnusableAnswer as misread:
+            failure = misread.failure
+            abstained.append(
+                AbstainedAttribute(attribute=attribute, reason=failure.reason, detail=failure.detail)
+            )
+            continue
+        if check is not None and (problem := check(part)):
+            abstained.append(AbstainedAttribute(attribute=attribute, reason="unparsable", detail=problem))
+        else:
+            legal.append(part)
+    return legal, tuple(abstained)

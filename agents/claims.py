@@ -11,20 +11,27 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, create_model
 
 from ..personas.persona import Persona
-from ..rubrics.ballot import AbstentionReason
+from ..rubrics.ballot import (
+    QUOTE_LIMIT,
+    STRICT,
+    TEXT,
+    TEXT_LIMIT,
+    AbstentionReason,
+    at_most,
+    find_quote,
+    find_span,
+    has_words,
+)
+from ..rubrics.case import Exhibit
 from ..rubrics.claim import CLAIM_VERDICTS, Check, Claim, claim_verdict
-from ..rubrics.quotes import Exhibit, find_quote, find_span
-from ..rubrics.shapes import QUOTE_LIMIT, STRICT, TEXT, TEXT_LIMIT, at_most, has_words
-from .brief import Brief
 from .budget import LimitReached
 from .cost import Receipt
-from .folding import fold
 from .gateway import FillFailed, ModelGateway, Prompt
-from .instruction_patterns import VERDICT_ORDER
+from .instructions import VERDICT_ORDER, fold
 from .juror import Juror
 from .lenses.words import sentence_spans
 from .model import CachedText, Subject, SubjectKind
-from .prompting import PROMPTS, Prompts, fence, form_of
+from .prompting import PROMPTS, Brief, Prompts, fence, form_of
 
 CLAIM_PROMPTS = Prompts(PROMPTS.folder / "claims")
 """What extractors and verifiers are told. Apart from the other prompts: a change concerns no other protocol."""

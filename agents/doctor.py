@@ -15,9 +15,10 @@ from .clients.weights import SHA256, check_weights
 
 _PACKAGES = {
     "pydantic": "ballots and files",
-    "httptools": "server/ models",
+    "aiohttp": "server/ models",
     "litellm": "every other provider",
     "numpy": "the embedded model",
+    "tokenizers": "the embedded model",
     "xllamacpp": "model files of your own",
     "autogen-agentchat": "the magentic-one protocol",
     "autogen-ext": "AutoGen model clients",

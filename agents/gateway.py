@@ -13,13 +13,12 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel
 
 from ..personas.jury import ModelSettings
+from ..rubrics.ballot import Schema, inline, unchecked_shape
 from ..rubrics.errors import ModelUnreachable
-from ..rubrics.shapes import Schema, inline, unchecked_shape
 from .answers import UnusableAnswer, read_answer
 from .budget import Meter
 from .clients.adapters import adapter_of
 from .clients.keys import address_without_secrets
-from .context import window
 from .cost import Receipt
 from .model import (
     AccessRefused,
@@ -32,9 +31,10 @@ from .model import (
     Subject,
     TransientFailure,
 )
+from .pacing import RetrySchedule
 from .prompting import repair_request
 from .providers import RateLimitedClient
-from .retry import RetrySchedule
+from .tokens import window
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -246,7 +246,7 @@ class ModelGateway:
         key = f" with the key in {settings.api_key_env}" if settings.api_key_env else ""
         return ModelUnreachable(
             f"{settings.model!r} cannot be used{where}{key}: {refused.summary}",
-            remedy="correct its key, name or address, and run again: what was paid for is kept",
+            remedy=f"{refused.remedy or 'correct its key, name or address'}, and run again: what was paid for is kept",
         )
 
     async def _send_with_retries(self, request: Request) -> Reply:

@@ -9,17 +9,26 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from ..personas.persona import Persona
-from ..rubrics.ballot import Abstention, Ballot, Vote
+from ..rubrics.ballot import Abstention, Ballot, Vote, ballot_shape, has_words, votes_from
 from ..rubrics.scale import Value
-from ..rubrics.shapes import ballot_shape, has_words, votes_from
-from .brief import Brief
+from .answers import legal_attributes
 from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
 from .orchestrator import NAME
-from .partial_answers import legal_attributes
-from .prompting import PROMPTS, Prompts, fence, form_of, neutralise, same_words, words
-from .statements import Statement, fit_statements, votes_text
+from .prompting import (
+    PROMPTS,
+    Brief,
+    Prompts,
+    Statement,
+    fence,
+    fit_statements,
+    form_of,
+    neutralise,
+    same_words,
+    votes_text,
+    words,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from ..rubrics.ballot import AbstentionReason
+from ..rubrics.ballot import AbstentionReason, Schema
+from ..rubrics.case import Exhibit
 from ..rubrics.claim import Claim
-from ..rubrics.quotes import Exhibit
 from ..rubrics.rubric import Rubric
-from ..rubrics.shapes import Schema
 
 MAX_REPLY = 2_000_000
 """Bytes of one reply at the most, where nothing else is said: many times what any ballot has."""
@@ -180,8 +179,10 @@ class ModelFailure(Exception):
 class AccessRefused(ModelFailure):
     """The provider refuses the key, or has no such model: no other request to it would fare better."""
 
-    def __init__(self, detail: str) -> None:
+    def __init__(self, detail: str, remedy: str = "") -> None:
         super().__init__("unavailable", detail)
+        self.remedy = remedy
+        """What the user can do about it, where more is known than that key, name or address are wrong."""
 
 
 class FormatRefused(ModelFailure):

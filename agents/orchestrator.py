@@ -10,17 +10,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..personas.jury import Seat
-from ..rubrics.ballot import AbstainedAttribute, AbstentionReason
+from ..rubrics.ballot import STRICT, TEXT, AbstainedAttribute, AbstentionReason, Legal, Schema
 from ..rubrics.scale import Value
-from ..rubrics.shapes import STRICT, TEXT, Legal, Schema
-from .brief import Brief
+from .answers import legal_attributes
 from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
 from .model import Message, Reply, Subject
-from .partial_answers import legal_attributes
-from .prompting import form_of, words
-from .statements import Statement, fit_statements
+from .prompting import Brief, Statement, fit_statements, form_of, words
 
 NAME = "orchestrator"
 

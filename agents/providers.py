@@ -1,25 +1,27 @@
-"""The providers that one run asks: one client for each, with its rate limiter, prices and spans."""
+"""The providers that one run asks: one client for each, with its rate limiter, prices and spans.
+
+Pre-flight asks every model of a jury whether it can be reached, before the first case is paid for.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 
 from ..personas.jury import ModelSettings
-from .admission_queue import AdmissionQueue, Slots
+from ..rubrics.errors import ModelUnreachable, VenireError
 from .budget import LimitReached, Meter
-from .clients.client_factory import factory_for
 from .clients.keys import address_without_secrets, key_from, redact_secrets, sent_secrets
+from .cost import Price
 from .model import ModelFailure, Reply, Request, TransientFailure, Usage, reply_too_long
-from .model_client import ModelClient
-from .prices import Price
-from .rate_limiter import RateLimiter
+from .model_client import ModelClient, factory_for
+from .pacing import AdmissionQueue, RateLimiter, Slots
+from .tokens import estimated_usage, impossible_usage
 from .tracing import Tracing, current_tracing
-from .usage import estimated_usage, impossible_usage
 
 _UNTRACED = nullcontext[Callable[[Reply], None]](lambda reply: None)
 """In place of a span, where none is made."""
@@ -225,3 +227,50 @@ class Providers:
 
 def _on_stderr(line: str) -> None:
     print(line, file=sys.stderr)
+
+
+_Way = tuple[str, str | None, str | None]
+"""Model string, address, and the name of the key's variable: what decides whether a model can be reached."""
+
+
+class Preflight:
+    """Asks models, each once, and remembers which have been found to be there."""
+
+    def __init__(self) -> None:
+        self._found: dict[_Way, bool] = {}
+
+    async def check(self, models: Iterable[ModelSettings]) -> None:
+        """Ask those that have not been asked yet.
+
+        Raises:
+            ModelUnreachable: Some cannot be reached; it names the first, and how many more there are.
+        """
+        fresh = {_way(settings): settings for settings in models if _way(settings) not in self._found}
+        answers = await asyncio.gather(*map(_probe, fresh.values()), return_exceptions=True)
+        errors: list[VenireError] = []
+        for way, answer in zip(fresh, answers, strict=True):
+            if isinstance(answer, VenireError):
+                errors.append(answer)
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                self._found[way] = answer
+        if errors:
+            # A missing key is often every seat's: each problem is told once.
+            problems = list(dict.fromkeys(error.problem for error in errors))
+            more = f" (and {len(problems) - 1} more like it)" if len(problems) > 1 else ""
+            raise ModelUnreachable(f"{problems[0]}{more}", remedy=errors[0].remedy)
+
+    def is_sure_of(self, models: Iterable[ModelSettings]) -> bool:
+        """Whether every one of these has been found to be there; those that cannot be asked for free are not."""
+        return all(self._found.get(_way(settings), False) for settings in models)
+
+
+def _way(settings: ModelSettings) -> _Way:
+    return settings.model or "local", settings.base_url, settings.api_key_env
+
+
+async def _probe(settings: ModelSettings) -> bool:
+    probe = factory_for(settings.model or "local").probe
+    # What has no way to be asked runs in this process, or is a plug-in's own: connecting it is the check.
+    return True if probe is None else await probe(settings)

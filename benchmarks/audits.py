@@ -14,18 +14,17 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from venire.evals.audits.audit import Severity
 from venire.evals.audits.consistency import halo
-from venire.evals.audits.preference import ALL, self_preference
-from venire.evals.audits.review import TRIAGED, areas, errors
-from venire.evals.audits.severe import lower_rates, severe_rates
-from venire.evals.audits.severity import Severity
+from venire.evals.audits.self_preference import ALL, self_preference
+from venire.evals.audits.severe import failing_juries, lower_rates, severe_rates
 from venire.evals.audits.stability import scatter, steadier
-from venire.evals.audits.together import failing_juries
 from venire.evals.audits.triage import triage
+from venire.evals.audits.triage_review import TRIAGED, areas, errors
 from venire.evals.ratings.evidence import Evidence
-from venire.evals.ratings.marks import lay_marks
+from venire.evals.ratings.pooling import OVERALL
 from venire.evals.ratings.question import Question
-from venire.evals.ratings.sheet import OVERALL
+from venire.evals.ratings.score_tables import lay_marks
 from venire.evals.statistics.draws import Draws
 from venire.rubrics.scale import Scale
 

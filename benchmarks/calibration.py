@@ -17,11 +17,10 @@ import pandas as pd
 
 from venire.evals.audits.rescoring import against_panel
 from venire.evals.calibration.calibrator import METHODS
-from venire.evals.calibration.change_tables import by_juror
 from venire.evals.calibration.changes import changes
-from venire.evals.calibration.cross_validation import CrossValidation, cross_validate
+from venire.evals.calibration.cross_validation import CrossValidation, cross_validate, enough, learning_curve
 from venire.evals.calibration.labelled_scores import labelled_scores
-from venire.evals.calibration.learning import enough, learning_curve
+from venire.evals.calibration.section import by_juror
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.question import Question
 from venire.evals.statistics.draws import Draws

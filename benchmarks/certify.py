@@ -18,9 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from venire.evals.datasets import llmbar, pandalm
-from venire.evals.datasets.recording import Recording
 from venire.evals.inference.certificate import certificate
+from venire.evals.ratings.recordings import Recording, llmbar, pandalm
 from venire.evals.ratings.reference import reference
 from venire.orchestration.acceptance import confidence
 

@@ -14,11 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from venire.evals.ratings.folds import selection_folds, widening
 from venire.evals.ratings.question import Question
-from venire.evals.selection.juror_pool import Pool, pool_of
-from venire.evals.selection.jury_counts import VoteCounter
-from venire.evals.selection.jury_search import sizes_of
-from venire.evals.selection.nested_validation import held_out
-from venire.evals.selection.paired_means import mean_difference
+from venire.evals.studies.juror_pool import Pool, pool_of
+from venire.evals.studies.jury_search import VoteCounter, held_out, sizes_of
+from venire.evals.studies.paired_means import mean_difference
 from venire.rubrics.scale import Scale
 
 COIN = {"a": Question(Scale.model_validate({"level": "binary", "anchors": {0: "", 1: ""}}), "high")}

@@ -30,7 +30,7 @@ from provider import Provider  # noqa: E402
 from ray_nodes import Nodes  # noqa: E402
 from work import QUIET, RUBRIC, SEATS, case_file  # noqa: E402
 
-from venire.orchestration.record.opening import open_database  # noqa: E402
+from venire.orchestration.record.store import open_database  # noqa: E402
 
 SHORT = {
     "name": "short",

@@ -11,9 +11,9 @@ import argparse
 import time
 from pathlib import Path
 
-from venire.evals.datasets import llmbar, pandalm
-from venire.evals.pages.composition_files import write_composition
-from venire.evals.selection import analyse
+from venire.evals.ratings.recordings import llmbar, pandalm
+from venire.evals.studies.recorded_jurors import analyse
+from venire.evals.studies.study_report import write_composition
 
 READERS = {"llmbar": llmbar, "pandalm": pandalm}
 

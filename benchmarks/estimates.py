@@ -14,8 +14,7 @@ import argparse
 import numpy as np
 import pandas as pd
 
-from venire.evals.inference.label_draws import draw_labels
-from venire.evals.inference.labelling import Labelling
+from venire.evals.inference.labelling import Labelling, draw_labels
 from venire.evals.inference.prediction_powered import (
     Rectified,
     rectified_difference,

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from venire.agents.instructions import attempts_to_instruct
-from venire.rubrics.quotes import Exhibit
+from venire.rubrics.case import Exhibit
 
 HERE = Path(__file__).parent
 HONEST = 2_000

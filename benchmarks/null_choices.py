@@ -13,11 +13,9 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from venire.evals.ratings.folds import selection_folds
-from venire.evals.selection.attribute_choice import choose, composed_arms
-from venire.evals.selection.objectives import OBJECTIVES, AnswerScale
-from venire.evals.selection.scored_votes import ScoredVotes
-from venire.rubrics.costs import CostMatrix
-from venire.rubrics.scale import Scale
+from venire.evals.studies.attribute_choice import choose, composed_arms
+from venire.evals.studies.objectives import OBJECTIVES, AnswerScale, ScoredVotes
+from venire.rubrics.scale import CostMatrix, Scale
 
 WORTH = {true: {given: -abs(true - given) for given in range(1, 6)} for true in range(1, 6)}
 SCALE = AnswerScale.of(

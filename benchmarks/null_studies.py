@@ -18,11 +18,12 @@ import pandas as pd
 
 from venire.evals.comparison.contrasts import contrasts, sentences
 from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.pooling import OVERALL
 from venire.evals.ratings.question import Question
-from venire.evals.ratings.sheet import CONSTANT, OVERALL, lay_out
-from venire.evals.selection import weigh
-from venire.evals.selection.candidates import DIFFERENCE
+from venire.evals.ratings.score_tables import CONSTANT, lay_out
 from venire.evals.statistics.draws import Draws
+from venire.evals.studies.candidates import DIFFERENCE
+from venire.evals.studies.deliberated_arms import weigh
 from venire.rubrics.errors import VenireError
 from venire.rubrics.scale import Scale
 
@@ -57,9 +58,7 @@ def null_study(rng: np.random.Generator, clusters: int, arms: int) -> tuple[pd.D
     return pd.concat(rows, ignore_index=True), cases
 
 
-def contrast_results(
-    scores: pd.DataFrame, cases: pd.DataFrame, draws: Draws
-) -> tuple[Counter[str], list[str]]:
+def contrast_results(scores: pd.DataFrame, cases: pd.DataFrame) -> tuple[Counter[str], list[str]]:
     """What `compare` finds of every two arms: intervals given and held; and its sentences."""
     person = scores["rater"].isin(["ana", "ben", "cy"])
     kinds = {
@@ -67,7 +66,7 @@ def contrast_results(
     }
     empty = pd.DataFrame()
     sheet = lay_out(Evidence(scores[~person], scores[person], ASKED, cases, empty, empty, kinds))
-    table = contrasts(sheet, draws)
+    table = contrasts(sheet)
     table = table[(table["second"] != CONSTANT) & (table["attribute"] == OVERALL)]
     found: Counter[str] = Counter(asked=len(table), given=int(table["low"].notna().sum()))
     found["held"] = int(((table["low"] <= 0) & (table["high"] >= 0)).sum())
@@ -124,11 +123,14 @@ def main() -> None:
     )
     print("|---" * 7 + "|", flush=True)
     for clusters in asked.clusters:
-        for name, look in (("compare", contrast_results), ("study", choice_results)):
+        for name in ("compare", "study"):
             total: Counter[str] = Counter()
             for seed in range(asked.studies):
                 scores, cases = null_study(np.random.default_rng([seed, clusters]), clusters, asked.arms)
-                found, said = look(scores, cases, Draws(seed, asked.draws))
+                if name == "compare":
+                    found, said = contrast_results(scores, cases)
+                else:
+                    found, said = choice_results(scores, cases, Draws(seed, asked.draws))
                 total += found
                 total["claimed"] += any(CLAIMS.search(each) and ALONE not in each for each in said)
                 total["beats"] += any(BEATS.search(each) and ALONE not in each for each in said)

@@ -22,8 +22,9 @@ import pandas as pd
 from scipy.stats import rankdata, spearmanr
 
 from venire.evals.ratings.question import Question
-from venire.evals.selection import Goal, analyse
-from venire.evals.selection.objectives import objective
+from venire.evals.studies.choices import Goal
+from venire.evals.studies.objectives import objective
+from venire.evals.studies.recorded_jurors import analyse
 from venire.rubrics.scale import Scale
 
 UNIT = Question(Scale(level="interval", minimum=0, maximum=1), "high")

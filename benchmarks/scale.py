@@ -16,11 +16,10 @@ from provider import Provider
 from work import RUBRIC, SEATS, Took, case_file, cases, done
 
 from venire import Case, Jury, load_rubric
-from venire.orchestration.arm_manifest import arm_manifest
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
 from venire.orchestration.record import Store
-from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint
+from venire.orchestration.record.manifest import arm_fingerprint, arm_manifest, case_fingerprint
 from venire.orchestration.worked_examples import ScoredCases
 
 WALL = {"cases": 200, "latency": 0.5, "in_flight": 64}

@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 
 from venire.evals.statistics.draws import Draws
-from venire.evals.suites.rank_intervals import rank_intervals
+from venire.evals.suites.board import rank_intervals
 
 SPREAD = {"equal": 0.0, "unequal": 0.5}
 NOISE = 0.5

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from venire import Case, load_rubric
-from venire.agents.brief import brief
-from venire.agents.prompting import form_of, words
+from venire.agents.prompting import brief, form_of, words
 from venire.personas.persona import load_persona
-from venire.rubrics.shapes import ballot_schema, ballot_shape
+from venire.rubrics.ballot import ballot_schema, ballot_shape
 
 HERE = Path(__file__).parent
 DEMO = HERE.parent / "evals" / "demo" / "cases.jsonl"
@@ -28,6 +27,7 @@ QUIET = {
     "HF_HUB_OFFLINE": "1",
     "HF_DATASETS_OFFLINE": "1",
     "DO_NOT_TRACK": "1",
+    "NO_PROXY": "*",
     "PYTHONWARNINGS": "ignore",
     "VENIRE_BENCHMARK_KEY": "none",
 }

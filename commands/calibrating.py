@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from ..evals.ratings.reference import Rule
 
-from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, say
+from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, say, sheet_option
 
 
 @click.command(short_help="Learn what a juror's score is worth in people's.")
@@ -41,6 +41,7 @@ from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, 
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES
 @JSON
+@sheet_option("human")
 def calibrate(
     source: Path | str,
     human: Path | None,
@@ -71,14 +72,15 @@ def calibrate(
         raise click.UsageError("calibration learns from people: give --human RATINGS")
     from ..evals.calibration import apply, load_calibration
     from ..evals.calibration import calibrate as calibrated
-    from ..evals.pages.calibration_page import (
-        applied_table,
+    from ..evals.calibration.calibrating import (
+        applied_answer,
+        calibration_answer,
         calibration_json,
         calibration_page,
-        calibration_table,
     )
-    from ..evals.ratings.csv_text import csv_text
-    from ..orchestration.record.atomic_write import write_atomically
+    from ..evals.report.files import csv_text
+    from ..evals.report.terminal import show_answer
+    from ..orchestration.record.private_files import write_atomically
 
     found = None
     if human is None:
@@ -111,12 +113,6 @@ def calibrate(
         print_json(calibration_json(str(source), found, applied))
         return
     if found is not None:
-        console().print(calibration_table(found))
-        for sentence in found.section.sentences:
-            say(f"- {sentence}")
-        for note in found.notes:
-            say(f"  note: {note}")
+        show_answer(calibration_answer(found), console())
     if applied is not None:
-        console().print(applied_table(applied))
-        for note in applied.notes:
-            say(f"  note: {note}")
+        show_answer(applied_answer(applied), console())

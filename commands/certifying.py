@@ -1,4 +1,4 @@
-"""Act or escalate: which verdicts may be accepted unseen."""
+"""Act on a jury that people have checked: estimate, certify."""
 
 from __future__ import annotations
 
@@ -7,10 +7,68 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .options import JSON, REFERENCE, RUN, console, print_json, say, sheet_option
+
 if TYPE_CHECKING:
     from ..evals.inference.run_certificate import RunCertificate
 
-from .options import JSON, REFERENCE, RUN, console, print_json, say
+
+@click.command(short_help="People's mean from many jury scores and few labels.")
+@RUN
+@click.option(
+    "--human", required=True, type=click.Path(path_type=Path), help="People's ratings of some cases."
+)
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn, from `venire triage --for estimate -o`; without it, at random.")  # fmt: skip
+@click.option("--arm", help="The jury; without it, the run's first.")
+@click.option("--attribute", help="Only this attribute; without it all that people rated.")
+@click.option("--quantile", "quantiles", multiple=True, type=click.FloatRange(0, 1, min_open=True, max_open=True), help="A quantile in place of the mean; may be repeated.")  # fmt: skip
+@click.option("--slope", "slopes", multiple=True, metavar="COLUMN", help="The slope on a number of the cases' metadata, or on output_length.")  # fmt: skip
+@click.option(
+    "--systems", metavar="A,B", help="The mean of system A's cases less that of B's; groups are paired."
+)
+@click.option("--against", metavar="ARM", help="How much further from people the jury is than this arm.")
+@REFERENCE
+@JSON
+@sheet_option("human")
+def estimate(run: Path | str, human: Path, wide: bool, as_json: bool, **options: Any) -> None:
+    """What people would say of all cases of RUN: the mean, a share, a quantile, a slope or a difference.
+
+    Beside it stand the labels alone and the jury alone, and what the jury was worth in labels.
+    """
+    from ..evals import load_ratings
+    from ..evals.inference.estimates import estimates_answer, estimates_json, run_estimates
+    from ..evals.inference.labelling import load_draw
+    from ..evals.report.terminal import show_answer
+
+    found = run_estimates(
+        run,
+        load_ratings(human, wide=wide),
+        arm=options["arm"],
+        attribute=options["attribute"],
+        draw=load_draw(options["draw"]) if options["draw"] else None,
+        quantiles=options["quantiles"],
+        slopes=options["slopes"],
+        systems=_pair(options["systems"]),
+        against=options["against"],
+        reference=options["reference"],
+    )
+    if as_json:
+        print_json(estimates_json(str(run), found))
+        return
+    show_answer(estimates_answer(found), console())
+
+
+def _pair(written: str | None) -> tuple[str, str] | None:
+    """The two systems in `--systems`."""
+    from ..rubrics.errors import VenireError
+
+    if written is None:
+        return None
+    first, _, second = (part.strip() for part in written.partition(","))
+    if not first or not second or first == second:
+        raise VenireError(f"--systems {written!r} does not name two systems", remedy="write it as A,B")
+    return first, second
 
 
 @click.command(short_help="Which verdicts may be accepted unseen, with a bound.")
@@ -53,13 +111,15 @@ from .options import JSON, REFERENCE, RUN, console, print_json, say
 @REFERENCE
 @click.option("--seed", type=int, default=0, show_default=True)
 @JSON
+@sheet_option("human")
 def certify(run: Path | str, human: Path | None, rule: Path | None, **options: Any) -> None:
     """Which verdicts of RUN may be accepted unseen, so that the error among them is at most --risk.
 
     Labels must be of cases drawn at random, or by the probabilities that --draw kept. What is hung goes to people.
     """
-    from ..evals.pages.certificate_tables import certificate_json, certificate_lines, certificate_table
-    from ..orchestration.record.atomic_write import write_atomically
+    from ..evals.inference.run_certificate import certificate_answer, certificate_json
+    from ..evals.report.terminal import show_answer
+    from ..orchestration.record.private_files import write_atomically
 
     found = _certificate(run, human, rule, options)
     if options["save"] is not None:
@@ -71,18 +131,14 @@ def certify(run: Path | str, human: Path | None, rule: Path | None, **options: A
     if options["as_json"]:
         print_json(certificate_json(str(run), found))
         return
-    console().print(certificate_table(found))
-    for line in certificate_lines(found):
-        say(f"- {line}")
-    for note in found.notes:
-        say(f"  note: {note}")
+    show_answer(certificate_answer(found), console())
 
 
 def _certificate(run: Path | str, human: Path | None, rule: Path | None, options: dict[str, Any]) -> RunCertificate:  # fmt: skip
     from ..evals import load_ratings
-    from ..evals.inference.label_draws import load_draw
+    from ..evals.inference.labelling import load_draw
     from ..evals.inference.run_certificate import apply_rule, run_certificate
-    from ..personas.acceptance import load_acceptance
+    from ..personas.options import load_acceptance
     from ..rubrics.errors import VenireError
 
     if (human is None) == (rule is None):

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import JSON, RESAMPLES, RUN, console, print_json, say
+from .options import JSON, NO_RESAMPLES, RESAMPLES, RUN, console, print_json, say, sheet_option
 
 
 class _RunOrSubcommand(click.Group):
@@ -52,19 +52,23 @@ def claims() -> None:
     metavar="FOLDER",
     help="Write claims.jsonl and checks.csv.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
-@RESAMPLES
+@click.option("--seed", type=int, expose_value=False, hidden=True)
+@NO_RESAMPLES
 @JSON
+@sheet_option("human")
 def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
     """Claims, checks and shares of RUN, or of one CASE. Makes no model call."""
-    from ..evals.claims.claim_table import run_figures
-    from ..evals.claims.files import check_rows, claim_rows, write_claims
+    from ..evals.claims.figures import (
+        figures_json,
+        figures_line,
+        figures_table,
+        overlap_comparisons,
+        overlap_json,
+        run_figures,
+    )
+    from ..evals.claims.labelled import check_rows, claim_rows, write_claims
     from ..evals.claims.run_claims import cards, case_groups, claim_arms, recounted_options
-    from ..evals.claims.word_overlap import overlap_comparisons
-    from ..evals.pages.claim_tables import figures_json, figures_line, figures_table, overlap_json
-    from ..evals.statistics.draws import Draws
-    from ..orchestration.reading.claim_card import card_json
-    from ..orchestration.reading.show_claims import show_card
+    from ..orchestration.reading.claim_card import card_json, show_card
     from ..orchestration.record import Store
     from ..rubrics.errors import VenireError
     from ..rubrics.ratings import read_ratings
@@ -87,13 +91,8 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
                 central_weight=options["central_weight"],
             )
             found = list(cards(store, arm, counted, case=case, people=people))
-            figures = run_figures(
-                [card for _, card in found],
-                case_groups(store),
-                Draws(options["seed"], options["resamples"]).bootstrap(),
-            )
-            boot = Draws(options["seed"], options["resamples"]).bootstrap
-            compared = overlap_comparisons([card for _, card in found], case_groups(store), boot())
+            figures = run_figures([card for _, card in found], case_groups(store))
+            compared = overlap_comparisons([card for _, card in found], case_groups(store))
             shown = [card_json(card) for _, card in found]
             document.append(
                 {
@@ -130,20 +129,18 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
     metavar="FOLDER",
     help="Write cases.jsonl, claims.jsonl and checks.csv.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
-@RESAMPLES
+@click.option("--seed", type=int, expose_value=False, hidden=True)
+@NO_RESAMPLES
 @JSON
-def import_claims(file: Path, output: Path | None, seed: int, resamples: int, as_json: bool) -> None:
+@sheet_option("file")
+def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
     """Labelled claims of FILE: FActScore's JSONL, or a table with case, text and verdict."""
-    from ..evals.claims.claim_table import labelled_figures
-    from ..evals.claims.files import write_claims
-    from ..evals.claims.labelled import read_labelled
-    from ..evals.pages.claim_tables import figures_line, figures_table, labelled_json
-    from ..evals.statistics.draws import Draws
+    from ..evals.claims.figures import figures_line, figures_table, labelled_figures, labelled_json
+    from ..evals.claims.labelled import read_labelled, write_claims
     from ..orchestration.record.private_files import open_private
 
     labelled = read_labelled(file)
-    figures = labelled_figures(labelled, Draws(seed, resamples).bootstrap())
+    figures = labelled_figures(labelled)
     if output is not None:
         write_claims(output, labelled.claims, labelled.checks)
         if labelled.cases:
@@ -181,15 +178,20 @@ def import_claims(file: Path, output: Path | None, seed: int, resamples: int, as
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES
 @JSON
+@sheet_option("human")
 def threshold(run: Path | str, human: Path, wide: bool, **options: Any) -> None:
     """The cut-off on a score, chosen inside folds.
 
     Shows what it is worth on cases left out, how much better it looks on its own (optimism), a fixed threshold, and the ROC.
     """
     from ..evals import load_ratings
-    from ..evals.claims.labelled_cases import labelled_cases
-    from ..evals.claims.threshold import threshold_report
-    from ..evals.pages.threshold_tables import threshold_json, threshold_lines, threshold_table
+    from ..evals.claims.threshold import (
+        labelled_cases,
+        threshold_json,
+        threshold_lines,
+        threshold_report,
+        threshold_table,
+    )
     from ..evals.statistics.draws import Draws
     from ..orchestration.record import Store
 

@@ -12,11 +12,14 @@ import click
 
 if TYPE_CHECKING:
     from ..evals.ratings.reference import Rule
+    from ..evals.statistics.icc import Interval
 
 from .options import (
     HARMFUL,
     JSON,
     MARGIN,
+    METHOD,
+    NO_RESAMPLES,
     QUIET,
     REFERENCE,
     RESAMPLES,
@@ -25,6 +28,7 @@ from .options import (
     location,
     print_json,
     say,
+    sheet_option,
 )
 
 
@@ -64,10 +68,12 @@ from .options import (
 @REFERENCE
 @HARMFUL
 @MARGIN
+@METHOD
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES
 @QUIET
 @JSON
+@sheet_option("human")
 def compare(
     run: Path | str,
     human: Path | None,
@@ -82,6 +88,7 @@ def compare(
     reference: Rule | None,
     harmful: float,
     margin: float,
+    method: Interval,
     seed: int,
     resamples: int,
     quiet: bool,
@@ -90,12 +97,11 @@ def compare(
     """The arms of RUN against people: who comes nearer, and whether that can be told from chance."""
     from ..evals import compare as compared
     from ..evals.audits import Severity
-    from ..evals.audits.families import load_families
+    from ..evals.audits.self_preference import load_families
+    from ..evals.comparison.comparison_report import comparison_json, comparison_tables
     from ..evals.metrics.metric import chosen_metrics
     from ..evals.metrics.normalisation import load_normalisation
-    from ..evals.pages.comparison_files import comparison_json
-    from ..evals.pages.terminal_tables import comparison_tables
-    from ..orchestration.progress import CountedProgress
+    from ..orchestration.reading.console import CountedProgress
     from ..rubrics.errors import VenireError
 
     if (human is None) == (against is None):
@@ -108,7 +114,7 @@ def compare(
         return
     assert human is not None
     if pictures:
-        from ..evals.pages.png import check_png
+        from ..evals.report.files import check_png
 
         if output is None:
             raise VenireError("--png draws into a report's folder", remedy="name one with -o DIR")
@@ -130,9 +136,10 @@ def compare(
             metrics=[metric.name for metric in chosen_metrics(metrics)] if metrics else (),
             normal=load_normalisation(normal),
             progress=progress,
+            method=method,
         )
     if output is not None:
-        from ..evals.pages.comparison_files import write_report
+        from ..evals.comparison.comparison_report import write_report
 
         say(f"written: {write_report(found, output, pictures=pictures)}", err=True)
     if as_json:
@@ -166,8 +173,8 @@ def lacking_ballots() -> Iterator[None]:
 
 def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
     """Two runs of a jury beside each other, where that is allowed."""
-    from ..evals.inference.run_shift import run_shift
-    from ..evals.pages.json_documents import estimate_json, records
+    from ..evals.inference.shift import run_shift
+    from ..evals.report.section import estimate_json, records
 
     found = run_shift(run, earlier)
     if as_json:
@@ -203,34 +210,35 @@ def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
 @click.option("--rubric", help="Take each attribute's level and values from this rubric.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
 @REFERENCE
-@click.option("--seed", type=int, default=0, show_default=True)
-@RESAMPLES
+@METHOD
+@click.option("--seed", type=int, expose_value=False, hidden=True)
+@NO_RESAMPLES
 @JSON
+@sheet_option("ratings")
 def agreement(
     ratings: Path,
     wide: bool,
     rubric: str | None,
     output: Path | None,
     reference: Rule | None,
-    seed: int,
-    resamples: int,
+    method: Interval,
     as_json: bool,
 ) -> None:
     """How far the raters of any ratings table agree: every coefficient that fits, with intervals."""
     from ..evals import load_ratings
+    from ..evals.agreement.agreement_page import agreement_table, raters_table, report_lines
     from ..evals.agreement.rater_agreement import agreement as agreed
-    from ..evals.pages.terminal_tables import agreement_table, raters_table, report_lines
+    from ..evals.ratings.people import usable_ratings
     from ..evals.ratings.question import rubric_questions
-    from ..evals.ratings.rating_check import usable_ratings
     from ..rubrics import load_rubric
 
     questions = rubric_questions(load_rubric(rubric)) if rubric else None
     table, left_out = usable_ratings(load_ratings(ratings, wide=wide), questions)
-    found = agreed(table, questions=questions, reference=reference, seed=seed, resamples=resamples)
+    found = agreed(table, questions=questions, reference=reference, method=method)
     found = replace(found, notes=(*left_out, *found.notes))
     if output is not None:
-        from ..evals.pages.agreement_page import agreement_page
-        from ..orchestration.record.atomic_write import write_atomically
+        from ..evals.agreement.agreement_page import agreement_page
+        from ..orchestration.record.private_files import write_atomically
 
         write_atomically(output, agreement_page(found))
         say(f"written: {output}", err=True)

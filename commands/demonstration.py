@@ -18,7 +18,8 @@ from ..agents.clients.weights import INSTALL, weights_path
 from ..evals.comparison.comparison import Comparison, compare_evidence
 from ..evals.ratings.evidence import gather
 from ..evals.ratings.people import load_ratings
-from ..evals.ratings.sheet import CONSTANT, OVERALL
+from ..evals.ratings.pooling import OVERALL
+from ..evals.ratings.score_tables import CONSTANT
 from ..evals.statistics.estimate import Estimate
 from ..orchestration.deliberate import recount
 from ..orchestration.reading.export import verdicts

@@ -1,4 +1,4 @@
-"""Automatic metrics of texts, and whether they follow people."""
+"""Measures of texts, talks and pairs: metrics, align, winrate."""
 
 from __future__ import annotations
 
@@ -7,11 +7,155 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .options import BASE_URL, JSON, QUIET, REFERENCE, RESAMPLES, console, print_json, say, sheet_option
+
 if TYPE_CHECKING:
+    from ..evals.audits.win_rates import Ties
     from ..evals.metrics.metric import Family
     from ..evals.ratings.reference import Rule
 
-from .options import JSON, QUIET, REFERENCE, RESAMPLES, console, print_json, say
+
+@click.command(short_help="Win rates and strengths from pairwise preferences.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--ties",
+    type=click.Choice(["half", "drop", "separate"]),
+    default="half",
+    show_default=True,
+    help="Half a win each, left out, or neither won nor lost.",
+)
+@JSON
+@sheet_option("file")
+def winrate(file: Path, ties: Ties, as_json: bool) -> None:
+    """Win rates, their errors and Bradley-Terry strengths from a FILE of pairwise preferences.
+
+    Columns: case, first, second, preference (1, 2, tie or a number from 1 to 2) and optionally judge, order.
+    AlpacaEval's and MT-bench's files are read as they are.
+    """
+    from ..evals.audits.win_rates import win_rates, win_rates_answer, win_rates_json
+    from ..evals.ratings.preferences import load_preferences
+    from ..evals.report.terminal import show_answer
+
+    preferences, lost = load_preferences(file)
+    found = win_rates(preferences, ties=ties)
+    if as_json:
+        print_json(win_rates_json(str(file), found, lost))
+        return
+    show_answer(win_rates_answer(found, lost), console())
+
+
+@click.command(short_help="Two transcripts of one talk, aligned: what was heard of what was said.")
+@click.argument("said", type=click.Path(path_type=Path))
+@click.argument("heard", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="A.json", help="Write the alignment."
+)
+@click.option(
+    "--check",
+    type=click.Path(path_type=Path),
+    metavar="GOLD",
+    help="How right it is beside a gold alignment.",
+)
+@click.option(
+    "--cases",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Write cases (JSONL): said, heard, the turns before.",
+)
+@click.option("--differing", is_flag=True, help="With --cases: leave out what was heard word for word.")
+@click.option(
+    "--page",
+    type=click.Path(path_type=Path),
+    metavar="HTML",
+    help="Write the two talks side by side as one page.",
+)
+@click.option(
+    "--speaker",
+    help="Whose utterances were to be heard; without it everybody's, or the one the format means.",
+)
+@click.option("--name", help="Of the consultation; without it the file's.")
+@click.option(
+    "--model", help="A model proposes the groups instead of the words; `local` is the embedded one."
+)
+@BASE_URL
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="With --model: keep the calls here, and pay for none twice.",
+)
+@click.option("--proposal", type=click.Path(path_type=Path), help="Take the groups from this alignment.")
+@click.option("--raw", is_flag=True, help="Leave the proposal as it is: no rule refines it.")
+@JSON
+def align(
+    said: Path,
+    heard: Path,
+    output: Path | None,
+    check: Path | None,
+    cases: Path | None,
+    differing: bool,
+    page: Path | None,
+    speaker: str | None,
+    name: str | None,
+    model: str | None,
+    base_url: str | None,
+    record: Path | None,
+    proposal: Path | None,
+    raw: bool,
+    as_json: bool,
+) -> None:
+    """Align what was SAID with what was HEARD: .jsonl, .TextGrid, .srt, .vtt, Whisper's or Deepgram's .json.
+
+    Without --model no model is asked. Exits with 4 where a model gave no alignment.
+    """
+    import json
+
+    from ..evals.transcripts.accuracy import alignment_accuracy
+    from ..evals.transcripts.alignment import alignment_cases, empty_alignment, read_groups, write_alignment
+    from ..evals.transcripts.alignment_page import alignment_sentences, alignment_table, write_alignment_page
+    from ..evals.transcripts.lexical import lexical_alignment
+    from ..evals.transcripts.refinement import refine
+    from ..evals.transcripts.talk import read_talk
+    from ..orchestration.record.private_files import write_atomically
+    from ..rubrics.errors import VenireError
+    from ..rubrics.files import nearest
+
+    if model and proposal:
+        raise VenireError("--model and --proposal both propose groups", remedy="keep one of the two")
+    talk, gold = read_talk(said), read_groups(check) if check else None
+    if speaker and talk.speakers and not talk.places(speaker):
+        raise VenireError(f"{said}: no speaker {speaker!r}", remedy=nearest(speaker, talk.speakers))
+    found = empty_alignment(talk, read_talk(heard), speaker)
+    if name:
+        found = found.model_copy(update={"name": name})
+    if proposal:
+        found = found.model_copy(update={"groups": read_groups(proposal), "aligner": str(proposal.name)})
+    elif model:
+        from ..evals.transcripts.model_aligner import ask_model
+
+        found = ask_model(found, model, base_url, record)
+    else:
+        found = lexical_alignment(found)
+    found = found if raw else refine(found)
+    right = None
+    if gold is not None and found.abstention is None:
+        right = alignment_accuracy(found.groups, gold, said=len(found.said), heard=len(found.heard))
+    if output:
+        write_alignment(output, found)
+    if cases:
+        rows = alignment_cases(found, differing=differing)
+        write_atomically(cases, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    if page:
+        write_alignment_page(found, page)
+    if as_json:
+        print_json(found.to_json() | ({"accuracy": right.to_json()} if right else {}))
+    else:
+        if not output and not cases and not page:
+            console().print(alignment_table(found))
+        for sentence in (*alignment_sentences(found), *(right.sentences() if right else ())):
+            say(sentence)
+    if found.abstention is not None:
+        raise SystemExit(4)
 
 
 @click.command(short_help="Edit, overlap and meaning metrics of texts; do they follow people?")
@@ -56,6 +200,7 @@ from .options import JSON, QUIET, REFERENCE, RESAMPLES, console, print_json, say
 @RESAMPLES
 @QUIET
 @JSON
+@sheet_option("cases", "human")
 def metrics(
     cases: Path,
     human: Path | None,
@@ -81,17 +226,17 @@ def metrics(
     from ..evals.metrics.against_people import people_labels, risk_table, track
     from ..evals.metrics.measuring import measure, read_pairs, read_scores
     from ..evals.metrics.metric import chosen_metrics
-    from ..evals.metrics.normalisation import load_normalisation
-    from ..evals.pages.metric_tables import (
+    from ..evals.metrics.metric_tables import (
         MetricReport,
         metrics_json,
         metrics_table,
         risk_terminal_table,
         write_metrics,
     )
+    from ..evals.metrics.normalisation import load_normalisation
     from ..evals.ratings.people import load_ratings
     from ..evals.statistics.draws import Draws
-    from ..orchestration.progress import CountedProgress
+    from ..orchestration.reading.console import CountedProgress
     from ..rubrics import load_rubric
 
     chosen = chosen_metrics(names, families)
@@ -117,7 +262,7 @@ def metrics(
         measured,
         normalisation,
         labels,
-        track(measured, pairs, labels, draws) if labels else (),
+        track(measured, pairs, labels) if labels else (),
         risk_table(measured, *pair) if pair else None,
         notes,
         draws,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,9 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..orchestration.reading.unreached import UnreachedModel
+    from ..orchestration.reading.status import UnreachedModel
+
+Command = Callable[..., Any]
 
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
@@ -28,6 +31,15 @@ RETRY = click.option(
 )
 RESAMPLES = click.option(
     "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the bootstrap."
+)
+NO_RESAMPLES = click.option("--resamples", type=int, expose_value=False, hidden=True)
+"""Accepted where nothing is resampled."""
+METHOD = click.option(
+    "--method",
+    type=click.Choice(["jackknife", "f"]),
+    default="jackknife",
+    show_default=True,
+    help="Of the ICC's intervals; f for the published F intervals, which hold 45 to 85% on ceilings.",
 )
 REFERENCE = click.option(
     "--reference",
@@ -59,15 +71,51 @@ def location(run: str) -> Path | str:
 RUN = click.argument("run", type=location)
 
 
+def sheet_option(*tables: str) -> Callable[[Command], Command]:
+    """`--sheet NAME` for a command that reads the files in these parameters: where one is a workbook, `FILE#NAME` takes its place.
+
+    Without it the first sheet that is not hidden is read, and a line on stderr says which where there are several.
+    """
+
+    def with_sheet(command: Command) -> Command:
+        @wraps(command)
+        def read_sheet(*args: Any, sheet_name: str | None, **values: Any) -> Any:
+            from ..rubrics.errors import VenireError
+            from ..rubrics.workbook import is_workbook, visible_sheets
+
+            books = [name for name in tables if values[name] is not None and is_workbook(values[name])]
+            if sheet_name is not None and not books:
+                raise VenireError(
+                    f"--sheet {sheet_name}: no workbook is given", remedy="leave it out, or name a workbook"
+                )
+            for name in books:
+                if sheet_name is not None:
+                    values[name] = Path(f"{values[name]}#{sheet_name}")
+                elif len(sheets := visible_sheets(values[name])) > 1:
+                    rest = ", ".join(sheets[1:])
+                    say(
+                        f"{values[name]}: reads the sheet {sheets[0]!r}; --sheet NAME another: {rest}",
+                        err=True,
+                    )
+            return command(*args, **values)
+
+        option = click.option(
+            "--sheet", "sheet_name", metavar="NAME", help="Of a workbook: the sheet (default: the first)."
+        )
+        return option(read_sheet)
+
+    return with_sheet
+
+
 def console(*, stderr: bool = False) -> Console:
-    from ..orchestration.reading.safe_console import SafeConsole
+    from ..orchestration.reading.console import SafeConsole
 
     return SafeConsole(stderr=stderr)
 
 
 def say(words: str, *, err: bool = False) -> None:
     """Print a line; control characters in it, which may come from a file or a model, are replaced."""
-    from ..rubrics.safe_text import without_controls
+    from ..rubrics.errors import without_controls
 
     click.echo(without_controls(words), err=err)
 
@@ -101,6 +149,6 @@ def print_json(document: Any) -> None:
 
 
 def report(folder: Path | str, *, as_json: bool, unreached: bool = True) -> None:
-    from ..orchestration.reading.terminal import report
+    from ..orchestration.reading.scores import report
 
     report(folder, None if as_json else console(), sys.stdout, unreached=unreached)

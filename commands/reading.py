@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from .options import JSON, RUN, console, report, say
+from .options import JSON, RUN, console, report, say, sheet_option
 
 
 @click.command(short_help="A run, or one deliberation of it, in the terminal.")
@@ -23,6 +23,7 @@ from .options import JSON, RUN, console, report, say
 )
 @click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
 @JSON
+@sheet_option("human")
 def show(
     run: Path | str,
     case: str | None,
@@ -89,11 +90,12 @@ def export(
     metavar="A.json",
     help="What was said and heard, as venire align wrote it; may be repeated.",
 )
+@sheet_option("human")
 def inspect(
     run: Path | str, port: int, no_open: bool, human: Path | None, wide: bool, alignments: tuple[Path, ...]
 ) -> None:
     """Read RUN in the browser: served on this machine only, and only shown."""
-    from ..evals.transcripts.files import read_alignment
+    from ..evals.transcripts.alignment import read_alignment
     from ..rubrics.ratings import read_ratings
     from ..web.server import inspect as show_in_browser
 

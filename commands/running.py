@@ -24,11 +24,16 @@ from .options import (
     report,
     say,
     say_unreached,
+    sheet_option,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..orchestration.executors import Cluster
+    from ..orchestration.reading.requirements import Requirement
     from ..personas import Jury
+    from ..rubrics import Rubric
 
 
 @click.command()
@@ -115,18 +120,18 @@ _MANY = 20_000
 )
 @QUIET
 @JSON
+@sheet_option("cases")
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
     """Have juries deliberate over CASES; resumes where RUN left off."""
-    from ..agents.prices import load_prices
-    from ..orchestration.reading.junit import write_junit
-    from ..orchestration.reading.requirements import Requirement
-    from ..orchestration.reading.unreached import unreached_at
+    from ..agents.cost import load_prices
+    from ..orchestration.reading.requirements import write_junit
+    from ..orchestration.reading.status import unreached_at
     from ..orchestration.run_session import RunSession, run_session
     from ..personas import load_jury
     from ..rubrics import load_rubric
 
     asked = load_rubric(rubric)
-    required = [Requirement.parse(written, asked) for written in options["required"]]
+    required = _requirements(options["required"], asked)
     model, base_url, gguf = options["model"], options["base_url"], options["gguf"]
     if gguf is not None:
         model = f"local/{gguf}"
@@ -158,8 +163,11 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     else:
         # The models that were not reached are named on stderr, below.
         report(output, as_json=options["as_json"], unreached=False)
-    held = required or options["junit"]
-    missed, heard = write_junit(output, required, options["junit"]) if held else (0, 0)
+    missed = heard = 0
+    if required or options["junit"]:
+        from ..orchestration.reading.requirements import write_junit
+
+        missed, heard = write_junit(output, required, options["junit"])
     if ended.limit == "interrupt":
         say("stopped by Ctrl-C; the same command goes on from here", err=True)
         raise SystemExit(130)
@@ -186,6 +194,14 @@ def status(run: Path | str, as_json: bool) -> None:
         print_json(status_json(found(run)))
     else:
         show_status(found(run), console())
+
+
+def _requirements(written: Sequence[str], rubric: Rubric) -> list[Requirement]:
+    if not written:
+        return []
+    from ..orchestration.reading.requirements import Requirement
+
+    return [Requirement.parse(each, rubric) for each in written]
 
 
 def cluster_of(executor: str, address: str | None, workers: int | None) -> Cluster:

@@ -1,8 +1,9 @@
-"""A jury for programs in any language: serve."""
+"""A jury for other programs: serve (any language, over HTTP) and mcp (the tools of an agent)."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -10,81 +11,112 @@ import click
 
 from .options import BASE_URL, IN_FLIGHT, MODEL, location, say
 
+Command = Callable[..., Any]
+
+_JURY = (
+    click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`."),
+    click.option("--jury", required=True, help="A jury file, or a name from `venire juries`."),
+    click.option(
+        "-o",
+        "--output",
+        required=True,
+        type=location,
+        metavar="RUN",
+        help="The record, as `venire run` keeps it.",
+    ),
+    MODEL,
+    BASE_URL,
+)
+_HTTP = (
+    click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at."),
+    click.option(
+        "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0: any free one."
+    ),
+    click.option(
+        "--allow-host",
+        multiple=True,
+        metavar="NAME",
+        help="A name that requests may ask by, beside --host: a proxy's, or a domain's. Repeatable.",
+    ),
+    click.option(
+        "--tls-cert",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The certificate chain, PEM: serve HTTPS.",
+    ),
+    click.option(
+        "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="The certificate's key, PEM."
+    ),
+    click.option(
+        "--token-env",
+        default="VENIRE_TOKEN",
+        show_default=True,
+        metavar="NAME",
+        help="The environment variable that holds the token; on loopback, one is made where it is not set.",
+    ),
+    click.option("--max-body", type=click.IntRange(min=1), default=1 << 20, show_default=True, help="Bytes."),
+)
+_LIMITS = (
+    IN_FLIGHT,
+    click.option(
+        "--at-once",
+        type=click.IntRange(min=1),
+        default=32,
+        show_default=True,
+        help="Deliberations at a time.",
+    ),
+    click.option(
+        "--most-waiting",
+        type=click.IntRange(min=0),
+        default=1000,
+        show_default=True,
+        help="Requests that may wait; any more are told to come back.",
+    ),
+    click.option(
+        "--max-connections",
+        type=click.IntRange(min=1),
+        default=2048,
+        show_default=True,
+        help="Open at a time; beyond that, those that wait for their client are closed.",
+    ),
+    click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Spend no more than this."),
+    click.option("--max-tokens", type=click.IntRange(min=1), help="Use no more than this."),
+    click.option("--prices", type=click.Path(path_type=Path), help="A file of prices, as for `venire run`."),
+    click.option("--redact", is_flag=True, help="Keep the words of cases and jurors out of the record."),
+)
+
+
+def _with_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    return lambda command: reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+
 
 @click.command()
-@click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`.")
-@click.option("--jury", required=True, help="A jury file, or a name from `venire juries`.")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=location,
-    metavar="RUN",
-    help="The record, as `venire run` keeps it.",
-)
-@MODEL
-@BASE_URL
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0: any free one."
-)
-@click.option(
-    "--allow-host",
-    multiple=True,
-    metavar="NAME",
-    help="A name that requests may ask by, beside --host: a proxy's, or a domain's. Repeatable.",
-)
-@click.option(
-    "--tls-cert",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The certificate chain, PEM: serve HTTPS.",
-)
-@click.option(
-    "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="The certificate's key, PEM."
-)
-@click.option(
-    "--token-env",
-    default="VENIRE_TOKEN",
-    show_default=True,
-    metavar="NAME",
-    help="The environment variable that holds the token; on loopback, one is made where it is not set.",
-)
-@click.option("--max-body", type=click.IntRange(min=1), default=1 << 20, show_default=True, help="Bytes.")
-@IN_FLIGHT
-@click.option(
-    "--at-once", type=click.IntRange(min=1), default=32, show_default=True, help="Deliberations at a time."
-)
-@click.option(
-    "--most-waiting",
-    type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    help="Requests that may wait; any more are told to come back.",
-)
-@click.option(
-    "--max-connections",
-    type=click.IntRange(min=1),
-    default=2048,
-    show_default=True,
-    help="Open at a time; beyond that, those that wait for their client are closed.",
-)
-@click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Spend no more than this.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Use no more than this.")
-@click.option("--prices", type=click.Path(path_type=Path), help="A file of prices, as for `venire run`.")
-@click.option("--redact", is_flag=True, help="Keep the words of cases and jurors out of the record.")
+@_with_options(*_JURY, *_HTTP, *_LIMITS)
 def serve(rubric: str, jury: str, output: Path | str, **options: Any) -> None:
     """Score cases over HTTP: POST a case, get its verdict. OpenAPI at /openapi.json."""
-    from ..evals.service.server import ServiceConfig
     from ..evals.service.server import serve as serve_jury
+
+    _serve(serve_jury, rubric, jury, output, options)
+
+
+@click.command()
+@click.option("--http", is_flag=True, help="Streamable HTTP at /mcp, instead of stdin and stdout.")
+@_with_options(*_JURY, *_HTTP, *_LIMITS)
+def mcp(rubric: str, jury: str, output: Path | str, http: bool, **options: Any) -> None:
+    """A jury as tools of an agent, by the Model Context Protocol: judge_case and explain_verdict.
+
+    Over stdin and stdout, for a client that starts it; --http for one that comes to it, with --host, --port and the other
+    options of an address.
+    """
+    from ..evals.service.mcp import serve_mcp
+
+    _serve(partial(serve_mcp, http=http), rubric, jury, output, options)
+
+
+def _serve(server: Command, rubric: str, jury: str, output: Path | str, options: dict[str, Any]) -> None:
+    from ..evals.service.judging import ServiceConfig
     from ..personas import load_jury
     from ..rubrics import load_rubric
 
     seated = load_jury(jury).fill(model=options.pop("model"), base_url=options.pop("base_url"))
-    serve_jury(
-        load_rubric(rubric),
-        seated,
-        output,
-        ServiceConfig(**options),
-        partial(say, err=True),
-    )
+    server(load_rubric(rubric), seated, output, ServiceConfig(**options), partial(say, err=True))

@@ -1,4 +1,4 @@
-"""From a sheet, or from a few questions, to a folder that can be run: new."""
+"""The first steps: new (a folder that can be run, from a sheet or a few questions) and import."""
 
 from __future__ import annotations
 
@@ -8,11 +8,72 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import BASE_URL, console, say
+from .options import BASE_URL, JSON, console, print_json, say, sheet_option
 
 if TYPE_CHECKING:
     from ..rubrics.sheet_columns import SheetColumns
     from .project_files import Asked, Project
+
+
+@click.command(name="import", short_help="Cases and ratings out of another tool's files.")
+@click.argument("kind", metavar="FORMAT")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="CASES",
+    help="The cases: .jsonl, .csv, .parquet or .arrow.",
+)
+@click.option(
+    "--ratings",
+    type=click.Path(path_type=Path),
+    help="What people, or the tool's own scorers, said of them: .csv, .jsonl, .parquet or .arrow.",
+)
+@click.option(
+    "--rubric", help="Turn words into its values, and leave out and name what is on no scale of it."
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="ROLE=NAME",
+    help="What one of the tool's texts is, such as output=summary; may be repeated.",
+)
+@JSON
+def import_(
+    kind: str,
+    file: Path,
+    output: Path | None,
+    ratings: Path | None,
+    rubric: str | None,
+    columns: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Read FILE as another tool wrote it: label-studio, argilla, inspect, helm, promptfoo, deepeval, openai-evals.
+
+    Everything that cannot be read, or that the tool itself does not count, is counted and named.
+    """
+    from ..evals.exchange.importing import check_target, import_records, write_cases_file, write_ratings_file
+    from ..rubrics.rubric import load_rubric
+
+    if output is None and ratings is None:
+        raise click.UsageError(
+            "name a file for the cases, -o cases.jsonl, or for the ratings, --ratings ratings.csv"
+        )
+    for path in filter(None, (output, ratings)):
+        check_target(path)
+    found = import_records(kind, file, columns=columns, rubric=load_rubric(rubric) if rubric else None)
+    if output is not None:
+        write_cases_file(found.cases, output)
+        say(f"{len(found.cases)} cases written to {output}", err=True)
+    if ratings is not None:
+        write_ratings_file(found.ratings, ratings)
+        say(f"{len(found.ratings)} ratings written to {ratings}", err=True)
+    for note in found.notes:
+        say(f"- {note}", err=True)
+    if as_json:
+        print_json({"format": kind, "file": str(file), **found.to_json()})
 
 
 @click.command(short_help="A folder to start from: cases, rubric, jury, study, ratings.")
@@ -22,7 +83,7 @@ if TYPE_CHECKING:
     "sheet",
     type=click.Path(path_type=Path),
     metavar="SHEET",
-    help="A table of your own: .xlsx, .csv, .jsonl or .parquet.",
+    help="A table of your own: .xlsx, .xls, .ods, .csv, .jsonl or .parquet.",
 )
 @click.option("--rubric", help="A rubric file or name, in place of one made from your questions.")
 @click.option("--jury", help="A jury file or name; without it, you are asked.")
@@ -36,6 +97,7 @@ if TYPE_CHECKING:
     help="What a column holds, such as output='AI summary'; may be repeated.",
 )
 @click.option("--yes", is_flag=True, help="Ask nothing: take the guesses.")
+@sheet_option("sheet")
 def new(folder: Path, sheet: Path | None, named: tuple[str, ...], yes: bool, **chosen: Any) -> None:
     """A folder with cases, rubric, jury, study and ratings to start from: no programming."""
     from .project_files import write_project
@@ -150,7 +212,7 @@ def _show_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> N
     from rich.table import Table
     from rich.text import Text
 
-    from ..rubrics.safe_text import safe
+    from ..rubrics.errors import safe
     from ..rubrics.sheet_columns import MEANING
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")

@@ -1,4 +1,4 @@
-"""Which jury to use: study, with plan, run and report."""
+"""Which jury to use: study plan, run and report; dstudy; facets."""
 
 from __future__ import annotations
 
@@ -15,26 +15,88 @@ from .options import (
     RESAMPLES,
     RETRY,
     RPM,
+    RUN,
     TPM,
     console,
     exit_unless_whole,
     location,
     print_json,
     say,
+    sheet_option,
 )
 
 if TYPE_CHECKING:
-    from ..evals.pages.study_report import StudyReport
     from ..evals.studies.plan import StudyPlan
+    from ..evals.studies.study_record import StudySession
+    from ..evals.studies.study_report import StudyReport
     from ..evals.studies.study_run import StudyRun
-    from ..evals.studies.study_session import StudySession
+
+
+@click.command(short_help="How many jurors and repeats are enough, and what they cost.")
+@RUN
+@click.option("--arm", help="The jury; without it, the first of two seats or more.")
+@click.option("--attribute", help="Only this attribute.")
+@JSON
+def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: bool) -> None:
+    """Where the variance of RUN's scores comes from, and what more or fewer jurors and repeats would give.
+
+    First ballots and final ones are analysed apart: after a round, jurors are no longer independent.
+    """
+    from ..evals.inference.dstudy import dstudy_answer, dstudy_json, run_dstudy
+    from ..evals.report.terminal import show_answer
+
+    found = run_dstudy(run, arm=arm, attribute=attribute)
+    if as_json:
+        print_json(dstudy_json(str(run), found))
+        return
+    show_answer(dstudy_answer(found), console())
+
+
+@click.command(short_help="How harsh each juror is and how good each case, in one model.")
+@click.argument("source", metavar="RUN|RATINGS", type=location)
+@click.option("--arm", help="Of a run: the jury; without it, the first of two seats or more.")
+@click.option(
+    "--human", type=click.Path(path_type=Path), help="Of a run: people's ratings, as further raters."
+)
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@click.option("--stage", type=click.Choice(["first", "final"]), default="final", show_default=True, help="Of a run: which ballots.")  # fmt: skip
+@click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="One set of steps, or one for each attribute.")  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page with the Wright map."
+)
+@JSON
+@sheet_option("human")
+def facets(source: Path | str, human: Path | None, wide: bool, output: Path | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+    """How harsh each juror or person is, how hard each attribute and how good each case, on one scale.
+
+    Reads a run's ballots or a table of ratings. Raters who share no case with the others are refused.
+    """
+    from ..evals import load_ratings
+    from ..evals.inference.facets import facets_answer, facets_json, facets_page, rating_facets, run_facets
+    from ..evals.report.terminal import show_answer
+    from ..orchestration.record.private_files import write_atomically
+
+    if isinstance(source, Path) and source.is_file():
+        found = rating_facets(load_ratings(source, wide=wide), model=options["model"])
+    else:
+        people = load_ratings(human, wide=wide) if human else None
+        found = run_facets(
+            source, arm=options["arm"], human=people, stage=options["stage"], model=options["model"]
+        )
+    if output is not None:
+        write_atomically(output, facets_page(str(source), found))
+        say(f"written: {output}", err=True)
+    if as_json:
+        print_json(facets_json(str(source), found))
+        return
+    show_answer(facets_answer(found), console())
 
 
 class _StudyFile(click.Path):
     """A study file, a study's run, or the name of a study that is shipped: 004.yaml, 000.yaml."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..evals.studies.shipped import study_path
+        from ..evals.studies.study_files import study_path
 
         return study_path(Path(str(super().convert(value, param, ctx))))
 
@@ -65,8 +127,8 @@ def study() -> None:
 @JSON
 def plan(study: Path, as_json: bool) -> None:
     """Every arm of STUDY with its calls, tokens and price; everything that is wrong. Spends nothing."""
-    from ..evals.pages.study_plan import plan_json, show_plan
     from ..evals.studies.plan import plan_study
+    from ..evals.studies.study_plan import plan_json, show_plan
 
     planned = plan_study(study)
     if as_json:
@@ -102,8 +164,8 @@ def run(study: Path, output: Path | str | None, as_json: bool, **pace: Any) -> N
 @JSON
 def report(study: Path, output: Path | None, resamples: int, as_json: bool) -> None:
     """What STUDY (its file, or its run) found: the frontier of agreement against cost, and which arm to use."""
-    from ..evals.pages.study_report import write_study_report
     from ..evals.studies.findings import findings_at
+    from ..evals.studies.study_report import write_study_report
 
     found = findings_at(study, resamples=resamples)
     _show(write_study_report(found, output), as_json)
@@ -124,9 +186,9 @@ def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool,
     session = _session(study, output, pace)
     planned = _plan_with_models(study, session)
     # Imported late: a model that cannot be reached is told at once.
-    from ..evals.pages.study_plan import show_plan
-    from ..evals.pages.study_report import write_study_report
     from ..evals.studies.findings import plan_findings
+    from ..evals.studies.study_plan import show_plan
+    from ..evals.studies.study_report import write_study_report
 
     if not pace["quiet"]:
         show_plan(planned, console(stderr=True))
@@ -139,7 +201,7 @@ def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool,
 
 def _session(study: Path, output: Path | str | None, pace: dict[str, Any]) -> StudySession:
     from ..evals.studies.study_files import run_folder
-    from ..evals.studies.study_session import StudySession
+    from ..evals.studies.study_record import StudySession
 
     return StudySession(run_folder(output, study), console(stderr=True), **pace)
 
@@ -147,7 +209,7 @@ def _session(study: Path, output: Path | str | None, pace: dict[str, Any]) -> St
 def _plan_with_models(study: Path, session: StudySession) -> StudyPlan:
     """The plan of a study that is to be run now: its models are asked first."""
     from ..evals.studies.plan import plan_study
-    from ..evals.studies.study_session import ask_models
+    from ..evals.studies.study_record import ask_models
 
     return plan_study(study, ask_models=partial(ask_models, session))
 
@@ -160,7 +222,7 @@ def _run(planned: StudyPlan, session: StudySession) -> StudyRun:
 
 def _show(written: StudyReport, as_json: bool) -> None:
     if as_json:
-        print_json(written.json())
+        print_json(written.document)
         return
     written.show(console())
     say(f"written: {written.page}", err=True)

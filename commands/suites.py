@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .boards import import_helm, score, table
 from .options import (
     BASE_URL,
     IN_FLIGHT,
@@ -18,14 +17,207 @@ from .options import (
     RETRY,
     RPM,
     TPM,
+    console,
     exit_unless_whole,
+    location,
     print_json,
     say,
+    sheet_option,
 )
-from .suite_options import DATA, OUTPUT, SEED, SUITE, TIES, load_suite_file, show_board, suite_session
 
 if TYPE_CHECKING:
-    from ..evals.suites.win_rates import TieRule
+    from rich.table import Table
+
+    from ..evals.suites.board import TieRule
+    from ..evals.suites.suite import LoadedSuite
+    from ..evals.suites.suite_run import SuiteSession
+
+
+SUITE = click.argument("suite", metavar="SUITE.yaml", type=click.Path(path_type=Path))
+DATA = click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder of the published files, in place of the suite's own data:.",
+)
+OUTPUT = click.option(
+    "-o", "--output", type=location, metavar="RUN", help="The run's directory; beside the file without it."
+)
+TIES = click.option(
+    "--ties",
+    type=click.Choice(["half", "strict", "wins"]),
+    default="half",
+    show_default=True,
+    help="Half a win each, none, or a win for both.",
+)
+SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the resamples.")
+
+
+def load_suite_file(suite: Path, data: Path | None) -> LoadedSuite:
+    """The suite of a file, its published files in `data` where that is given."""
+    from ..evals.suites.suite import load_suite
+
+    return load_suite(suite, data=data)
+
+
+def suite_session(suite: Path, output: Path | str | None, **pace: Any) -> SuiteSession:
+    """Where a suite's run is kept, and how fast it may ask."""
+    from ..evals.suites.suite_run import SuiteSession, suite_run_folder
+
+    return SuiteSession(suite_run_folder(output, suite), console(stderr=True), **pace)
+
+
+def show_board(tables: list[Table], sentences: list[str]) -> None:
+    """Print tables, then sentences."""
+    out = console()
+    for each in tables:
+        out.print(each)
+        out.print()
+    for sentence in sentences:
+        say(f"- {sentence}")
+
+
+@click.command()
+@click.argument("scores", type=click.Path(path_type=Path))
+@click.option(
+    "--columns",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="scenario,category,direction,low,high: higher is better and the scale is 0-1 where it says nothing.",
+)
+@click.option(
+    "--tokens",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="system,prompt_tokens,completion_tokens and optionally kind (generation or jury), model, max_tokens, calls.",
+)
+@click.option(
+    "--prices",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Dollars for a million tokens: YAML as runs read it, or a table model,prompt,completion.",
+)
+@TIES
+@RESAMPLES
+@SEED
+@JSON
+@sheet_option("scores")
+def table(
+    scores: Path,
+    columns: Path | None,
+    tokens: Path | None,
+    prices: Path | None,
+    ties: TieRule,
+    resamples: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """The board of any table of SCORES: wide (system,SCENARIO,...) or long (system,scenario,score and optionally case).
+
+    A blank is missing.
+    """
+    from ..evals.statistics.draws import Draws
+    from ..evals.suites.board import board
+    from ..evals.suites.score_table import load_scores
+    from ..evals.suites.suite_cost import load_price_list, load_token_costs
+    from ..evals.suites.suite_tables import (
+        board_json,
+        board_sentences,
+        board_tables,
+        cost_sentences,
+        costs_table,
+    )
+
+    found = board(load_scores(scores, columns), ties=ties, draws=Draws(seed, resamples))
+    costs = load_token_costs(tokens, load_price_list(prices) if prices else {}) if tokens else {}
+    if as_json:
+        print_json(board_json(str(scores), found, costs))
+        return
+    tables = [*board_tables(found), *([costs_table(costs)] if costs else [])]
+    show_board(tables, [*board_sentences(found), *cost_sentences(found, costs)])
+
+
+@click.command("import-helm")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Where to write scores.csv, columns.csv, tokens.csv and outputs.jsonl; nowhere without it.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="The score of every run, the first that it has; HELM's main one without it.",
+)
+@TIES
+@RESAMPLES
+@SEED
+@JSON
+def import_helm(
+    folder: Path,
+    output: Path | None,
+    metrics: tuple[str, ...],
+    ties: TieRule,
+    resamples: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """The board of HELM's own result folders below DIR, without helm: run_spec.json, per_instance_stats.json, stats.json."""
+    import tempfile
+
+    from ..evals.statistics.draws import Draws
+    from ..evals.suites.board import board
+    from ..evals.suites.helm_runs import load_helm, write_helm
+    from ..evals.suites.score_table import load_scores
+    from ..evals.suites.suite_tables import board_json, board_sentences, board_tables
+
+    found = load_helm(folder, metrics)
+    with tempfile.TemporaryDirectory() as spare:
+        written = write_helm(found, output or Path(spare))
+        scores = load_scores(written["scores"], written["columns"])
+    standing = board(scores, ties=ties, draws=Draws(seed, resamples))
+    metric = {run.scenario: run.metric for run in found.runs}
+    if as_json:
+        document = board_json(str(folder), standing)
+        for name, entry in document["scenarios"].items():
+            entry |= {"metric": metric[name], "scores": scores.means[name].dropna().to_dict()}
+        print_json({**document, "notes": list(found.notes)})
+        return
+    notes = [f"{name}: {chosen}" for name, chosen in metric.items()]
+    show_board(board_tables(standing), [*board_sentences(standing), *notes, *found.notes])
+    if output is not None:
+        say(f"written: {', '.join(path.name for path in written.values())} in {output}", err=True)
+
+
+@click.command()
+@click.argument("scenario", type=click.Path(path_type=Path))
+@click.argument("outputs", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="SCORES.csv",
+    help="Write every case's score, for `venire suite table`.",
+)
+@JSON
+def score(scenario: Path, outputs: Path, output: Path | None, as_json: bool) -> None:
+    """Score recorded OUTPUTS (case, system, output) by a SCENARIO file, with a constant and a random baseline beside."""
+    from ..evals.suites.scenario import load_scenario, load_scenario_cases
+    from ..evals.suites.scored_systems import load_outputs, score_outputs
+    from ..evals.suites.suite_tables import scored_json, scored_sentences, scored_table, write_scores
+
+    loaded = load_scenario(scenario)
+    cases = load_scenario_cases(loaded)
+    scored = score_outputs(loaded, cases, load_outputs(outputs, loaded, cases))
+    if output is not None:
+        write_scores(scored, output)
+    if as_json:
+        print_json(scored_json(scored))
+        return
+    show_board([scored_table(scored)], scored_sentences(scored))
 
 
 @click.group()
@@ -43,7 +235,7 @@ for without_a_file in (table, score, import_helm):
 @JSON
 def check(suite: Path, data: Path | None, as_json: bool) -> None:
     """Everything that SUITE names, read and checked: its scenarios, cases, prompts, systems and outputs. Asks nobody."""
-    from ..evals.pages.suite_plan_tables import check_json, check_sentences, check_table
+    from ..evals.suites.suite_plan_tables import check_json, check_sentences, check_table
 
     loaded = load_suite_file(suite, data)
     if as_json:
@@ -68,8 +260,8 @@ def plan(
     as_json: bool,
 ) -> None:
     """Every call that SUITE has left to make, what it costs at the most, and how long the embedded model would take. Spends nothing."""
-    from ..evals.pages.suite_plan_tables import plan_sentences, plan_table, suite_plan_json
     from ..evals.suites.suite_plan import plan_suite
+    from ..evals.suites.suite_plan_tables import plan_sentences, plan_table, suite_plan_json
 
     planned = plan_suite(
         load_suite_file(suite, data), suite_session(suite, output, model=model, base_url=base_url)
@@ -139,6 +331,7 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
 @RESAMPLES
 @SEED
 @JSON
+@sheet_option("human")
 def report(
     suite: Path,
     output: Path | str | None,
@@ -151,18 +344,15 @@ def report(
     as_json: bool,
 ) -> None:
     """The board of SUITE from its records: win rates, macro averages, ranks, costs, failures; no model is asked."""
-    from ..evals.pages.gold_tables import people_table
-    from ..evals.pages.suite_report import suite_sentences, suite_terminal, write_suite_report
     from ..evals.ratings.people import load_ratings
     from ..evals.statistics.draws import Draws
-    from ..evals.suites.clinicians import agreement_with_people
+    from ..evals.suites.clinicians import agreement_with_people, people_table
+    from ..evals.suites.suite_report import suite_sentences, suite_terminal, write_suite_report
     from ..evals.suites.suite_results import suite_results
 
     session, draws = suite_session(suite, output), Draws(seed, resamples)
     results = suite_results(load_suite_file(suite, data), session.folder, ties=ties, draws=draws)
-    people = (
-        None if human is None else agreement_with_people(results.judged, load_ratings(human), draws=draws)
-    )
+    people = None if human is None else agreement_with_people(results.judged, load_ratings(human))
     page, document = write_suite_report(results, to, people)
     if as_json:
         print_json(document)
@@ -191,15 +381,14 @@ def coverage(
     suite: Path | None, taxonomy: str | None, survey: Path | None, data: Path | None, as_json: bool
 ) -> None:
     """Which places of the taxonomy SUITE covers; without one, the 35 listed benchmarks of MedHELM."""
-    from ..evals.pages.suite_plan_tables import (
+    from ..evals.suites.suite_plan_tables import (
         coverage_json,
         coverage_sentences,
         coverage_table,
         survey_table,
     )
-    from ..evals.suites.coverage import taxonomy_coverage as covered
-    from ..evals.suites.listings import load_listings
-    from ..evals.suites.taxonomy import load_survey, load_taxonomy
+    from ..evals.suites.taxonomy import load_listings, load_survey, load_taxonomy
+    from ..evals.suites.taxonomy import taxonomy_coverage as covered
 
     loaded = None if suite is None else load_suite_file(suite, data)
     if taxonomy is not None or loaded is None:
@@ -252,9 +441,17 @@ def gold(
     **options: Any,
 ) -> None:
     """Is each reference of SUITE itself reasonable? Scores on either side, and the ranking with and without the others."""
-    from ..evals.pages.gold_tables import gold_json, gold_sentences, gold_tables
     from ..evals.statistics.draws import Draws
-    from ..evals.suites.gold import gold_filter, gold_parts, gold_rubric, recorded_gold, run_gold
+    from ..evals.suites.gold import (
+        gold_filter,
+        gold_json,
+        gold_parts,
+        gold_rubric,
+        gold_sentences,
+        gold_tables,
+        recorded_gold,
+        run_gold,
+    )
     from ..evals.suites.suite_results import suite_results
     from ..personas import load_jury
 

@@ -10,10 +10,21 @@ import click
 
 if TYPE_CHECKING:
     from ..evals.audits.triage import Docket
-    from ..evals.inference.label_draws import DrawDesign
+    from ..evals.inference.labelling import DrawDesign
     from ..evals.ratings.reference import Rule
 
-from .options import HARMFUL, JSON, MARGIN, REFERENCE, RESAMPLES, RUN, console, print_json, say
+from .options import (
+    HARMFUL,
+    JSON,
+    MARGIN,
+    NO_RESAMPLES,
+    REFERENCE,
+    RUN,
+    console,
+    print_json,
+    say,
+    sheet_option,
+)
 
 _MOST = 20
 """Cases that are shown or written, unless --most says how many."""
@@ -62,8 +73,9 @@ _MOST = 20
 @HARMFUL
 @MARGIN
 @click.option("--seed", type=int, default=0, show_default=True)
-@RESAMPLES
+@NO_RESAMPLES
 @JSON
+@sheet_option("human")
 def triage(
     run: Path | str,
     human: Path | None,
@@ -80,7 +92,6 @@ def triage(
     harmful: float,
     margin: float,
     seed: int,
-    resamples: int,
     as_json: bool,
 ) -> None:
     """The cases of RUN in the order in which a person should look at them, each with its reasons. Needs no labels."""
@@ -91,9 +102,9 @@ def triage(
         return
     from ..evals import load_ratings
     from ..evals.audits import Severity
-    from ..evals.audits.run_triage import run_triage
-    from ..evals.pages.triage_page import docket_json, docket_table, triage_page
-    from ..orchestration.record.atomic_write import write_atomically
+    from ..evals.audits.triage_review import docket_answer, docket_json, run_triage, triage_page
+    from ..evals.report.terminal import show_answer
+    from ..orchestration.record.private_files import write_atomically
 
     ratings = load_ratings(human, wide=wide) if human else None
     docket, told = run_triage(
@@ -102,8 +113,6 @@ def triage(
         arm=arm,
         severity=Severity(harmful, margin),
         reference=reference,
-        seed=seed,
-        resamples=resamples,
     )
     if to is not None:
         _export_first(run, docket, to, output, most or _MOST, human, wide=wide, as_json=as_json)
@@ -114,11 +123,7 @@ def triage(
         print_json(docket_json(str(run), docket, told, most or (_MOST if to else None)))
     if as_json or to is not None:
         return
-    console().print(docket_table(docket, most or _MOST))
-    for sentence in told.sentences if told else ():
-        say(f"- {sentence}")
-    for note in told.notes if told else ():
-        say(f"  note: {note}")
+    show_answer(docket_answer(docket, told, most or _MOST), console())
 
 
 def _export_first(
@@ -157,12 +162,12 @@ def _draw(
     as_json: bool,
 ) -> None:
     """Draw the cases that people should label next, and keep the probabilities."""
-    from ..evals.inference.label_draws import draw_labels
     from ..evals.inference.labelled_verdicts import labelled_verdicts
-    from ..evals.pages.json_documents import records
+    from ..evals.inference.labelling import draw_labels
+    from ..evals.report.section import records
     from ..evals.statistics.draws import Draws
     from ..orchestration.record import Store
-    from ..orchestration.record.atomic_write import write_atomically
+    from ..orchestration.record.private_files import write_atomically
 
     store = Store.read(run)
     try:

@@ -129,7 +129,7 @@ def _helps(command: click.Command, name: str) -> list[tuple[str, str]]:
 
 def files_page() -> str:
     """The keys of every file that users write, from the published schemas."""
-    from venire.commands.file_schemas import file_schema, file_schemas
+    from venire.commands.libraries import file_schema, file_schemas
 
     lines = [
         "# Keys of files",

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .agreement.rater_agreement import Agreement
     from .audits import Severity
-    from .audits.preference import self_preference
-    from .audits.run_triage import run_triage
+    from .audits.self_preference import self_preference
+    from .audits.triage_review import run_triage
     from .calibration import Calibration, calibrate, load_calibration
     from .comparison.comparison import Comparison, compare
-    from .datasets import Recording, llmbar, load_judgements, pandalm
     from .ratings.people import load_ratings
-    from .selection import Composition, analyse, weigh
+    from .ratings.recordings import Recording, llmbar, load_judgements, pandalm
+    from .studies.candidates import Composition
+    from .studies.deliberated_arms import weigh
+    from .studies.recorded_jurors import analyse
 
 _HOMES = {
     "Agreement": "agreement.rater_agreement",
@@ -23,17 +25,17 @@ _HOMES = {
     "load_calibration": "calibration",
     "Comparison": "comparison.comparison",
     "compare": "comparison.comparison",
-    "Composition": "selection",
-    "analyse": "selection",
-    "weigh": "selection",
-    "Recording": "datasets",
-    "llmbar": "datasets",
-    "load_judgements": "datasets",
-    "pandalm": "datasets",
+    "Composition": "studies.candidates",
+    "analyse": "studies.recorded_jurors",
+    "weigh": "studies.deliberated_arms",
+    "Recording": "ratings.recordings",
+    "llmbar": "ratings.recordings",
+    "load_judgements": "ratings.recordings",
+    "pandalm": "ratings.recordings",
     "load_ratings": "ratings.people",
     "Severity": "audits",
-    "run_triage": "audits.run_triage",
-    "self_preference": "audits.preference",
+    "run_triage": "audits.triage_review",
+    "self_preference": "audits.self_preference",
 }
 
 __all__ = [

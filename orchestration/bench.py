@@ -9,13 +9,12 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
-from ..agents.brief import Brief
 from ..agents.budget import Budget, Meter, unknown_price
 from ..agents.gateway import Calls, ModelGateway, Unrecorded
 from ..agents.juror import Juror, limit_abstention
 from ..agents.orchestrator import Orchestrator
+from ..agents.prompting import Brief, Statement
 from ..agents.providers import Providers
-from ..agents.statements import Statement
 from ..personas.jury import Jury, ModelSettings
 from ..rubrics.errors import VenireError
 from .transcript import CLERK, Abstained, Entry, Purpose, Said, Standing, Stop, Transcript, entry_of

@@ -3,26 +3,79 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
+from typing import TypeVar
 
-from ..agents.brief import brief
 from ..agents.budget import Budget
-from ..agents.preflight import Preflight
+from ..agents.prompting import brief
+from ..agents.providers import Preflight
 from ..personas.jury import CountingRule, Jury, ModelSettings, load_jury
 from ..personas.options import unused_option
 from ..rubrics.case import Case
 from ..rubrics.errors import ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric, load_rubric
+from .acceptance import judged_by, refuse_other_jury
 from .bench import Court
-from .certified_jury import judged_by, refuse_other_jury
 from .counting import Count
 from .protocols import protocol
 from .transcript import UNREACHED, Abstained, Transcript
 from .verdict import Verdict, verdict
 from .worked_examples import ScoredCases
+
+Result = TypeVar("Result")
+
+
+async def deliberate(
+    case: Case,
+    rubric: Rubric | str | Path,
+    jury: Jury | str | Path,
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+) -> Verdict:
+    """The verdict of `jury` on `case`; `model` fills seats that name none, else the embedded model does.
+
+    `rubric` and `jury` are each the thing itself, a file, or a name from the library.
+
+    Raises:
+        ModelUnreachable: A model cannot be reached, which is asked first; or not one seat could be when the case was heard.
+    """
+    refuse_text(case)
+    rubric = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
+    jury = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
+    check_protocol(jury, rubric)
+    await Preflight().check(models_asked(jury))
+    court = Court(budget=Budget(ends_at_refusal=False), scored=ScoredCases.of([case]))
+    try:
+        # A client may import for seconds before it can be used, and the caller's loop has other things to do.
+        await asyncio.to_thread(ready, jury, court, rubric)
+        refuse_unreadable([case], rubric, jury, court)
+        transcript = await hear(case, rubric, jury, court)
+        refuse_unreached(transcript)
+        return recount(transcript, rubric, jury)
+    finally:
+        await court.close()
+
+
+def deliberate_sync(
+    case: Case,
+    rubric: Rubric | str | Path,
+    jury: Jury | str | Path,
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+) -> Verdict:
+    """`deliberate`, for code that is not async; in a notebook too, where an event loop is running already."""
+    hearing = deliberate(case, rubric, jury, model=model, base_url=base_url)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(hearing)
+    with ThreadPoolExecutor(1, "venire-deliberate") as thread:
+        return thread.submit(copy_context().run, asyncio.run, hearing).result()
 
 
 async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court, *, again: int = 0) -> Transcript:
@@ -34,6 +87,49 @@ async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court, *, again: i
     bench = court.bench(jury, case.id, orchestrated=way.orchestrator, again=again)
     with court.span(case.id, jury):
         return await way.run(brief(case, rubric), bench)
+
+
+def recount(
+    transcript: Transcript,
+    rubric: Rubric,
+    jury: Jury,
+    count: CountingRule | None = None,
+    learned: Count | None = None,
+) -> Verdict:
+    """The verdict that a transcript implies: by `count`, or the jury's rule, or the protocol's.
+
+    `learned` is what a rule that learns has learned from the run that the transcript belongs to.
+    """
+    return verdict(transcript, rubric, jury, count=rule_of(jury, count), learned=learned)
+
+
+def rule_of(jury: Jury, count: CountingRule | None = None) -> CountingRule:
+    """The name of the rule that a jury's votes are counted by, unless `count` names another."""
+    return count or jury.count or protocol(jury.protocol).count
+
+
+class FirstCaseGate:
+    """Admits cases of one jury: the first alone, unless its models are known to answer, then any number at once.
+
+    Access refused to a model that has not answered yet is a `ModelUnreachable` error; the next hearing is alone again then.
+    """
+
+    def __init__(self, *, sure: bool) -> None:
+        self._sure = sure
+        self._alone = asyncio.Lock()
+
+    async def run(
+        self, hear: Callable[[], Awaitable[Result]], proves: Callable[[Result], bool] = lambda _: True
+    ) -> Result:
+        """What `hear` returns; `proves` says whether models were asked for it, or it was on record."""
+        if not self._sure:
+            async with self._alone:
+                # The case before this one may have reached the models in the meantime.
+                if not self._sure:
+                    result = await hear()
+                    self._sure = proves(result)
+                    return result
+        return await hear()
 
 
 def models_asked(jury: Jury) -> list[ModelSettings]:
@@ -75,7 +171,7 @@ def check_protocol(jury: Jury, rubric: Rubric) -> None:
 
 
 def refuse_unreadable(cases: Iterable[Case], rubric: Rubric, jury: Jury, court: Court) -> None:
-    """An error if not one of `cases` fits into what any seat's model reads: known before a call is made.
+    """Raises VenireError, before any call is made, if no case fits any seat's context window.
 
     A case that is too long among others that are not is no error: the seats that cannot read it abstain.
     """
@@ -93,57 +189,6 @@ def refuse_unreadable(cases: Iterable[Case], rubric: Rubric, jury: Jury, court: 
         )
 
 
-def recount(
-    transcript: Transcript,
-    rubric: Rubric,
-    jury: Jury,
-    count: CountingRule | None = None,
-    learned: Count | None = None,
-) -> Verdict:
-    """The verdict that a transcript implies: by `count`, or the jury's rule, or the protocol's.
-
-    `learned` is what a rule that learns has learned from the run that the transcript belongs to.
-    """
-    return verdict(transcript, rubric, jury, count=rule_of(jury, count), learned=learned)
-
-
-def rule_of(jury: Jury, count: CountingRule | None = None) -> CountingRule:
-    """The name of the rule that a jury's votes are counted by, unless `count` names another."""
-    return count or jury.count or protocol(jury.protocol).count
-
-
-async def deliberate(
-    case: Case,
-    rubric: Rubric | str | Path,
-    jury: Jury | str | Path,
-    *,
-    model: str | None = None,
-    base_url: str | None = None,
-) -> Verdict:
-    """The verdict of `jury` on `case`; `model` fills seats that name none, else the embedded model does.
-
-    `rubric` and `jury` are each the thing itself, a file, or a name from the library.
-
-    Raises:
-        ModelUnreachable: A model cannot be reached, which is asked first; or not one seat could be when the case was heard.
-    """
-    refuse_text(case)
-    rubric = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
-    jury = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
-    check_protocol(jury, rubric)
-    await Preflight().check(models_asked(jury))
-    court = Court(budget=Budget(ends_at_refusal=False), scored=ScoredCases.of([case]))
-    try:
-        # A client may import for seconds before it can be used, and the caller's loop has other things to do.
-        await asyncio.to_thread(ready, jury, court, rubric)
-        refuse_unreadable([case], rubric, jury, court)
-        transcript = await hear(case, rubric, jury, court)
-        refuse_unreached(transcript)
-        return recount(transcript, rubric, jury)
-    finally:
-        await court.close()
-
-
 def refuse_unreached(transcript: Transcript, *, quoted: bool = True) -> None:
     """An error if not one seat could be reached: there is no verdict to give, not even a hung one.
 
@@ -157,24 +202,6 @@ def refuse_unreached(transcript: Transcript, *, quoted: bool = True) -> None:
         f"no seat of {transcript.arm!r} could be reached: {failures[0].juror}: {why}",
         remedy="check the models, addresses and keys of the jury, and ask again",
     )
-
-
-def deliberate_sync(
-    case: Case,
-    rubric: Rubric | str | Path,
-    jury: Jury | str | Path,
-    *,
-    model: str | None = None,
-    base_url: str | None = None,
-) -> Verdict:
-    """`deliberate`, for code that is not async; in a notebook too, where an event loop is running already."""
-    hearing = deliberate(case, rubric, jury, model=model, base_url=base_url)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(hearing)
-    with ThreadPoolExecutor(1, "venire-deliberate") as thread:
-        return thread.submit(copy_context().run, asyncio.run, hearing).result()
 
 
 def refuse_text(case: object) -> None:

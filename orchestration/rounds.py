@@ -1,20 +1,20 @@
-"""A round of deliberation: someone presides while the challenge is made; then those concerned answer together."""
+"""A round of deliberation: someone presides while an instant agreement is challenged; then those concerned answer together."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ..agents.brief import Brief
 from ..agents.cost import Receipt
 from ..agents.juror import OrchestratorQuestion
 from ..agents.orchestrator import Decision, Dispute
+from ..agents.prompting import Brief
+from ..rubrics.scale import Value
 from .bench import Bench, statements, together
-from .challenge import challenge_effect, challenge_questions, challenge_turns, challengers, effects_text
-from .conditions import consensus_reached, hard_limits, presided_limits
-from .stopping import disputed_attributes
-from .transcript import Decided, Entry, Ledger, Said, Stop, Transcript, entry_of
+from .stopping import consensus_reached, disputed_attributes, hard_limits, presided_limits
+from .transcript import Cast, Decided, Entry, Ledger, Said, Standing, Stop, Transcript, entry_of
 
 
 def open_attributes(
@@ -70,6 +70,49 @@ async def one_round(
     if chosen:
         transcript = bench.clerks_note(transcript, "challenge", effects_text(challenge_effect(transcript)))
     return transcript
+
+
+def _questions(
+    transcript: Transcript, number: int, asked: Mapping[str, list[OrchestratorQuestion]]
+) -> Mapping[str, list[OrchestratorQuestion]]:
+    """What each juror is asked in round `number`: by the ledger first, then after the challenge."""
+    questions: dict[str, list[OrchestratorQuestion]] = defaultdict(list)
+    for entry in transcript.entries:
+        if isinstance(entry, Ledger) and entry.round == number:
+            for dispute in entry.disputes:
+                answer = f"Answer {dispute.answering}. " if dispute.answering else ""
+                for name in dispute.to:
+                    text = (
+                        f"{dispute.dispute} {answer if name != dispute.answering else ''}{dispute.question}"
+                    )
+                    questions[name].append(OrchestratorQuestion(dispute.attribute, text))
+    for name, further in asked.items():
+        questions[name] += further
+    return questions
+
+
+async def _revise(
+    transcript: Transcript,
+    brief: Brief,
+    bench: Bench,
+    number: int,
+    questions: Mapping[str, list[OrchestratorQuestion]],
+) -> Transcript:
+    """The revised ballots of the jurors concerned, made concurrently, each seeing the others' votes and reasons."""
+    standing = transcript.standing()
+
+    async def revise(name: str) -> Entry:
+        asked = [a for a in brief.rubric.names if any(q.attribute == a for q in questions[name])]
+        others = [held for a in asked for held in standing.get(a, {}).values() if held.juror != name]
+        own = {a: standing[a][name].vote for a in asked if name in standing.get(a, {})}
+        turn = await bench.jurors[name].revise(
+            brief, asked, round=number, own=own, heard=statements(others), questions=questions[name]
+        )
+        return entry_of(turn, "revision")
+
+    concerned = [name for name in bench.jurors if questions.get(name)]
+    allowed = concerned[: bench.turns_left(transcript)]
+    return bench.add_entries(transcript, await together(revise(name) for name in allowed))
 
 
 def everyone_asked(transcript: Transcript, attributes: Sequence[str]) -> tuple[Dispute, ...]:
@@ -132,44 +175,113 @@ async def decide_open(
     return bench.add_entries(transcript, entries).with_stop(stop)
 
 
-def _questions(
-    transcript: Transcript, number: int, asked: Mapping[str, list[OrchestratorQuestion]]
-) -> Mapping[str, list[OrchestratorQuestion]]:
-    """What each juror is asked in round `number`: by the ledger first, then after the challenge."""
-    questions: dict[str, list[OrchestratorQuestion]] = defaultdict(list)
-    for entry in transcript.entries:
-        if isinstance(entry, Ledger) and entry.round == number:
-            for dispute in entry.disputes:
-                answer = f"Answer {dispute.answering}. " if dispute.answering else ""
-                for name in dispute.to:
-                    text = (
-                        f"{dispute.dispute} {answer if name != dispute.answering else ''}{dispute.question}"
-                    )
-                    questions[name].append(OrchestratorQuestion(dispute.attribute, text))
-    for name, further in asked.items():
-        questions[name] += further
-    return questions
+def challengers(
+    transcript: Transcript, challenged: Sequence[str], bench: Bench
+) -> dict[str, tuple[str, ...]]:
+    """Who argues against each agreement: the juror whose other votes lie furthest from the agreed end.
 
-
-async def _revise(
-    transcript: Transcript,
-    brief: Brief,
-    bench: Bench,
-    number: int,
-    questions: Mapping[str, list[OrchestratorQuestion]],
-) -> Transcript:
-    """The revised ballots of the jurors concerned, made concurrently, each seeing the others' votes and reasons."""
+    Among equals the last seat, so that the choice does not depend on chance. No more than have a turn left.
+    """
     standing = transcript.standing()
 
-    async def revise(name: str) -> Entry:
-        asked = [a for a in brief.rubric.names if any(q.attribute == a for q in questions[name])]
-        others = [held for a in asked for held in standing.get(a, {}).values() if held.juror != name]
-        own = {a: standing[a][name].vote for a in asked if name in standing.get(a, {})}
-        turn = await bench.jurors[name].revise(
-            brief, asked, round=number, own=own, heard=statements(others), questions=questions[name]
-        )
-        return entry_of(turn, "revision")
+    def harshness(name: str, attribute: str, agreed: float) -> float:
+        others = [
+            float(held[name].vote.value)
+            for other, held in standing.items()
+            if other != attribute and name in held and not isinstance(held[name].vote.value, str)
+        ]
+        return abs(sum(others) / len(others) - agreed) if others else 0.0
 
-    concerned = [name for name in bench.jurors if questions.get(name)]
-    allowed = concerned[: bench.turns_left(transcript)]
-    return bench.add_entries(transcript, await together(revise(name) for name in allowed))
+    chosen: dict[str, list[str]] = defaultdict(list)
+    order = list(bench.jurors)
+    for attribute in challenged:
+        votes = standing[attribute]
+        agreed = float(next(iter(votes.values())).vote.value)
+        name = max(votes, key=lambda juror: (harshness(juror, attribute, agreed), order.index(juror)))
+        chosen[name].append(attribute)
+    allowed = list(chosen.items())[: bench.turns_left(transcript)]
+    return {name: tuple(attributes) for name, attributes in allowed}
+
+
+def challenge_turns(
+    transcript: Transcript, brief: Brief, bench: Bench, chosen: Mapping[str, tuple[str, ...]], number: int
+) -> list[Coroutine[Any, Any, Entry]]:
+    """The challengers' turns, to be taken at the same time."""
+    standing = transcript.standing()
+
+    async def challenge(name: str, attributes: tuple[str, ...]) -> Entry:
+        own = {a: standing[a][name].vote for a in attributes}
+        saw = tuple(dict.fromkeys(held.entry for a in attributes for held in standing[a].values()))
+        turn = await bench.jurors[name].challenge(brief, attributes, round=number, own=own, saw=saw)
+        return entry_of(turn, "challenge")
+
+    return [challenge(name, attributes) for name, attributes in chosen.items()]
+
+
+def challenge_questions(
+    standing: Mapping[str, Mapping[str, Standing]],
+    chosen: Mapping[str, tuple[str, ...]],
+    jurors: Sequence[str],
+) -> dict[str, list[OrchestratorQuestion]]:
+    """What everyone else is asked after the challenge."""
+    return {
+        name: [
+            OrchestratorQuestion(
+                a, f"{challenger} was asked to argue against the score everyone gave. Does it hold?"
+            )
+            for challenger, attributes in chosen.items()
+            if challenger != name
+            for a in attributes
+            if name in standing.get(a, {})
+        ]
+        for name in jurors
+    }
+
+
+def challenge_effect(transcript: Transcript) -> tuple[Effect, ...]:
+    """What each challenge on record changed, by the end of the round it was made in."""
+    effects: list[Effect] = []
+    for entry in transcript.heard:
+        if entry.purpose != "challenge":
+            continue
+        before = transcript.standing(before_round=entry.round)
+        after = transcript.standing(before_round=entry.round + 1)
+        spoken = entry.ballot.votes if isinstance(entry, Cast) else ()
+        asked = entry.ballot.asked if isinstance(entry, Cast) else entry.abstention.asked
+        for attribute in asked:
+            agreed = next(iter(before[attribute].values())).vote.value
+            effects.append(
+                Effect(
+                    attribute=attribute,
+                    challenger=entry.speaker,
+                    agreed=agreed,
+                    answered=next((vote.value for vote in spoken if vote.attribute == attribute), None),
+                    moved={n: h.vote.value for n, h in after[attribute].items() if h.vote.value != agreed},
+                )
+            )
+    return tuple(effects)
+
+
+def effects_text(effects: Sequence[Effect]) -> str:
+    """The effects as text, one line each."""
+    lines: list[str] = []
+    for effect in effects:
+        moved = ", ".join(f"{name} to {value}" for name, value in effect.moved.items())
+        lines.append(
+            f"{effect.attribute}: everyone gave {effect.agreed}; {effect.challenger} argued against it; "
+            + (f"moved: {moved}" if moved else "nobody moved")
+        )
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What the challenge of one attribute changed."""
+
+    attribute: str
+    challenger: str
+    agreed: Value
+    answered: Value | None
+    """The challenger's own score after the challenge; None if it abstained."""
+    moved: Mapping[str, Value]
+    """Who holds another score than the agreed one at the end of that round, and which."""

@@ -3,51 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import NamedTuple, Protocol
 
 from ..agents.budget import BudgetSpent
+from ..agents.cost import Price
 from ..personas.jury import Jury
 from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric
-from .arm_manifest import arm_manifest
 from .bench import Court
 from .executors import Executor, LocalExecutor
 from .record import Hearing, Store
-from .record.changes import case_changes, manifest_changes
-from .record.manifest import arm_fingerprint, case_fingerprint
+from .record.manifest import arm_fingerprint, arm_manifest, case_changes, case_fingerprint, manifest_changes
 from .transcript import Transcript
-from .unfinished import Unfinished
-from .work_left import must_be_heard
+from .worked_examples import ScoredCases
 
+EVERY = 1.0
+"""Seconds between two looks at what has changed."""
+AFTER = 2.0
+"""Seconds that a deliberation goes on before it is stored: whoever is done sooner costs nothing."""
+MOST = 64
+"""Deliberations that are stored at a look, the longest in progress first."""
 STEP = 16
 """How many deliberations start together."""
 PAUSE = 0.002
 """Seconds before the next ones start."""
 MOST_NAMED = 20
 """How many changed cases are named one by one."""
-
-
-class Progress(Protocol):
-    """Callbacks of a run, one for each case and arm."""
-
-    def count_finished(self, transcript: Transcript) -> None: ...
-
-    def count_skipped(self, case: str, arm: str) -> None:
-        """The case was finished before."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """How many deliberations were held and skipped, and the budget that stopped the run (None: all is done)."""
-
-    heard: int
-    skipped: int
-    limit: str | None
 
 
 async def hear_cases(
@@ -110,17 +96,23 @@ async def hear_cases(
     return RunResult(tally.heard, tally.skipped, limit)
 
 
-async def _hear_all(
-    work: Iterator[_Item], hear: Callable[[_Item], Awaitable[bool]], at_once: int
-) -> list[BaseException | None]:
-    """Hear everything that is left, `at_once` at a time; for each worker, the error that ended it."""
-    workers: list[asyncio.Task[None]] = []
-    while len(workers) < at_once:
-        more = min(STEP, at_once - len(workers))
-        workers += [asyncio.create_task(_worker(work, hear)) for _ in range(more)]
-        # The first calls are on their way before the last briefs are written.
-        await asyncio.sleep(PAUSE)
-    return await asyncio.gather(*workers, return_exceptions=True)
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How many deliberations were held and skipped, and the budget that stopped the run (None: all is done)."""
+
+    heard: int
+    skipped: int
+    limit: str | None
+
+
+class Progress(Protocol):
+    """Callbacks of a run, one for each case and arm."""
+
+    def count_finished(self, transcript: Transcript) -> None: ...
+
+    def count_skipped(self, case: str, arm: str) -> None:
+        """The case was finished before."""
+        ...
 
 
 class _Arm(NamedTuple):
@@ -172,6 +164,25 @@ _Item = tuple[int, Case, _Arm]
 """A case, with its place in the file, and the arm that is to hear it."""
 
 
+async def _hear_all(
+    work: Iterator[_Item], hear: Callable[[_Item], Awaitable[bool]], at_once: int
+) -> list[BaseException | None]:
+    """Hear everything that is left, `at_once` at a time; for each worker, the error that ended it."""
+    workers: list[asyncio.Task[None]] = []
+    while len(workers) < at_once:
+        more = min(STEP, at_once - len(workers))
+        workers += [asyncio.create_task(_worker(work, hear)) for _ in range(more)]
+        # The first calls are on their way before the last briefs are written.
+        await asyncio.sleep(PAUSE)
+    return await asyncio.gather(*workers, return_exceptions=True)
+
+
+async def _worker(work: Iterator[_Item], hear: Callable[[_Item], Awaitable[bool]]) -> None:
+    """Hear one case after the other until there are none, or until the budget is spent."""
+    for item in work:
+        await hear(item)
+
+
 async def _hear_first_alone(
     work: Iterator[_Item], unsure: set[str], hear: Callable[[_Item], Awaitable[bool]]
 ) -> Iterator[_Item]:
@@ -192,12 +203,6 @@ async def _hear_first_alone(
         if not unsure:
             break
     return chain(passed, work)
-
-
-async def _worker(work: Iterator[_Item], hear: Callable[[_Item], Awaitable[bool]]) -> None:
-    """Hear one case after the other until there are none, or until the budget is spent."""
-    for item in work:
-        await hear(item)
 
 
 async def _hear_next(
@@ -266,3 +271,96 @@ async def _note_change(
 
 def _silent(line: str) -> None:
     return None
+
+
+async def work_left(
+    juries: Sequence[Jury],
+    cases: Iterable[Case],
+    rubric: Rubric,
+    store: Store | None,
+    *,
+    seed: int,
+    scored: ScoredCases,
+    prices: Mapping[str, Price],
+    retry: bool,
+) -> WorkLeft:
+    """Read every case once: those of `juries` that have not heard it as it is now; with `retry`, with every model reached."""
+    if store is None:
+        return WorkLeft(sum(1 for _ in cases), juries)
+    numbers: dict[str, int] = {}
+    for jury in juries:
+        manifest = arm_manifest(rubric, jury, seed=seed, scored=scored, prices=prices)
+        number = store.arm_number(jury.name, arm_fingerprint(manifest))
+        if number is not None:
+            numbers[jury.name] = number
+    total = 0
+    for case in cases:
+        total += 1
+        if not numbers:
+            continue
+        mark = case_fingerprint(case)
+        for name, number in list(numbers.items()):
+            heard = await store.last_hearing(number, case.id)
+            if must_be_heard(store, heard, mark, retry=retry):
+                del numbers[name]
+    return WorkLeft(total, [jury for jury in juries if jury.name not in numbers])
+
+
+class WorkLeft(NamedTuple):
+    """How many cases there are, and the juries that have not heard every one of them."""
+
+    cases: int
+    juries: Sequence[Jury]
+
+
+def must_be_heard(store: Store, heard: Hearing | None, fingerprint: str, *, retry: bool) -> bool:
+    """Whether a case has to be heard: never heard, changed since, or with `retry`, heard without one of the models."""
+    if heard is None or heard.fingerprint != fingerprint:
+        return True
+    return retry and store.transcript(heard.number).unreached
+
+
+class Unfinished:
+    """Follows deliberations from their first step to their last, and keeps `store` up with them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._going: dict[tuple[str, str], _Going] = {}
+
+    def begin(self, arm: int, name: str, case: Case, fingerprint: str) -> None:
+        """The arm of this number and name begins to deliberate."""
+        self._going[name, case.id] = _Going(arm, case, fingerprint, time.monotonic())
+
+    def follow(self, transcript: Transcript) -> None:
+        """A deliberation has come so far."""
+        going = self._going.get((transcript.arm, transcript.case))
+        if going is not None:
+            going.transcript, going.changed = transcript, True
+
+    def end(self, name: str, case: Case) -> None:
+        """The deliberation is over, whatever became of it. Said before its end is stored, so that nothing is stored after it."""
+        self._going.pop((name, case.id), None)
+
+    async def keep(self) -> None:
+        """Store what has changed, again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(EVERY)
+            before = time.monotonic() - AFTER
+            slow = [(key, each) for key, each in self._going.items() if each.changed and each.began < before]
+            for key, going in slow[:MOST]:
+                # While the one before was stored, this one may have ended.
+                if going.transcript is not None and self._going.get(key) is going:
+                    going.changed = False
+                    await self._store.keep_unfinished(
+                        going.arm, going.case, going.fingerprint, going.transcript
+                    )
+
+
+@dataclass(slots=True, eq=False)
+class _Going:
+    arm: int
+    case: Case
+    fingerprint: str
+    began: float
+    transcript: Transcript | None = None
+    changed: bool = False

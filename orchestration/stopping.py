@@ -1,13 +1,179 @@
-"""Settled or not, moved or stalled: what code, not a model, measures of a deliberation."""
+"""When to stop: conditions that compose, each saying why it ends or None; and what code, not a model, measures for them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
+from ..agents.budget import Meter
+from ..personas.jury import Jury
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import Value
-from .transcript import Cast, Ledger, Standing, Transcript
+from .transcript import Cast, Ledger, Standing, Stop, Transcript
+
+Condition = Callable[[Transcript], Stop | None]
+NO_QUORUM = "no attribute has the votes that a quorum needs"
+SOME_QUORUM = "not every attribute has the votes that a quorum needs"
+
+
+def limits_of(jury: Jury, rubric: Rubric) -> Condition:
+    """The limits of a jury file that leave something to decide, and its early stops, in that order."""
+    limits = jury.limits
+    found: list[Condition] = [
+        make(most)
+        for make, most in (
+            (turns, limits.max_turns),
+            (rounds, limits.max_rounds),
+            (stall_limit, limits.max_stalls),
+            (stable, jury.stop.stable_rounds),
+        )
+        if most is not None
+    ]
+    if jury.stop.ks is not None:
+        found.append(distribution_stable(rubric, jury.stop.ks))
+    return any_of(*found)
+
+
+def presided_limits(jury: Jury, rubric: Rubric) -> Condition:
+    """The limits of a protocol with an orchestrator or moderator: `max_replans` is one of them."""
+    most = jury.limits.max_replans
+    limits = limits_of(jury, rubric)
+    return limits if most is None else any_of(limits, replan_limit(most))
+
+
+def hard_limits(meter: Meter) -> Condition:
+    """Stops at a limit on tokens, dollars or seconds: after it no call can be made, not even to decide."""
+    return any_of(tokens(meter), dollars(meter), seconds(meter))
+
+
+def any_of(*conditions: Condition) -> Condition:
+    """Stops when one of them does, for the reason of the first that does."""
+
+    def first(transcript: Transcript) -> Stop | None:
+        return next((stop for condition in conditions if (stop := condition(transcript))), None)
+
+    return first
+
+
+def all_of(*conditions: Condition) -> Condition:
+    """Stops when all of them do, for the reason of the first, with the others' in its detail."""
+
+    def every(transcript: Transcript) -> Stop | None:
+        stops = [condition(transcript) for condition in conditions]
+        if not stops or stops[0] is None or None in stops:
+            return None
+        return stops[0].model_copy(
+            update={"detail": "; ".join(filter(None, [stops[0].detail, *map(str, stops[1:])]))}
+        )
+
+    return every
+
+
+def consensus_reached(
+    rubric: Rubric,
+    *,
+    tolerance: float,
+    quorum: int,
+    among: Sequence[str] | None = None,
+    max_turns: int | None = None,
+) -> Condition:
+    """Stops when nothing is disputed (`among` these attributes): all within `tolerance` of each other.
+
+    With too few votes on every attribute there is nothing to deliberate on, which is no consensus. Where `max_turns` kept
+    seats from the votes that a quorum needs, that is the reason.
+    """
+
+    def condition(transcript: Transcript) -> Stop | None:
+        if disputed_attributes(transcript, rubric, tolerance=tolerance, quorum=quorum, among=among):
+            return None
+        asked = among or rubric.names
+        enough = attributes_with_quorum(transcript, asked, quorum)
+        if len(enough) < len(asked) and max_turns is not None and cut_short(transcript):
+            return Stop.at("max_turns", max_turns, NO_QUORUM if not enough else SOME_QUORUM)
+        return Stop(reason="consensus") if enough else Stop(reason="complete", detail=NO_QUORUM)
+
+    return condition
+
+
+def cut_short(transcript: Transcript) -> bool:
+    """Whether a limit kept a seat from its turn."""
+    return any(entry.abstention.reason == "limit" for entry in transcript.abstentions)
+
+
+def unanimous(rubric: Rubric, *, quorum: int) -> Condition:
+    """Stops when everyone gives the same answers."""
+    return consensus_reached(rubric, tolerance=0, quorum=quorum)
+
+
+def turns(most: int) -> Condition:
+    """Stops after this many juror turns."""
+    return lambda transcript: Stop.at("max_turns", most) if transcript.turns >= most else None
+
+
+def rounds(most: int) -> Condition:
+    """Stops after this many rounds."""
+    return lambda transcript: Stop.at("max_rounds", most) if transcript.rounds >= most else None
+
+
+def stall_limit(most: int) -> Condition:
+    """Stops after this many rounds in a row without movement or new evidence; with 0, after round one."""
+    return lambda transcript: Stop.at("max_stalls", most) if stalls(transcript) >= most else None
+
+
+def replan_limit(most: int) -> Condition:
+    """Stops when the deliberation is stalled and questions were put anew this often."""
+    return lambda transcript: (
+        Stop.at("max_replans", most) if stalls(transcript) and replans(transcript) >= most else None
+    )
+
+
+def stable(in_a_row: int) -> Condition:
+    """Stops when no vote changed in this many rounds in a row, new evidence or not."""
+    return lambda transcript: (
+        Stop.at("stable_rounds", in_a_row) if unmoved_rounds(transcript) >= in_a_row else None
+    )
+
+
+def distribution_stable(rubric: Rubric, threshold: float) -> Condition:
+    """Stops when the votes of the last two rounds are distributed alike, whoever cast them.
+
+    The two-sample Kolmogorov-Smirnov statistic of the standing votes after each round, taken of the attribute
+    on which it is largest, must lie below `threshold`.
+    """
+
+    def condition(transcript: Transcript) -> Stop | None:
+        if transcript.rounds < 2:
+            return None
+        before, after = transcript.standing(before_round=transcript.rounds), transcript.standing()
+        apart = max(
+            (ks_distance(before.get(name, {}), after[name]) for name in rubric.names if name in after),
+            default=0.0,
+        )
+        return Stop.at("ks", threshold, f"statistic {apart:.3f}") if apart < threshold else None
+
+    return condition
+
+
+def tokens(meter: Meter) -> Condition:
+    """Stops when the deliberation's tokens are spent."""
+    return _hard(meter, "max_tokens")
+
+
+def dollars(meter: Meter) -> Condition:
+    """Stops when the deliberation's dollars are spent."""
+    return _hard(meter, "max_usd")
+
+
+def seconds(meter: Meter) -> Condition:
+    """Stops when the deliberation's time is up."""
+    return _hard(meter, "max_seconds")
+
+
+def _hard(meter: Meter, name: str) -> Condition:
+    def condition(_: Transcript) -> Stop | None:
+        return Stop.at(name, getattr(meter.limits, name)) if meter.reached == name else None
+
+    return condition
 
 
 def spread(values: Iterable[Value]) -> float | None:

@@ -91,7 +91,7 @@ class Ledger(_Entry):
     """The attributes on which a moderator declared consensus and code found it so."""
     note: str = ""
     saw: tuple[str, ...] = ()
-    """The entries put before whoever wrote it; empty in records made before they were kept."""
+    """The entries put before whoever wrote it."""
 
     @property
     def speaker(self) -> str:

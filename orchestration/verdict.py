@@ -12,8 +12,8 @@ from ..personas.jury import CountingRule, Jury
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Scale, Value
 from .acceptance import confidence, escalation_reason, signals
-from .claim_counts import ClaimOutcome, claim_outcomes, count_claims
 from .counting import Count, Tally, counting_rule
+from .counting.claims import ClaimOutcome, claim_outcomes, count_claims
 from .stopping import spread, values_of
 from .transcript import Decided, Standing, Stop, Transcript
 
@@ -60,7 +60,7 @@ class Outcome(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_a_rule(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """As it was before verdicts could be escalated, where none is."""
+        """Leaves `escalated` out where the jury has no rule."""
         fields: dict[str, Any] = handler(self)
         if self.escalated is None:
             fields.pop("escalated", None)

@@ -1,8 +1,7 @@
 """Who is asked: personas, and the juries they sit on."""
 
 from .jury import Jury, ModelSettings, Seat, load_jury
-from .limits import Limits
-from .options import Escalation, Options, Shots
+from .options import Escalation, Limits, Options, Shots
 from .persona import Persona, load_persona
 
 __all__ = [

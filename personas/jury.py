@@ -20,24 +20,25 @@ from pydantic import (
 )
 
 from ..rubrics.errors import VenireError
-from ..rubrics.fields import Converted
 from ..rubrics.files import nearest
 from ..rubrics.plugins import library_file, registered_plugins, unknown
 from ..rubrics.rubric import Name
-from ..rubrics.yaml_files import load_yaml, wrong
-from .acceptance import AcceptanceRule, load_acceptance
-from .limits import EarlyStop, Limits
+from ..rubrics.yaml_files import Converted, load_yaml, wrong
 from .options import (
     PROTOCOLS,
     TOP_LEVEL,
+    AcceptanceRule,
     AnyOptions,
     ClaimOptions,
     Debaters,
+    EarlyStop,
     Escalation,
+    Limits,
     Repeats,
     SeatName,
     Shots,
     default_options,
+    load_acceptance,
     refuse_unused,
     with_options,
 )

@@ -1,4 +1,4 @@
-"""Options of a protocol: what a jury file says under `options:`, held against the model that the protocol declares."""
+"""What a jury file says beside its seats: limits, the protocol's options, and the rule by which verdicts may stand unseen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from ..rubrics.errors import VenireError
+from ..rubrics.errors import InvalidFile, VenireError
+from ..rubrics.files import read_json
 from ..rubrics.plugins import BrokenPlugin, load_all, registered_plugins
 from ..rubrics.yaml_files import inner_errors, wrong
 
@@ -28,9 +29,111 @@ TOP_LEVEL = ("challenge", "repeats", "shots", "escalation", "debate", "claims")
 """Options that a `Jury` holds as fields of its own, and that a jury file may write beside `protocol` as well."""
 CHECKED = {"options": "checked"}
 """Validation context for a jury that was checked when it was written: its options are taken as they are."""
-
 SeatName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 Repeats = Annotated[int, Field(ge=1)]
+
+
+class Limits(BaseModel):
+    """Where a deliberation ends, whatever has been reached. Each means what it says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_rounds: int | None = Field(default=3, ge=1)
+    max_turns: int | None = Field(default=None, ge=1)
+    """The exact number of juror turns."""
+    max_stalls: int | None = Field(default=1, ge=0)
+    """Consecutive rounds without movement or new evidence before it stops."""
+    max_replans: int | None = Field(default=1, ge=0)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_usd: float | None = Field(default=None, gt=0)
+    max_seconds: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        # Jurors may go back and forth for ever, and a free model never spends a token or a dollar.
+        if self.max_rounds is None and self.max_turns is None and self.max_seconds is None:
+            raise ValueError(
+                "nothing is sure to end the deliberation\nset max_rounds, max_turns or max_seconds"
+            )
+        return self
+
+
+class EarlyStop(BaseModel):
+    """Further reasons to stop before a limit does: that going on would change nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stable_rounds: int | None = Field(default=None, ge=1)
+    """Stop when no vote changed in this many rounds in a row, even if new evidence was quoted."""
+    ks: float | None = Field(default=None, gt=0, le=1)
+    """Stop when the votes of two rounds in a row are distributed alike: their Kolmogorov-Smirnov statistic, on
+    the attribute where it is largest, lies below this. 0.1 is strict."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AttributeRule(_Part):
+    """From which confidence on the verdicts on one attribute may stand unseen, and what that rests on."""
+
+    threshold: float | None
+    """None where no verdict on the attribute may."""
+    labels: int
+    """Labelled verdicts at or above the threshold."""
+    errors: int
+    """How many of these people did not share."""
+    bound: float | None
+    """What the error among accepted verdicts is at most, with probability 1 - delta."""
+
+
+class JudgedBy(_Part):
+    """Hashes of what a jury answers by; where a seat's server stands is not among it."""
+
+    rubric: str
+    seats: dict[str, str]
+    orchestrator: str
+    rest: str
+    """Protocol, limits, options, counting rule."""
+    prompts: str
+    adapters: str = ""
+
+
+class SignalSample(_Part):
+    """The labelled verdicts on one attribute, as far as new ones can be held against them."""
+
+    clusters: tuple[int, ...]
+    signals: dict[str, tuple[float | None, ...]]
+    """By signal, one number a verdict; null where it is not known."""
+    systems: tuple[str, ...] = ()
+    """Who produced the text of each verdict's case, blank where that is not known; none in rules saved before it was kept."""
+
+
+class AcceptanceRule(_Part):
+    """What `venire certify --save` writes."""
+
+    format: Literal["venire acceptance 1"] = "venire acceptance 1"
+    risk: float = Field(gt=0, lt=1)
+    delta: float = Field(gt=0, lt=1)
+    within: float = Field(default=0, ge=0)
+    """How far a verdict may lie from people's reference without being an error."""
+    arm: str
+    judged_by: JudgedBy
+    attributes: dict[str, AttributeRule]
+    labelled: dict[str, SignalSample] = {}
+
+
+def load_acceptance(path: Path | str) -> AcceptanceRule:
+    """The rule in a file that `venire certify --save` wrote."""
+    try:
+        return AcceptanceRule.model_validate(read_json(Path(path)))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise InvalidFile(
+            f"{path}: no rule of acceptance: {where}: {first['msg']}",
+            remedy="give a file that `venire certify RUN --human RATINGS --save FILE` wrote",
+        ) from None
 
 
 class Options(BaseModel):

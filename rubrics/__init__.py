@@ -1,14 +1,11 @@
 """What is asked: cases, scales, rubrics, and the two things a seat can answer."""
 
-from .ballot import Abstention, AbstentionReason, Ballot, Vote
-from .case import Case, count_cases, load_cases
+from .ballot import Abstention, AbstentionReason, Ballot, Quote, Vote, ballot_schema
+from .case import Case, Exhibit, count_cases, load_cases
 from .claim import Check, Claim
-from .costs import CostMatrix
 from .errors import InvalidFile, MissingExtra, ModelUnreachable, VenireError
-from .quotes import Exhibit, Quote
 from .rubric import Attribute, Rubric, load_rubric
-from .scale import NOT_APPLICABLE, Level, Scale, Value
-from .shapes import ballot_schema
+from .scale import NOT_APPLICABLE, CostMatrix, Level, Scale, Value
 
 __all__ = [
     "NOT_APPLICABLE",

@@ -1,13 +1,18 @@
-"""Ballots and abstentions: the two things that can come out of a seat."""
+"""Ballots and abstentions, the two things that can come out of a seat: votes with their quotes, and the JSON shape in which a model fills them in."""
 
 from __future__ import annotations
 
-from typing import Literal
+import json
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, create_model
 
-from .quotes import Quote
-from .scale import Value
+from .case import Exhibit
+from .rubric import Rubric
+from .scale import NOT_APPLICABLE, Value
 
 AbstentionReason = Literal[
     "unparsable",
@@ -22,6 +27,19 @@ AbstentionReason = Literal[
     "not_called",
 ]
 """`not_called`: whoever presides was satisfied before the seat was called on."""
+
+
+class Quote(BaseModel):
+    """Words a juror cites, and the exhibit they stand in; `None` when they stand in none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    exhibit: str | None
+
+    @property
+    def found(self) -> bool:
+        return self.exhibit is not None
 
 
 class Vote(BaseModel):
@@ -99,3 +117,193 @@ class Abstention(BaseModel):
     saw: tuple[str, ...] = ()
     attribute: str | None = None
     """The one attribute it is about; None where the seat gave no ballot at all."""
+
+
+TEXT_LIMIT = 4000
+QUOTE_LIMIT = 1000
+QUOTES_LIMIT = 8
+_VOTES = TypeAdapter(tuple[Vote, ...])
+STRICT = ConfigDict(extra="forbid", strict=True)
+_SPACE = re.compile(r"\s+")
+_EDGES = " \t\n\"'“”‘’«»….,;:"
+
+
+def at_most(limit: int, keyword: str = "maxLength") -> Any:
+    """A bound for the decoder alone: a long reason from a model that is not bound by it is still a reason."""
+    return Field(json_schema_extra={keyword: limit})
+
+
+TEXT = Annotated[str, Field(min_length=1), at_most(TEXT_LIMIT)]
+"""Words that must be there."""
+
+
+class Legal(NamedTuple):
+    """The legal scores of one attribute, in a form that can key a cache."""
+
+    values: tuple[Value, ...]
+    bounds: tuple[Value, Value] | None
+    may_not_apply: bool
+
+    @classmethod
+    def of(cls, rubric: Rubric, attribute: str) -> Legal:
+        scale = rubric.scale_of(attribute)
+        return cls(scale.values, None if scale.anchors else scale.ends, rubric.by_name[attribute].optional)
+
+    @property
+    def score(self) -> Any:
+        """The type that admits these scores and no others."""
+        if self.bounds is None:
+            legal = (*self.values, NOT_APPLICABLE) if self.may_not_apply else self.values
+            return Annotated[Literal[legal], BeforeValidator(_not_a_boolean)]  # type: ignore[valid-type]
+        low, high = self.bounds
+        number: Any = Annotated[float, Field(ge=low, le=high, strict=False)]  # type: ignore[arg-type]
+        either: Any = number | Literal["not_applicable"] if self.may_not_apply else number
+        return Annotated[either, BeforeValidator(_not_a_boolean)]
+
+
+def ballot_shape(
+    rubric: Rubric,
+    attributes: Sequence[str] | None = None,
+    *,
+    revision: bool = False,
+    confidence: bool = False,
+) -> type[BaseModel]:
+    """The pydantic class of a ballot on `attributes` (all, unless named).
+
+    A `revision` must also say what moved it; with `confidence` each score says how sure it is.
+    """
+    names = tuple(attributes) if attributes else rubric.names
+    return _shape_for(rubric, names, revision, confidence)
+
+
+def ballot_schema(rubric: Rubric, attributes: Sequence[str] | None = None, **options: bool) -> dict[str, Any]:
+    """The JSON schema of a ballot, with nothing left to look up by reference."""
+    return inline(ballot_shape(rubric, attributes, **options))
+
+
+@lru_cache(maxsize=1024)
+def unchecked_shape(shape: type[BaseModel]) -> type[BaseModel]:
+    """A shape with the same fields, each of which may be anything or missing: to read an answer of which a part is illegal."""
+    fields: dict[str, Any] = dict.fromkeys(shape.model_fields, (Any, None))
+    return create_model("Unchecked", __config__=STRICT, **fields)
+
+
+def votes_from(filled: BaseModel, exhibits: Sequence[Exhibit]) -> tuple[Vote, ...]:
+    """The votes in a filled ballot, each quote checked against the exhibits."""
+    votes: list[dict[str, Any]] = []
+    for attribute, answer in vars(filled).items():
+        given = vars(answer)
+        votes.append(
+            {
+                "attribute": attribute,
+                "value": given["score"],
+                "rationale": given["rationale"],
+                "evidence": [find_quote(text, exhibits) for text in given["evidence"] if has_words(text)],
+                "moved_by": given.get("moved_by", ""),
+                "confidence": given.get("confidence"),
+            }
+        )
+    return _VOTES.validate_python(votes)
+
+
+def has_words(text: str) -> bool:
+    """Whether there is a word or a number in it: dots and dashes are neither a quote nor a reason."""
+    return any(character.isalnum() for character in text)
+
+
+class Schema(dict[str, Any]):
+    """A JSON schema, whose text is made once however often it is sent."""
+
+    @cached_property
+    def text(self) -> str:
+        return json.dumps(self)
+
+
+@lru_cache(maxsize=512)
+def inline(shape: type[BaseModel]) -> Schema:
+    """The JSON schema of `shape` with every reference written out, titles dropped."""
+    schema = shape.model_json_schema()
+    definitions = schema.pop("$defs", {})
+
+    def written_out(node: Any) -> Any:
+        if isinstance(node, list):
+            return [written_out(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            return written_out(definitions[node["$ref"].rpartition("/")[2]])
+        return {
+            key: {name: written_out(child) for name, child in value.items()}
+            if key == "properties"
+            else written_out(value)
+            for key, value in node.items()
+            if key != "title"
+        }
+
+    return Schema(written_out(schema))
+
+
+def find_quote(text: str, exhibits: Iterable[Exhibit]) -> Quote:
+    """`text` and the exhibit it stands in, compared with white space and case folded and quotation marks at its ends ignored."""
+    wanted = _fold(text).strip(_EDGES)
+    if wanted:
+        for exhibit in exhibits:
+            if wanted in _fold_exhibit(exhibit.text):
+                return Quote(text=text, exhibit=exhibit.name)
+    return Quote(text=text, exhibit=None)
+
+
+def find_span(quote: str, text: str) -> tuple[int, int] | None:
+    """Where `quote` stands in `text`, as start and end in characters, compared as `find_quote` does; None where it does not."""
+    wanted = quote.strip(_EDGES)
+    if not wanted:
+        return None
+    if (at := text.find(wanted)) != -1:
+        return at, at + len(wanted)
+    pattern = r"\s+".join(map(re.escape, wanted.split()))
+    found = re.search(pattern, text, re.IGNORECASE)
+    return found.span() if found else None
+
+
+def _fold(text: str) -> str:
+    return _SPACE.sub(" ", text).casefold()
+
+
+@lru_cache(maxsize=512)
+def _fold_exhibit(text: str) -> str:
+    """`_fold`, cached: every quote of a ballot is looked up in the same exhibits."""
+    return _fold(text)
+
+
+@lru_cache(maxsize=1024)
+def _shape_for(rubric: Rubric, names: tuple[str, ...], revision: bool, confidence: bool) -> type[BaseModel]:
+    return _shape(tuple((name, Legal.of(rubric, name)) for name in names), revision, confidence)
+
+
+@lru_cache(maxsize=1024)
+def _shape(questions: tuple[tuple[str, Legal], ...], revision: bool, confidence: bool) -> type[BaseModel]:
+    fields: dict[str, Any] = {}
+    for name, legal in questions:
+        parts: dict[str, Any] = {
+            # The rationale comes first, so that the model reasons before it commits.
+            "rationale": TEXT,
+            "evidence": Annotated[
+                list[Annotated[str, at_most(QUOTE_LIMIT)]], at_most(QUOTES_LIMIT, "maxItems")
+            ],
+        }
+        if revision:
+            parts["moved_by"] = Annotated[str, at_most(TEXT_LIMIT)]
+        if confidence:
+            parts["confidence"] = Literal["low", "medium", "high"]
+        parts["score"] = legal.score
+        required: dict[str, Any] = {part: (kind, ...) for part, kind in parts.items()}
+        vote = create_model(f"Vote_{name}", __config__=STRICT, **required)
+        fields[name] = (vote, ...)
+    return create_model("Ballot", __config__=STRICT, **fields)
+
+
+def _not_a_boolean(value: Any) -> Any:
+    # In Python True equals 1: without this, a model that answers `true` would be given the lowest score.
+    if isinstance(value, bool):
+        raise ValueError("a score is not true or false")
+    return value

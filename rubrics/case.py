@@ -10,9 +10,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .errors import InvalidFile
-from .fields import Converted
 from .files import near_column
 from .rows import read_rows
+from .yaml_files import Converted
 
 _TEXTS = ("source", "reference", "question", "audience", "group", "system")
 _ANY_NAMES = "; a sheet with other names becomes a folder with venire new FOLDER --from SHEET"
@@ -65,6 +65,15 @@ class Case(BaseModel):
         if not isinstance(metadata, dict):
             extra["metadata"], metadata = metadata, {}
         return cls(**known, metadata={**metadata, **extra})
+
+
+class Exhibit(BaseModel):
+    """One named text that a juror may read."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    text: str
 
 
 @runtime_checkable

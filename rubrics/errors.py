@@ -1,6 +1,8 @@
-"""The errors that are meant for the person at the keyboard."""
+"""What is meant for the person at the keyboard: deliberate errors, and words of models and files that no terminal obeys."""
 
 from __future__ import annotations
+
+import re
 
 
 class VenireError(Exception):
@@ -25,3 +27,22 @@ class ModelUnreachable(VenireError):
 
 class MissingExtra(VenireError):
     """Something needs a package that the core does not install."""
+
+
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_LONGEST = 2000
+
+
+def without_controls(text: str) -> str:
+    """The text with control, invisible and bidi characters replaced: no terminal obeys what is left."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\t", " "))
+
+
+def safe(text: str) -> str:
+    """`without_controls`, and very long texts cut."""
+    shown = without_controls(text)
+    return (
+        shown
+        if len(shown) <= _LONGEST
+        else f"{shown[:_LONGEST]} [... {len(shown) - _LONGEST} more characters]"
+    )

@@ -1,4 +1,4 @@
-"""Reading the files users write: text and JSON of a bounded size, and names near a misspelt one; errors name the file, the line and the remedy."""
+"""Text and JSON files of a bounded size, and the nearest name to a misspelt one; errors name the file, the line and the remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from .errors import InvalidFile
-from .yaml_nodes import DEEPEST, LONGEST_INTEGER
 
 LARGEST_TEXT = 2**20
 """Bytes of a file that is read whole: thousands of times what a person writes by hand."""
@@ -19,6 +18,10 @@ LARGEST_JSON = 16 * 2**20
 """Bytes of a JSON file that a program wrote."""
 MOST_VALUES = 500_000
 """Values in such a file: more would not fit into memory beside everything else."""
+DEEPEST = 50
+"""Levels of lists and mappings inside each other."""
+LONGEST_INTEGER = 40
+"""Digits."""
 _COMPARED = 1000
 """Names among which the nearest is looked for."""
 _LISTED = 30

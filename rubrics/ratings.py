@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .csv_cells import cell_number, from_csv_cell
 from .errors import InvalidFile
 from .files import near_column
-from .rows import read_rows
+from .rows import cell_number, from_csv_cell, read_rows
 
 _LONG = ("case", "rater", "attribute", "value")
 _WIDE = ("case", "rater")

@@ -1,43 +1,135 @@
-"""Rows of the tables users write, one at a time with their line: CSV, JSONL, Excel, Parquet, Arrow."""
+"""Tables: the rows users write, one at a time with their line (CSV, JSONL, workbooks, Parquet, Arrow), and what may stand in a cell."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from importlib import import_module
+from importlib.util import find_spec
+from io import BytesIO
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-from .errors import InvalidFile
+from .errors import InvalidFile, MissingExtra
 from .files import broken_utf8, json_value, near_column, open_file
-from .tables import Table, arrow_table, parquet_table, workbook_table
+from .workbook import SUFFIXES as WORKBOOK_SUFFIXES
+from .workbook import Cell, open_sheet, split_sheet
 
 LARGEST_ROW = 4 * 2**20
 """Bytes of one row: a million tokens, more than a jury's models read."""
 MOST_COLUMNS = 10_000
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 """The first is taken where a header does not tell."""
+ColumnKind = Literal["string", "int64", "float64"]
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+_AMBIGUOUS = re.compile(r"[+-]?(?!0)\d{1,3},\d{3}")
+"""The comma may stand between thousands as well as before a fraction."""
+_GROUPED = re.compile(r"\s*[+-]?(?!0)\d{1,3}(?:,\d{3})+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*")
+_MINUS = "\N{MINUS SIGN}"
+
+
+class Table(NamedTuple):
+    """A table's columns, the line they stand on, and its rows with their lines."""
+
+    line: int
+    columns: tuple[str, ...]
+    rows: Iterator[tuple[int, dict[str, Any]]]
 
 
 def read_rows(
     path: Path, *, required: tuple[str, ...] = (), otherwise: str = ""
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each row of a .csv, .jsonl, .xlsx, .parquet or .arrow file with its line number, one at a time.
+    """Each row of a .csv, .jsonl, .parquet or .arrow file or a workbook's sheet with its line number, one at a time.
 
-    `otherwise` is what else to do where a required column is not there.
+    `FILE.xlsx#SHEET` names a sheet; without a name the first that is not hidden is read. `otherwise` is what else to do
+    where a required column is not there.
     """
-    match path.suffix.lower():
+    match split_sheet(path)[0].suffix.lower():
         case ".csv" | ".tsv":
             return _csv_rows(path, required, otherwise)
-        case ".xlsx" | ".xlsm":
-            return _table_rows(path, workbook_table(path), required, otherwise)
+        case suffix if suffix in WORKBOOK_SUFFIXES:
+            return _workbook_rows(path, required, otherwise)
         case ".parquet":
             return _table_rows(path, parquet_table(path), required, otherwise)
         case ".arrow" | ".feather":
             return _table_rows(path, arrow_table(path), required, otherwise)
-        case ".xls":
-            raise InvalidFile(f"{path}: an old Excel file", remedy="save it in Excel as .xlsx, or as .csv")
     return _json_rows(path)
+
+
+def csv_cell(value: Any) -> Any:
+    """The value as it may stand in a CSV file: a text that a spreadsheet would run is written after an apostrophe.
+
+    Numbers stay numbers, negative ones too. `from_csv_cell` gives the text back.
+    """
+    if not isinstance(value, str) or not _FORMULA.match(value) or _NUMBER.fullmatch(value):
+        return value
+    return f"'{value}"
+
+
+def from_csv_cell(cell: Any) -> Any:
+    """The value that `csv_cell` wrote."""
+    return cell[1:] if isinstance(cell, str) and cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def cell_number(cell: Any, where: str) -> float | None:
+    """The number that a cell holds, with a decimal point or comma; None for a word, and for several numbers such as `1,2,3`.
+
+    `where` is the file and line.
+
+    Raises:
+        InvalidFile: `1,250`, which is 1.25 to some spreadsheets and 1250 to others.
+    """
+    text = str(cell).strip().replace(_MINUS, "-")
+    if _AMBIGUOUS.fullmatch(text):
+        raise InvalidFile(
+            f"{where}: {text!r} may have a decimal comma or one between thousands",
+            remedy=f"write {text.replace(',', '.')} or {text.replace(',', '')}",
+        )
+    if _DECIMAL_COMMA.fullmatch(text):
+        text = text.replace(",", ".")
+    try:
+        # An underscore is Python's: codes such as `1_2` are no number.
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def without_thousands(text: str) -> str:
+    """A number such as `1,250.5` without its commas, where they can stand only between thousands; any other text as it is."""
+    return text.replace(",", "") if _GROUPED.fullmatch(text) else text
+
+
+def table_bytes(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Mapping[str, ColumnKind],
+    kind: Literal["parquet", "arrow"],
+) -> bytes:
+    """The rows as a Parquet or an Arrow file; needs pyarrow."""
+    need_pyarrow(f"{kind.title()} files")
+    pyarrow, parquet, ipc = map(import_module, ("pyarrow", "pyarrow.parquet", "pyarrow.ipc"))
+    schema = pyarrow.schema([(name, getattr(pyarrow, each)()) for name, each in columns.items()])
+    table = pyarrow.Table.from_pylist([_typed_row(row, columns) for row in rows], schema=schema)
+    written = BytesIO()
+    if kind == "parquet":
+        parquet.write_table(table, written)
+    else:
+        with ipc.new_file(written, schema) as writer:
+            writer.write_table(table)
+    return written.getvalue()
+
+
+def need_pyarrow(what: str) -> None:
+    """An error that names the extra, where pyarrow is not installed."""
+    if find_spec("pyarrow") is None:
+        raise MissingExtra(f"{what} need pyarrow", remedy="pip install 'venire[parquet]'")
 
 
 def _table_rows(
@@ -136,3 +228,88 @@ def _delimiter(header: str) -> str:
     return max(
         _DELIMITERS, key=lambda each: sum(1 for row in csv.reader([header], delimiter=each) for _ in row)
     )
+
+
+def _workbook_rows(
+    path: Path, required: tuple[str, ...], otherwise: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a sheet, whose first row that is not empty names the columns; cells are texts, as a CSV file would have them."""
+    with open_sheet(path) as sheet:
+        line, header = next(sheet.rows, (1, []))
+        columns = [_text(name).strip() for name in header]
+        name, times = Counter(filter(None, columns)).most_common(1)[0] if any(columns) else ("", 0)
+        if times > 1:
+            raise InvalidFile(
+                f"{path}:{line}: two columns are named {name!r}", remedy="give each its own name"
+            )
+        _check_header(f"{path}:{line}", columns, required, otherwise)
+        for number, cells in sheet.rows:
+            row = {name: _text(cell) for name, cell in zip(columns, cells, strict=True) if name}
+            if any(row.values()):
+                yield number, row
+
+
+def _text(cell: Cell) -> str:
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return f"{cell:.15g}"
+    return "" if cell is None else str(cell)
+
+
+def parquet_table(path: Path) -> Table:
+    """A Parquet file; needs pyarrow."""
+    need_pyarrow(f"{path}: Parquet files")
+    pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    try:
+        file = parquet.ParquetFile(path)
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "not a Parquet file"
+        raise InvalidFile(f"{path}: {why}", remedy="check the path, or save the table as .csv") from None
+    return Table(0, tuple(file.schema_arrow.names), _batch_rows(file.iter_batches()))
+
+
+def arrow_table(path: Path) -> Table:
+    """An Arrow file, also called Feather, or a stream of the same; needs pyarrow."""
+    need_pyarrow(f"{path}: Arrow files")
+    pyarrow, ipc = import_module("pyarrow"), import_module("pyarrow.ipc")
+    try:
+        content = path.read_bytes()
+        opened = ipc.open_file if content.startswith(b"ARROW1") else ipc.open_stream
+        table = opened(pyarrow.py_buffer(content)).read_all()
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "not an Arrow file"
+        raise InvalidFile(f"{path}: {why}", remedy="check the path, or save the table as .csv") from None
+    return Table(0, tuple(table.schema.names), _batch_rows(table.to_batches()))
+
+
+def _batch_rows(batches: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    line = 0
+    for batch in batches:
+        for row in batch.to_pylist():
+            line += 1
+            yield line, {name: _plain(value) for name, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return value
+
+
+def _typed_row(row: Mapping[str, Any], columns: Mapping[str, ColumnKind]) -> dict[str, Any]:
+    """The row with text in columns of text, whatever was in them."""
+    return {
+        name: str(value) if columns[name] == "string" and value is not None else value
+        for name, value in row.items()
+        if name in columns
+    }

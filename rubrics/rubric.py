@@ -18,13 +18,11 @@ from pydantic import (
     model_validator,
 )
 
-from .case import Case
-from .fields import Converted
+from .case import Case, Exhibit
 from .files import nearest
 from .plugins import library_file
-from .quotes import Exhibit
 from .scale import Anchors, Scale, Value
-from .yaml_files import load_yaml, wrong
+from .yaml_files import Converted, load_yaml, wrong
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
 

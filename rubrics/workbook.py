@@ -1,174 +1,163 @@
-"""The first sheet of an Excel workbook (.xlsx), row by row: a zip of XML, read without any package."""
+"""Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods), row by row.
+
+python-calamine reads them, in a process of its own: what a stranger's file makes it do ends with that process, and its memory
+and time are limited by what the file unpacks to, which is checked first.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
+import zlib
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
-from zipfile import BadZipFile, ZipFile
+from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from .errors import InvalidFile
+from .files import open_file
 
 Cell = str | float | int | bool | None
 
-LARGEST_PART = 256 * 2**20
-"""Bytes of one part of a workbook, unpacked; a small file can unpack to any size."""
+SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+LARGEST = 256 * 2**20
+"""Bytes of a workbook, unpacked; a small file can unpack to any size."""
 MOST_COLUMNS = 10_000
-_LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_STRICT_LINK = "{http://purl.oclc.org/ooxml/officeDocument/relationships}id"
-_OLD_OR_LOCKED = b"\xd0\xcf\x11\xe0"
+_LISTED = 30
+"""Sheets that an error names."""
+_WITH_SHEET = re.compile(
+    rf"(?P<file>.*(?:{'|'.join(map(re.escape, SUFFIXES))}))#(?P<sheet>.+)", re.IGNORECASE
+)
+_CHUNK = 2**20
+_COMPOUND = b"\xd0\xcf\x11\xe0"
 """How an .xls file begins, and any file that Excel has encrypted."""
-_DATES = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
-"""Excel's own number formats that show a date or a time."""
-_EPOCH = datetime(1899, 12, 30)
+_PROCESS = Path(__file__).with_name("workbook_process.py")
 
 
-def sheet_rows(path: Path) -> Iterator[tuple[int, list[Cell]]]:
-    """Each row of the first sheet that is not empty, with its number as Excel shows it."""
-    try:
-        with ZipFile(path) as book:
-            yield from _rows(path, book)
-    except BadZipFile:
-        with path.open("rb") as file:
-            locked = file.read(4) == _OLD_OR_LOCKED
+class WorkbookSheet(NamedTuple):
+    """A sheet's name, the names of all that are not hidden, and its rows."""
+
+    name: str
+    visible: tuple[str, ...]
+    rows: Iterator[tuple[int, list[Cell]]]
+    """Those that are not empty, with their numbers as Excel shows them."""
+
+
+def split_sheet(path: Path) -> tuple[Path, str]:
+    """A workbook's path and the sheet in it that `FILE.xlsx#SHEET` names; for any other path, the path and an empty name."""
+    match = _WITH_SHEET.fullmatch(str(path))
+    return (Path(match["file"]), match["sheet"]) if match and not path.exists() else (path, "")
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether a path's ending is a workbook's, no sheet being named behind it."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def visible_sheets(path: Path) -> tuple[str, ...]:
+    """The names of a workbook's sheets that are not hidden, in order."""
+    with open_sheet(path) as sheet:
+        return sheet.visible
+
+
+@contextmanager
+def open_sheet(path: Path) -> Iterator[WorkbookSheet]:
+    """The sheet that `FILE#SHEET` names; without a name the first that is not hidden.
+
+    Raises:
+        InvalidFile: There is no such sheet, or the workbook is too large, locked or broken.
+    """
+    file, name = split_sheet(path)
+    command = [sys.executable, "-P", str(_PROCESS), str(file), name, str(_unpacked_size(file))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        try:
+            lines = map(json.loads, process.stdout)
+            opened = next(lines, None)
+            if opened is None:
+                raise _too_large(file)
+            _check_opened(file, name, opened)
+            yield WorkbookSheet(opened["sheet"], tuple(opened["sheets"]), _rows(file, lines, process))
+        finally:
+            process.kill()
+
+
+def _rows(
+    file: Path, lines: Iterator[Any], process: subprocess.Popen[bytes]
+) -> Iterator[tuple[int, list[Cell]]]:
+    for number, cells in enumerate(lines, 1):
+        if any(cell != "" for cell in cells):
+            yield number, [None if cell == "" else cell for cell in cells]
+    if process.wait():
+        raise _too_large(file)
+
+
+def _unpacked_size(file: Path) -> int:
+    """The bytes of a workbook's parts, each unpacked once: what an archive says of its sizes may be wrong."""
+    with open_file(file, "name a workbook in it") as handle:
+        compound = handle.read(len(_COMPOUND)) == _COMPOUND
+    if compound and file.suffix.lower() == ".xls":
+        size = file.stat().st_size
+    elif compound or not is_zipfile(file):
         raise InvalidFile(
-            f"{path}: {'an old .xls file, or one with a password' if locked else 'not an Excel workbook'}",
+            f"{file}: {'an old .xls file, or one with a password' if compound else 'not a workbook'}",
             remedy="save it in Excel as .xlsx without a password, or as .csv",
-        ) from None
-    except (ElementTree.ParseError, KeyError, ValueError, IndexError, RuntimeError, NotImplementedError):
-        raise InvalidFile(
-            f"{path}: the workbook cannot be read",
-            remedy="open it in Excel and save it again, or save it as .csv",
-        ) from None
-    except OSError as error:
-        raise InvalidFile(f"{path}: {error.strerror or error}", remedy="check the path") from None
-
-
-def _rows(path: Path, book: ZipFile) -> Iterator[tuple[int, list[Cell]]]:
-    name = _first_sheet(path, book)
-    words, dates = _shared_words(path, book), _date_styles(path, book)
-    with book.open(_safe_part_name(path, book, name)) as part:
-        number = 0
-        for _, row in ElementTree.iterparse(part):  # noqa: S314 - without a DTD there is nothing to expand
-            if _local(row.tag) != "row":
-                continue
-            number = int(row.get("r") or number + 1)
-            cells: list[Cell] = []
-            for cell in row:
-                if _local(cell.tag) != "c":
-                    continue
-                place = cell.get("r")
-                column = _column(place) if place else len(cells)
-                if column >= MOST_COLUMNS:
-                    raise InvalidFile(
-                        f"{path}:{number}: more than {MOST_COLUMNS:,} columns",
-                        remedy="remove the empty columns",
-                    )
-                cells += [None] * (column - len(cells))
-                cells.append(_value(cell, words, dates))
-            if any(value not in (None, "") for value in cells):
-                yield number, cells
-            row.clear()
-
-
-def _safe_part_name(path: Path, book: ZipFile, name: str) -> str:
-    if book.getinfo(name).file_size > LARGEST_PART:
-        raise InvalidFile(
-            f"{path}: {name} unpacks to more than {LARGEST_PART // 2**20} MB", remedy="save the sheet as .csv"
         )
-    with book.open(name) as part:
-        before = b""
-        while chunk := part.read(2**20):
-            if b"<!DOCTYPE" in before + chunk:
-                raise ValueError("a workbook has no DTD")
-            before = chunk[-16:]
-    return name
+    else:
+        size = _archive_size(file)
+    if size > LARGEST:
+        raise InvalidFile(
+            f"{file}: unpacks to more than {LARGEST // 2**20} MB", remedy="save the sheet as .csv"
+        )
+    return size
 
 
-def _part(path: Path, book: ZipFile, name: str) -> ElementTree.Element:
-    return ElementTree.fromstring(book.read(_safe_part_name(path, book, name)))  # noqa: S314 - without a DTD there is nothing to expand
+def _archive_size(file: Path) -> int:
+    """The sum of the sizes of an archive's members; no more is unpacked than may be."""
+    try:
+        with ZipFile(file) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+            for member in archive.infolist() if size <= LARGEST else ():
+                # Reads as many bytes as the member is said to have, and checks their sum.
+                with archive.open(member) as part:
+                    while part.read(_CHUNK):
+                        pass
+            return size
+    except (BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError, zlib.error):
+        raise _unreadable(file) from None
 
 
-def _first_sheet(path: Path, book: ZipFile) -> str:
-    """The name of the part that holds the first sheet that is not hidden."""
-    workbook = _part(path, book, "xl/workbook.xml")
-    links = _part(path, book, "xl/_rels/workbook.xml.rels")
-    targets = {link.get("Id"): link.get("Target", "") for link in links}
-    sheets = [node for node in workbook.iter() if _local(node.tag) == "sheet"]
-    shown = [node for node in sheets if node.get("state", "visible") == "visible"] or sheets
-    target = targets[shown[0].get(_LINK) or shown[0].get(_STRICT_LINK)]
-    return target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+def _check_opened(file: Path, name: str, opened: dict[str, Any]) -> None:
+    match opened.get("failure"):
+        case None:
+            if opened["width"] > MOST_COLUMNS:
+                raise InvalidFile(
+                    f"{file}: more than {MOST_COLUMNS:,} columns", remedy="remove the empty columns"
+                )
+        case "sheet":
+            raise InvalidFile(
+                f"{file}: no sheet named {name!r}",
+                remedy=f"its sheets: {', '.join(opened['sheets'][:_LISTED])}",
+            )
+        case "password":
+            raise InvalidFile(f"{file}: a workbook with a password", remedy="save it without one, or as .csv")
+        case _:
+            raise _unreadable(file)
 
 
-def _shared_words(path: Path, book: ZipFile) -> list[str]:
-    """The texts that cells refer to by number."""
-    if "xl/sharedStrings.xml" not in book.namelist():
-        return []
-    return [_words(item) for item in _part(path, book, "xl/sharedStrings.xml")]
-
-
-def _date_styles(path: Path, book: ZipFile) -> frozenset[int]:
-    """The numbers of the cell styles that show a number as a date."""
-    if "xl/styles.xml" not in book.namelist():
-        return frozenset()
-    styles = _part(path, book, "xl/styles.xml")
-    own = {
-        int(node.get("numFmtId", 0))
-        for node in styles.iter()
-        if _local(node.tag) == "numFmt"
-        if re.search(r"[ymdhs]", re.sub(r'"[^"]*"|\[[^\]]*\]|\\.', "", node.get("formatCode", "")).lower())
-    }
-    used = next((node for node in styles if _local(node.tag) == "cellXfs"), ())
-    return frozenset(
-        place for place, style in enumerate(used) if int(style.get("numFmtId", 0)) in _DATES | own
+def _unreadable(file: Path) -> InvalidFile:
+    return InvalidFile(
+        f"{file}: the workbook cannot be read",
+        remedy="open it in Excel and save it again, or save it as .csv",
     )
 
 
-def _value(cell: ElementTree.Element, words: list[str], dates: frozenset[int]) -> Cell:
-    kind = cell.get("t", "n")
-    if kind == "inlineStr":
-        return _words(cell)
-    text = next((node.text for node in cell if _local(node.tag) == "v"), None)
-    if text is None or kind == "e":
-        return None
-    if kind == "s":
-        return words[int(text)]
-    if kind == "b":
-        return text == "1"
-    if kind in ("str", "d"):
-        return text
-    number = float(text)
-    if int(cell.get("s", 0)) in dates:
-        moment = _EPOCH + timedelta(days=number)
-        return moment.date().isoformat() if number == int(number) else moment.isoformat(timespec="seconds")
-    return int(number) if number == int(number) else number
-
-
-def _words(item: ElementTree.Element) -> str:
-    """The text of a cell, whose runs may be set in different types; not what is read out beside it."""
-    found = []
-    for node in item:
-        name = _local(node.tag)
-        if name == "t":
-            found.append(node.text or "")
-        elif name in ("r", "is"):
-            found.append(_words(node))
-    return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda code: chr(int(code[1], 16)), "".join(found))
-
-
-def _column(reference: str) -> int:
-    """The place of a column from a cell's name: A1 is 0, AA7 is 26."""
-    letters = re.match(r"[A-Z]+", reference)
-    if letters is None:
-        raise ValueError(f"{reference!r} names no cell")
-    number = 0
-    for letter in letters[0]:
-        number = 26 * number + ord(letter) - ord("A") + 1
-    return number - 1
-
-
-def _local(tag: Any) -> str:
-    return str(tag).rpartition("}")[2]
+def _too_large(file: Path) -> InvalidFile:
+    """The error where the process that reads came to an end of its own: its cells do not fit into the memory that its size allows."""
+    return InvalidFile(
+        f"{file}: takes more memory or time to read than a workbook of its size should",
+        remedy="remove cells far from the others, or save the sheet as .csv",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,11 @@ SLOW = (
     "evals/plugins/test_mlflow.py",
 )
 """Files to begin with: with several workers, a slow one that is begun last is waited for by all."""
+
+for _proxy in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+    # Tests talk to loopback, and to nobody on the way there.
+    os.environ.pop(_proxy, None)
+    os.environ.pop(_proxy.upper(), None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

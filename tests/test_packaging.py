@@ -114,14 +114,14 @@ def test_the_demo_runs_outside_the_checkout(environment: Path, kind: str, tmp_pa
 
 def test_comparing_and_calibrating_need_no_more_than_the_core(environment: Path, tmp_path: Path) -> None:
     demo = ROOT / "evals/demo"
-    asked = "import importlib.util as u; print(*map(u.find_spec, ('sklearn', 'statsmodels', 'autogen_core')))"
+    asked = "import importlib.util as u; print(*map(u.find_spec, ('sklearn', 'statsmodels', 'autogen_core', 'xllamacpp')))"
     venire = environment / "bin/venire"
     arms = ["--rubric", "clinical-note", "--jury", "lens-jury", "--jury", "lens-single"]
     run(venire, "run", demo / "cases.jsonl", *arms, "-o", "run", cwd=tmp_path)
     compared = run(venire, "compare", "run", "--human", demo / "labels.csv", "--json", cwd=tmp_path)
     calibrated = run(venire, "calibrate", "run", "--human", demo / "labels.csv", "--json", cwd=tmp_path)
 
-    assert run(environment / "bin/python", "-c", asked, cwd=tmp_path).stdout.split() == ["None"] * 3
+    assert run(environment / "bin/python", "-c", asked, cwd=tmp_path).stdout.split() == ["None"] * 4
     assert json.loads(compared.stdout) and json.loads(calibrated.stdout)
 
 

@@ -11,7 +11,7 @@ from ..orchestration.deliberate import recount
 from ..orchestration.reading.analysis import Flag, flags_across_arms
 from ..orchestration.reading.export import learned_count
 from ..orchestration.record import Arm, Store
-from ..orchestration.record.location import is_address
+from ..orchestration.record.database import is_address
 from ..orchestration.transcript import Transcript
 from ..orchestration.verdict import Verdict
 from ..rubrics.rubric import Rubric

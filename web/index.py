@@ -13,9 +13,16 @@ from pathlib import Path
 from ..orchestration.reading.analysis import Census
 from ..orchestration.reading.scores import ScoreCounts
 from ..orchestration.record import Arm, Location, Store
-from .index_tables import FILE, ReadTo, open_index, prepare_index, read_to
-from .index_workers import IndexWorkers
-from .index_writes import write_flag_batch, write_score_batch
+from .index_writer import (
+    FILE,
+    IndexWorkers,
+    ReadTo,
+    open_index,
+    prepare_index,
+    read_to,
+    write_flag_batch,
+    write_score_batch,
+)
 from .summaries import SCORE, Summariser
 
 _BATCH = 40

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..evals.pages.markup import Html, element
+from ..evals.report.markup import Html, element
 from ..orchestration.reading.analysis import conformity, influence, instant_agreements
 from ..orchestration.reading.analysis.movement import UNDER_ORDERS, Step, paths
 from ..orchestration.verdict import Verdict

@@ -6,8 +6,10 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ..evals.report.section import Section
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
+from .deliberation_reader import Recounter
 
 Numbers = Mapping[str, float | str]
 """By rater, what each gave."""
@@ -82,9 +84,8 @@ def people_of_run(run: Location, ratings: Sequence[Rating]) -> People:
     """
     # The table loads pandas, which the inspector does without where nobody rated.
     from ..evals.ratings.evidence import is_unfinished
-    from ..evals.ratings.people import ratings_table
+    from ..evals.ratings.people import check_ratings, ratings_table
     from ..evals.ratings.question import rubric_questions
-    from ..evals.ratings.rating_check import check_ratings
 
     store = Store.read(run)
     try:
@@ -113,3 +114,32 @@ def people_of_run(run: Location, ratings: Sequence[Rating]) -> People:
         ],
         (*check.notes, *unknown),
     )
+
+
+def jury_worth(run: Location, people: People) -> Section | None:
+    """The section on effective votes that `compare` has, of the deliberations on rated cases; None where there is nothing to tell.
+
+    Opens the record anew, so that it can be called from another thread.
+    """
+    # Statistics load pandas and scipy, which few pages need.
+    from ..evals.audits.independence import independence_section
+    from ..evals.ratings.people import check_ratings, ratings_table
+    from ..evals.ratings.question import rubric_questions
+    from ..evals.ratings.reference import reference
+    from ..evals.ratings.run_tables import RoundVotes
+
+    store = Store.read(run)
+    try:
+        arms, collector, recounter = store.arms(), RoundVotes(), Recounter(store)
+        for arm in arms:
+            if len(arm.jury.seats) < 2:
+                continue
+            for case in people.cases:
+                for transcript in store.transcripts(arm, case):
+                    collector.add(arm, recounter.verdict(arm, transcript))
+    finally:
+        store.release()
+    questions = rubric_questions(*(arm.rubric for arm in arms))
+    given = ratings_table(rating for case in people.cases for rating in people.ratings_of(case))
+    rated, _ = check_ratings(given, questions)
+    return independence_section(collector.table(), reference(rated, questions).table, questions)

@@ -10,8 +10,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from ..rubrics.scale import Value
-from .flag_groups import between_spaces
-from .summaries import DERIVED
+from .summaries import DERIVED, between_spaces
 
 PAGE = 50
 SORTS = {

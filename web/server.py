@@ -8,33 +8,28 @@ import secrets
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from aiohttp import web
 
-from ..evals.pages.markup import Html, document, element, fragment
+from ..evals.report.markup import Child, Html, document, element, fragment
+from ..evals.report.section import Section, section_json
 from ..evals.transcripts.alignment import Alignment
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
 from .deliberation_reader import DeliberationReader, NotThere, run_name
 from .index import Index
-from .pages.board import board_view
 from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view
-from .pages.deliberation import arm_choice, deliberation_view, neighbours
-from .pages.frame import Reach, inspector_page
+from .pages.deliberation import arm_choice, deliberation_view, neighbours, side_by_side
+from .pages.frame import Page, Reach, inspector_page
 from .pages.overview import overview
-from .pages.progress import progress_section, progress_view
-from .pages.scores import SHOWN, differences_section
-from .pages.side_by_side import side_by_side
-from .pages.study import section_view, study_view
-from .people import Difference, People, people_of_run
+from .pages.people import SHOWN, differences_section
+from .pages.proceedings import progress_section, progress_view
+from .pages.reports import board_view, section_view, study_view, talks_view
+from .people import Difference, People, jury_worth, people_of_run
+from .reports import ReportReader, record_of, study_report, suite_report
 from .search import CaseSearch, Finder
-from .study_report import ReportReader
-from .suite_report import BoardReader, record_of
-
-if TYPE_CHECKING:
-    from ..evals.figures.section import Section
 
 HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
@@ -77,7 +72,7 @@ class Inspector:
         self.talks = tuple(talks)
         self._apart: tuple[int, list[Difference]] | None = None
         self.token = token or secrets.token_urlsafe(24)
-        self._board = BoardReader(run)
+        self._board = suite_report(run)
         run = record_of(run)
         self._location = run
         self._worth: tuple[int, Section | None] | None = None
@@ -86,23 +81,20 @@ class Inspector:
         self.run = self._store.name
         self._reader = DeliberationReader(self._store)
         self._name = run_name(self._store)
-        self._study_report = ReportReader(run)
+        self._study = study_report(run)
+        self._pages = self._registered_pages()
         # Read once, served by name: no request ever names a path on the disk.
         self._static = {path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in STATIC.iterdir()}
 
     def app(self) -> web.Application:
         app = web.Application(middlewares=[self._guard])
         root = f"/{self.token}"
-        app.router.add_get(f"{root}/", self._overview)
-        app.router.add_get(f"{root}/cases", self._cases)
+        for page in self._pages:
+            app.router.add_get(f"{root}/{page.name if page.path is None else page.path}", self._handler(page))
         app.router.add_get(f"{root}/case", self._case)
         app.router.add_get(f"{root}/compare", self._compare)
-        app.router.add_get(f"{root}/people", self._people)
-        app.router.add_get(f"{root}/talks", self._talks)
-        app.router.add_get(f"{root}/study", self._study)
-        app.router.add_get(f"{root}/study-figure", self._figure)
-        app.router.add_get(f"{root}/board", self._board_page)
-        app.router.add_get(f"{root}/board-figure", self._board_figure)
+        app.router.add_get(f"{root}/study-figure", _figure_handler(self._study))
+        app.router.add_get(f"{root}/board-figure", _figure_handler(self._board))
         app.router.add_get(f"{root}/live", self._live)
         app.router.add_get(f"{root}/static/{{name}}", self._asset)
         return app
@@ -131,24 +123,70 @@ class Inspector:
         response.headers.update(_HEADERS)
         return response
 
-    async def _overview(self, request: web.Request) -> web.Response:
+    def _registered_pages(self) -> tuple[Page, ...]:
+        """The parts of the inspector, in the menu's order. A new one is a line here."""
+        return (
+            Page("overview", "Overview", "o", self._overview, path=""),
+            Page("list", "Cases", "l", self._cases, path="cases"),
+            Page(
+                "people",
+                "People",
+                "p",
+                self._people,
+                there=lambda: self.people is not None,
+                absent="Start the inspector with --human RATINGS to see people's ratings.",
+            ),
+            Page(
+                "study",
+                "Study",
+                "s",
+                _document_view(self._study, study_view),
+                there=lambda: self._study.there,
+                absent="This run is no study's.",
+            ),
+            Page(
+                "board",
+                "Board",
+                "b",
+                _document_view(self._board, board_view),
+                there=lambda: self._board.there,
+                absent="This run is no suite's.",
+            ),
+            Page(
+                "talks",
+                "Said and heard",
+                "h",
+                self._talks,
+                there=lambda: bool(self.talks),
+                absent="Start the inspector with --alignment A.json to see what was said and heard.",
+            ),
+        )
+
+    def _handler(self, page: Page) -> Handler:
+        async def show(request: web.Request) -> web.Response:
+            if not page.there():
+                raise NotThere(page.absent)
+            search = CaseSearch.of(request.query) if page.name == "list" else CaseSearch()
+            return self._page(page.title, page.name, search, *await page.main(request))
+
+        return show
+
+    async def _overview(self, request: web.Request) -> Sequence[Child]:
         arms, finder = self._reader.arms(), self._finder()
         looks, _ = finder.find(CaseSearch(flag="any"))
         counts, censuses = self.index.score_counts(arms), self.index.censuses(arms)
         apart = self._differences(finder)
         differences = None if apart is None else (apart[:SHOWN], len(apart))
         main = overview(self._name, arms, censuses, counts, looks[:12], self._reach(), differences)
-        going = progress_section(self._store.unfinished_deliberations(GOING), arms)
-        return self._page("Overview", "overview", CaseSearch(), going, main)
+        return progress_section(self._store.unfinished_deliberations(GOING), arms), main
 
-    async def _cases(self, request: web.Request) -> web.Response:
+    async def _cases(self, request: web.Request) -> Sequence[Child]:
         search, finder = CaseSearch.of(request.query), self._finder()
         rows, total = finder.find(search)
         offered = FilterValues(
             finder.values_of("system"), finder.values_of("case_group"), finder.values_of("stop")
         )
-        view = cases_view(search, self._reader.arms(), rows, total, offered, self._reach())
-        return self._page("Cases", "list", search, view)
+        return (cases_view(search, self._reader.arms(), rows, total, offered, self._reach()),)
 
     async def _case(self, request: web.Request) -> web.Response:
         search, case = CaseSearch.of(request.query), request.query.get("id", "")
@@ -198,52 +236,22 @@ class Inspector:
             comparison_view(search, arms, self._store.case(case), sides),
         )
 
-    async def _people(self, request: web.Request) -> web.Response:
-        # The statistics load pandas and scipy, which few pages need.
-        from ..evals.pages.json_documents import section_json
-
-        apart = self._differences(self._finder())
-        if apart is None or self.people is None:
-            raise NotThere("Start the inspector with --human RATINGS to see people's ratings.")
+    async def _people(self, request: web.Request) -> Sequence[Child]:
+        apart, people = self._differences(self._finder()), self.people
+        assert apart is not None
+        assert people is not None
         main = differences_section(
             apart[:MOST],
             len(apart),
             all_of_them=True,
             reading=self._reach().reading_scores,
-            notes=self.people.notes,
+            notes=people.notes,
         )
-        worth = await self._jury_worth(self.people)
-        told = None if worth is None else section_view(worth.name, section_json(worth))
-        return self._page("People", "people", CaseSearch(), main, told)
+        worth = await self._jury_worth(people)
+        return main, None if worth is None else section_view(worth.name, section_json(worth))
 
-    async def _talks(self, request: web.Request) -> web.Response:
-        from .pages.talks import talks_view
-
-        if not self.talks:
-            raise NotThere("Start the inspector with --alignment A.json to see what was said and heard.")
-        return self._page("Said and heard", "talks", CaseSearch(), talks_view(self.talks))
-
-    async def _study(self, request: web.Request) -> web.Response:
-        if not self._study_report.there:
-            raise NotThere("This run is no study's.")
-        return self._page("Study", "study", CaseSearch(), study_view(self._study_report.document()))
-
-    async def _figure(self, request: web.Request) -> web.Response:
-        drawn = self._study_report.figure(request.query.get("name", ""))
-        if drawn is None:
-            raise NotThere("no such figure")
-        return web.Response(body=drawn, content_type="image/svg+xml", charset="utf-8")
-
-    async def _board_page(self, request: web.Request) -> web.Response:
-        if not self._board.there:
-            raise NotThere("This run is no suite's.")
-        return self._page("Board", "board", CaseSearch(), board_view(self._board.document()))
-
-    async def _board_figure(self, request: web.Request) -> web.Response:
-        drawn = self._board.figure(request.query.get("name", ""))
-        if drawn is None:
-            raise NotThere("no such figure")
-        return web.Response(body=drawn, content_type="image/svg+xml", charset="utf-8")
+    async def _talks(self, request: web.Request) -> Sequence[Child]:
+        return (talks_view(self.talks),)
 
     async def _live(self, request: web.Request) -> web.Response:
         reach = self._reach()
@@ -276,8 +284,6 @@ class Inspector:
 
     async def _jury_worth(self, people: People) -> Section | None:
         """What the juries are worth in independent votes, worked out anew as the index grows, off the server's own thread."""
-        from .jury_worth import jury_worth
-
         scored = self.index.read_to.scored
         if self._worth is None or self._worth[0] != scored:
             self._worth = (scored, await asyncio.to_thread(jury_worth, self._location, people))
@@ -289,19 +295,9 @@ class Inspector:
     def _reach(self) -> Reach:
         return Reach(*self.index.read_to, self._store.last_finished(), self._store.writing())
 
-    def _page(self, title: str, here: str, search: CaseSearch, *main: object) -> web.Response:
-        text = inspector_page(
-            title,
-            self._name,
-            here,
-            search,
-            self._reach(),
-            *main,
-            studied=self._study_report.there,
-            ranked=self._board.there,
-            rated=self.people is not None,
-            aligned=bool(self.talks),
-        )
+    def _page(self, title: str, here: str, search: CaseSearch, *main: Child) -> web.Response:
+        pages = [page for page in self._pages if page.there()]
+        text = inspector_page(title, self._name, here, search, self._reach(), pages, *main)
         return web.Response(text=text, content_type="text/html")
 
 
@@ -309,6 +305,25 @@ def redaction_note(store: Store) -> Html | None:
     """A paragraph that says the run is redacted; None for any other."""
     told = "This run was made with --redact: words were not kept, only marks of them."
     return element("p", {"class": "quiet"}, told) if store.redacted else None
+
+
+def _document_view(
+    report: ReportReader, view: Callable[[dict[str, Any] | None], Html]
+) -> Callable[[web.Request], Awaitable[Sequence[Child]]]:
+    async def main(request: web.Request) -> Sequence[Child]:
+        return (view(report.document()),)
+
+    return main
+
+
+def _figure_handler(report: ReportReader) -> Handler:
+    async def figure(request: web.Request) -> web.Response:
+        drawing = report.figure(request.query.get("name", ""))
+        if drawing is None:
+            raise NotThere("no such figure")
+        return web.Response(body=drawing, content_type="image/svg+xml", charset="utf-8")
+
+    return figure
 
 
 def _port(request: web.Request) -> int | None:

@@ -6,8 +6,8 @@ import base64
 import hashlib
 from typing import TextIO
 
-from ..evals.pages.markup import Html, document, element, inline_script, inline_style
-from ..orchestration.reading.export_format import ExportedRun
+from ..evals.report.markup import Html, document, element, inline_script, inline_style
+from ..orchestration.reading.export import ExportedRun
 from ..orchestration.record import Store
 from ..rubrics.errors import VenireError
 from .deliberation_reader import DeliberationReader, run_name

@@ -1,136 +1,288 @@
-"""Our gateway as an AutoGen model client, and AutoGen's logs and spans silenced while we use it."""
+"""`autogen/...`: what AutoGen runs, as a seat.
+
+`autogen/FILE` is a model client, by the component configuration in a YAML or JSON file; `autogen/MODULE:FUNCTION` an
+agent or a team, made anew for every question.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+import inspect
+import time
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
 
-from autogen_agentchat import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
-from autogen_core import EVENT_LOGGER_NAME as CORE_EVENTS
-from autogen_core import ROOT_LOGGER_NAME as CORE
-from autogen_core.models import (
-    AssistantMessage,
-    ChatCompletionClient,
-    CreateResult,
-    LLMMessage,
-    ModelFamily,
-    ModelInfo,
-    RequestUsage,
-    SystemMessage,
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ...personas.jury import ModelSettings
+from ...rubrics.errors import MissingExtra, VenireError
+from ...rubrics.yaml_files import load_yaml
+from ..model import Message, ModelFailure, Reply, Request, TransientFailure, Usage
+from ..model_client import ClientFactory, ModelClient
+from ..tokens import reported_usage
+from .httpx_replies import cap_transport, capped_reply
+from .keys import (
+    environment_secrets,
+    key_from,
+    names_secret,
+    redact_secrets,
+    refuse_in_address,
+    secret_forms,
+    sent_secrets,
 )
-from pydantic import BaseModel
+from .server import BUSY, retry_after, says_busy, says_filtered
+from .silence import silence_pydantic
 
-from ...rubrics.shapes import Schema, inline
-from ..model import Message, Reply, Usage
-from .silence import silence_loggers
-
-Answer = Callable[[tuple[Message, ...], Schema | None], Awaitable[Reply]]
-"""What stands behind the client: from a conversation, and the schema of the reply if it must have one."""
-
-_INFO = ModelInfo(
-    vision=False,
-    function_calling=False,
-    json_output=False,
-    family=ModelFamily.UNKNOWN,
-    structured_output=True,
-    multiple_system_messages=True,
-)
+SUFFIXES = (".json", ".yaml", ".yml")
 
 
-class GatewayClient(ChatCompletionClient):
-    """An AutoGen model client whose every call goes through our gateway: recorded, counted, within the limits."""
+class Component(BaseModel):
+    """An AutoGen component, as its `dump_component` writes it."""
 
-    component_type = "model"
+    model_config = ConfigDict(extra="forbid")
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        self._used = Usage()
+    provider: str
+    """The class, for example `autogen_ext.models.openai.OpenAIChatCompletionClient`."""
+    config: dict[str, Any]
+    component_type: Literal["model"] | None = None
+    version: int | None = None
+    component_version: int | None = None
+    description: str | None = None
+    label: str | None = None
 
-    async def create(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        json_output: bool | type[BaseModel] | None = None,
-        **_: Any,
-    ) -> CreateResult:
-        schema = inline(json_output) if isinstance(json_output, type) else None
-        reply = await self._answer(tuple(map(to_message, messages)), schema)
-        self._used += reply.usage
-        return CreateResult(
-            finish_reason="content_filter" if reply.finish == "refusal" else reply.finish,
-            content=reply.text,
-            usage=RequestUsage(reply.usage.prompt, reply.usage.completion),
-            cached=False,
+
+def connect_model_client(path: Path, settings: ModelSettings) -> ComponentClient:
+    """The model client that `path` describes, at the seat's address and with its key where the seat names them."""
+    component, key = load_yaml(path, Component), key_from(settings)
+    seat = {"base_url": settings.base_url, "api_key": key}
+    component.config = {
+        # The gateway retries, and must be told of every failure.
+        "max_retries": 0,
+        **component.config,
+        **{name: value for name, value in seat.items() if value is not None},
+    }
+    refuse_in_address(settings.model_copy(update={"base_url": component.config.get("base_url")}), "query")
+    secrets = _secrets(component.config)
+    return ComponentClient(_load(path, component, secrets), secrets)
+
+
+def _secrets(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the client may send that is secret: from its settings, their address, and the environment."""
+    address = config.get("base_url")
+    return (
+        *secret_forms(_secret_values(config)),
+        *sent_secrets(address if isinstance(address, str) else None, None),
+        *environment_secrets(),
+    )
+
+
+def _secret_values(config: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _secret_values(value)
+        elif isinstance(value, str) and names_secret(name):
+            # The scheme of a header is no secret, and a server may leave it out.
+            yield value.rpartition(" ")[2]
+
+
+def _load(path: Path, component: Component, secrets: tuple[str, ...]) -> Any:
+    try:
+        from autogen_core.models import ChatCompletionClient
+    except ModuleNotFoundError:
+        raise MissingExtra("autogen/ models need AutoGen", remedy="pip install 'venire[autogen]'") from None
+    cap_transport()
+    silence_pydantic()
+    try:
+        return ChatCompletionClient.load_component(component.model_dump(exclude_none=True))
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            f"{path}: {component.provider} needs the module {error.name!r}",
+            remedy="pip install 'venire[autogen]', with the extra of autogen-ext that this client needs",
+        ) from None
+    except ValidationError as error:
+        # Pydantic would repeat what it was given, which may be a key.
+        wrongs = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise VenireError(
+            f"{path}: config: {wrongs}", remedy=f"see the options of {component.provider}"
+        ) from None
+    except Exception as error:
+        # The class is somebody else's: whatever it raises, there is no client.
+        why = redact_secrets(f"{type(error).__name__}: {error}", secrets)[:300]
+        raise VenireError(
+            f"{path}: {component.provider} cannot be made: {why}",
+            remedy="write provider and config as the client's own dump_component() does",
+        ) from None
+
+
+class ComponentClient(ModelClient):
+    """An AutoGen model client, asked for JSON where it says that it can give it."""
+
+    reports_cost = False
+
+    def __init__(self, client: Any, secrets: tuple[str, ...]) -> None:
+        self._client = client
+        self.secrets = secrets
+
+    async def complete(self, request: Request) -> Reply:
+        from .autogen_gateway import silence_logs
+
+        options = {name: value for name, value in request.settings.items() if name != "base_url"}
+        if "seed" in options:
+            options["seed"] += request.repeat
+        as_json = request.schema is not None and self._client.model_info["json_output"]
+        started = time.perf_counter()
+        with silence_logs(), capped_reply(request):
+            try:
+                result = await self._client.create(
+                    [_to_autogen(message) for message in request.messages],
+                    json_output=True if as_json else None,
+                    extra_create_args=options,
+                )
+            except Exception as error:
+                # Every client has exceptions of its own library: what they share is a status, or a cause.
+                raise self._failure(error) from None
+        if not isinstance(result.content, str):
+            raise ModelFailure("unparsable", "the model called a tool instead of answering")
+        return Reply(
+            text=result.content,
+            usage=reported_usage(result.usage.prompt_tokens, result.usage.completion_tokens),
+            usd=None,
+            seconds=time.perf_counter() - started,
+            finish=_FINISH.get(result.finish_reason, "stop"),
         )
 
-    async def create_stream(
-        self, messages: Sequence[LLMMessage], **options: Any
-    ) -> AsyncGenerator[str | CreateResult, None]:
-        """The whole reply in one piece: our gateway does not stream."""
-        yield await self.create(messages, **options)
-
     async def close(self) -> None:
-        """The gateway's connections are closed by whoever opened them."""
+        await self._client.close()
 
-    def actual_usage(self) -> RequestUsage:
-        return RequestUsage(self._used.prompt, self._used.completion)
-
-    def total_usage(self) -> RequestUsage:
-        return self.actual_usage()
-
-    def count_tokens(self, messages: Sequence[LLMMessage], **_: Any) -> int:
-        """An estimate, four characters to a token: the provider's own count comes with its reply."""
-        return sum(len(to_message(message).content) for message in messages) // 4
-
-    def remaining_tokens(self, messages: Sequence[LLMMessage], **_: Any) -> int:
-        return sys.maxsize - self.count_tokens(messages)
-
-    @property
-    def capabilities(self) -> Any:
-        return _INFO
-
-    @property
-    def model_info(self) -> ModelInfo:
-        return _INFO
+    def _failure(self, error: Exception) -> ModelFailure:
+        text = redact_secrets(" ".join(str(error).split()), self.secrets)
+        detail = f"{type(error).__name__}: {text}"[:300]
+        status = getattr(error, "status_code", None)
+        if status is None:
+            return (
+                TransientFailure(detail) if _connection_failed(error) else ModelFailure("unavailable", detail)
+            )
+        if status in BUSY or status >= 500:
+            response = getattr(error, "response", None)
+            wait = retry_after(getattr(response, "headers", {}).get("retry-after"))
+            return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
+        if says_filtered(status, text):
+            return ModelFailure("refused", detail)
+        return ModelFailure("unavailable", detail)
 
 
-def to_message(message: LLMMessage) -> Message:
-    """AutoGen's message in our words; pictures and tool calls have none."""
-    content = message.content
-    text = (
-        content if isinstance(content, str) else "\n".join(part for part in content if isinstance(part, str))
-    )
-    if isinstance(message, SystemMessage):
-        return Message("system", text)
-    return Message("assistant" if isinstance(message, AssistantMessage) else "user", text)
+_FINISH: dict[str, Literal["refusal", "length"]] = {"content_filter": "refusal", "length": "length"}
 
 
-def silence_logs() -> AbstractContextManager[None]:
-    """Inside, AutoGen logs nothing, here and in tasks started here: its events carry the texts under judgement."""
-    return silence_loggers(CORE, CORE_EVENTS, TRACE_LOGGER_NAME, EVENT_LOGGER_NAME)
+def _to_autogen(message: Message) -> Any:
+    from autogen_core.models import AssistantMessage, SystemMessage, UserMessage
+
+    match message.role:
+        case "system":
+            return SystemMessage(content=message.content)
+        case "user":
+            return UserMessage(content=message.content, source="user")
+        case "assistant":
+            return AssistantMessage(content=message.content, source="assistant")
 
 
-class _Untraced:
-    """In the place of AutoGen's tracer: every block runs, and nobody is told."""
+def _connection_failed(error: BaseException) -> bool:
+    """Whether the request got lost on the way, rather than being wrong in itself."""
+    import httpx
 
-    def trace_block(self, *_: object, **__: object) -> AbstractContextManager[None]:
-        return nullcontext()
-
-
-async def _no_attributes(**_: object) -> dict[str, str]:
-    return {}
+    return any(isinstance(cause, OSError | httpx.TransportError) for cause in _causes(error))
 
 
-def disable_tracing(team: Any) -> None:
-    """Have a team's own runtime make no spans, nor put its messages into words for them.
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
 
-    They would carry the texts under judgement, and cost time whether or not anyone listens. Our calls have spans of
-    their own.
-    """
-    # AutoGen's version is pinned, and has no other way to this.
-    runtime = team._runtime
-    runtime._tracer_helper = _Untraced()
-    runtime._create_otel_attributes = _no_attributes
-    runtime._try_serialize = lambda message: ""
+
+def connect(settings: ModelSettings) -> ModelClient:
+    where = (settings.model or "").partition("/")[2]
+    if where.endswith(SUFFIXES):
+        return connect_model_client(Path(where), settings)
+    module, _, name = where.partition(":")
+    if not module or not name:
+        raise VenireError(
+            f"the model {settings.model!r} names no agent",
+            remedy="write it as autogen/MODULE:FUNCTION, or autogen/FILE.yaml for a model client",
+        )
+    make = getattr(_module(module), name, None)
+    if not callable(make):
+        found = "is not a function" if make is not None else "is not there"
+        raise VenireError(
+            f"{where}: {name!r} {found}",
+            remedy="name a function without arguments that returns a new agent each time: agents remember, "
+            "and one case must not reach the next",
+        )
+    return AgentClient(where, make)
+
+
+def _module(name: str) -> Any:
+    try:
+        import autogen_agentchat  # noqa: F401  # the agent needs it, whatever else its module imports
+    except ModuleNotFoundError:
+        raise MissingExtra("autogen/ models need AutoGen", remedy="pip install 'venire[autogen]'") from None
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise VenireError(
+            f"no module named {error.name!r}", remedy="install it, or put its folder on PYTHONPATH"
+        ) from None
+
+
+class AgentClient(ModelClient):
+    """What `make` returns, asked once and let go. Its model, prompts and tools are its own."""
+
+    reports_cost = False
+
+    def __init__(self, where: str, make: Callable[[], Any]) -> None:
+        self._where = where
+        self._make = make
+
+    async def complete(self, request: Request) -> Reply:
+        from autogen_agentchat.messages import TextMessage
+
+        from .autogen_gateway import silence_logs
+
+        task = [TextMessage(content=m.content, source=m.role) for m in request.messages]
+        started = time.perf_counter()
+        with silence_logs():
+            try:
+                result = await self._run_agent(task)
+            except Exception as error:
+                # An agent is somebody else's program: whatever it raises, this juror gave no answer.
+                told = f"{self._where}: {type(error).__name__}: {error}"
+                raise ModelFailure("unavailable", told[:300]) from None
+        if not result.messages:
+            raise ModelFailure("unparsable", f"{self._where} said nothing")
+        return Reply(
+            text=result.messages[-1].to_text(),
+            usage=_agent_usage(result.messages),
+            usd=None,
+            seconds=time.perf_counter() - started,
+        )
+
+    async def _run_agent(self, task: list[Any]) -> Any:
+        agent = self._make()
+        if inspect.isawaitable(agent):
+            agent = await agent
+        try:
+            return await agent.run(task=task, output_task_messages=False)
+        finally:
+            if close := getattr(agent, "close", None):
+                await close()
+
+
+def _agent_usage(messages: list[Any]) -> Usage:
+    used = Usage()
+    for message in messages:
+        if spent := message.models_usage:
+            used += reported_usage(spent.prompt_tokens, spent.completion_tokens)
+    return used
+
+
+client_factory = ClientFactory(connect=connect, per_model=True)

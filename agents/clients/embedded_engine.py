@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
-from typing import Any
 
+from ..embedded.form import UnknownForm, form_of_schema
 from ..embedded.language_model import LanguageModel
 from ..embedded.sampling import Sampler
-from ..embedded.schema_form import UnknownForm, form_of_schema
 from ..embedded.tokenizer import ChatMessage
 from ..model import ModelFailure, Reply, Request, Usage
 from .bounded_schema import tighten
@@ -46,7 +44,6 @@ class EmbeddedEngine(LocalEngine):
             sampler,
             most=most,
             check=lambda: check_awaited(gone),
-            softens=_softens(schema, chosen.temperature),
         )
         return Reply(
             text=answer.text,
@@ -64,12 +61,3 @@ class EmbeddedEngine(LocalEngine):
             adapter = None if self.adapter is None else self.adapter.path
             self._model = LanguageModel(self.path, adapter, context=self._context, threads=worker_threads())
         return self._model
-
-
-def _softens(schema: Mapping[str, Any] | None, temperature: float) -> bool:
-    """Whether doubt is to show in milder words.
-
-    Not where it shows in the spread of draws, nor where a juror is asked again: its score may change only for what it names.
-    """
-    asked = () if schema is None else schema.get("properties", {}).values()
-    return temperature == 0 and not any("moved_by" in part.get("properties", ()) for part in asked)

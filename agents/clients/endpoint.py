@@ -1,223 +1,228 @@
-"""One address over HTTP/1.1: connections that are kept, each asked one thing at a time.
+"""One address over HTTP/1.1 by aiohttp: through the environment's proxy, with a cap on all that comes back.
 
-A server is asked the same kind of question thousands of times a minute. A client for all of HTTP takes more than twice the
-processor time for that, which was a third of a call: `benchmarks/speed.py` compares the whole path with aiohttp alone.
+aiohttp's own `trust_env` is not used: for every request it would look the proxy up in a thread and send what a
+`.netrc` file holds, and it passes over ports and networks in `NO_PROXY`. The proxy is looked up once instead.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import zlib
 from base64 import b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
+from io import BytesIO
+from ipaddress import ip_address, ip_network
 from typing import NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+import aiohttp
+from yarl import URL
 
+from ...rubrics.errors import VenireError
 from ..model import MAX_REPLY
+from .keys import sent_secrets
 
 KEPT = 15.0
 """Seconds for which a connection that nobody uses is trusted: after that, something on the way may have forgotten it."""
 _NEXT_ADDRESS = 0.25
 """Seconds before another of a host's addresses is tried at the same time."""
-
-
-_HEAD = 64_000
-"""Bytes of an answer that are not its body, at the most: its headers, and the sizes of its chunks besides."""
+_FIELD = 16_000
+"""Bytes of one header of an answer, at the most; there may be 128 of them."""
+_AT_ONCE = 2**20
+"""Bytes that are written as one piece; aiohttp wants longer bodies as a file."""
+_NO_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=None)
+"""Whoever asks says how long."""
 
 
 class AnswerTooLong(Exception):
     """An answer that was given up because it went on for too long."""
 
 
+class ProxyFailure(ConnectionError):
+    """The proxy on the way cannot be reached, or does not open the way."""
+
+    def __init__(self, problem: str, status: int | None = None) -> None:
+        super().__init__(problem)
+        self.status = status
+        """What it answered; None where it did not."""
+
+    @property
+    def wants_credentials(self) -> bool:
+        return self.status == 407
+
+
 class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
-    """By name in small letters."""
+    """By name, in letters of any size."""
     body: bytes
 
 
 class Endpoint:
     """Connection pool for requests to one address; raises `OSError` for all that fails.
 
-    There are never more connections than requests at a time.
+    There are never more connections than requests at a time. A redirect is an answer like any other.
     """
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
-        """`ValueError` where there is no such address, or where a header would break its line; it may repeat both."""
-        parts = urlsplit(url)
-        if not parts.hostname:
+        """`ValueError` where there is no such address, or where a header would break its line; it may repeat both.
+
+        Raises:
+            VenireError: The environment names a proxy or a file of certificates that cannot be used.
+        """
+        address = URL(url)
+        if not address.host or address.scheme not in ("http", "https"):
             raise ValueError("the address names no host")
         if not all(value.isascii() and value.isprintable() for value in headers.values()):
             raise ValueError("a header holds characters that do not belong in one")
-        self._secure = parts.scheme == "https"
-        self._host = parts.hostname
-        self._port = parts.port or (443 if self._secure else 80)
-        if parts.username and "Authorization" not in headers:
-            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        if address.user and "Authorization" not in headers:
+            pair = f"{address.user}:{address.password or ''}"
             headers = {**headers, "Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
-        path = quote(parts.path, safe="/%:@!$&'()*+,;=~") + (f"?{parts.query}" if parts.query else "")
-        lines = {
-            "Host": parts.netloc.rpartition("@")[2].encode("idna").decode(),
+        self._url = address.with_user(None)
+        self._headers = {
             "Accept": "application/json",
             "Accept-Encoding": "identity",
             "Content-Type": "application/json",
             "User-Agent": "venire",
             **headers,
         }
-        told = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        self._head = f"POST {path} HTTP/1.1\r\n{told}Content-Length: ".encode("ascii")
-        self._get = f"GET {path} HTTP/1.1\r\n{told}\r\n".encode("ascii")
-        self._free: list[_Connection] = []
+        self.proxy = environment_proxy(self._url)
+        """The proxy on the way, with its credentials; None for a direct connection."""
+        self._tls = _trusted_tls() if address.scheme == "https" else True
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def proxy_secrets(self) -> tuple[str, ...]:
+        """The proxy's credentials, in the forms in which it may repeat them."""
+        return () if self.proxy is None else sent_secrets(str(self.proxy), None)
+
+    @property
+    def next_host(self) -> str:
+        """The host to which connections are made: the proxy's, or the address's own."""
+        return (self.proxy or self._url).host or ""
 
     async def post(self, body: bytes, longest: int = MAX_REPLY) -> Answer:
         """The answer to one request; `AnswerTooLong` where its body has more than `longest` bytes, also once inflated."""
-        return await self._send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body), longest)
+        return await self._send("POST", body if len(body) < _AT_ONCE else BytesIO(body), longest)
 
     async def get(self, longest: int = MAX_REPLY) -> Answer:
         """What the address shows; as `post`, without a body."""
-        return await self._send(self._get, longest)
+        return await self._send("GET", None, longest)
 
     async def connect(self) -> None:
-        """Open a connection and keep it for the next request."""
-        connection = await self._connect()
-        connection.reusable = True
-        connection.free_since = asyncio.get_running_loop().time()
-        self._free.append(connection)
-
-    async def _send(self, request: bytes, longest: int) -> Answer:
-        connection = self._reuse() or await self._connect()
-        try:
-            answer = await connection.ask(request, longest)
-            if encoding := answer.headers.get("content-encoding"):
-                answer = answer._replace(body=inflate(answer.body, encoding, longest))
-        except BaseException:
-            connection.close()
-            raise
-        if connection.reusable:
-            connection.free_since = asyncio.get_running_loop().time()
-            self._free.append(connection)
-        else:
-            connection.close()
-        return answer
-
-    def close(self) -> None:
-        while self._free:
-            self._free.pop().close()
-
-    def _reuse(self) -> _Connection | None:
-        """The pooled connection that was used last, None where there is none that is still trusted."""
-        while self._free:
-            connection = self._free.pop()
-            if connection.reusable and asyncio.get_running_loop().time() - connection.free_since < KEPT:
-                return connection
-            connection.close()
-        return None
-
-    async def _connect(self) -> _Connection:
-        _, connection = await asyncio.get_running_loop().create_connection(
-            _Connection,
-            self._host,
-            self._port,
-            ssl=_tls_context() if self._secure else None,
-            happy_eyeballs_delay=_NEXT_ADDRESS,
+        """See whether the address accepts connections, or the proxy on the way to it. Nothing is asked."""
+        tls = self._tls if self.proxy is None and isinstance(self._tls, ssl.SSLContext) else None
+        port = (self.proxy or self._url).port
+        _, writer = await asyncio.open_connection(
+            self.next_host, port, ssl=tls, happy_eyeballs_delay=_NEXT_ADDRESS
         )
-        return connection
+        writer.transport.abort()
 
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
 
-class _Connection(asyncio.Protocol):
-    """One connection. Its parser calls the `on_` methods as an answer comes in."""
+    def plain_error(self, error: Exception) -> OSError:
+        """What went wrong, without aiohttp's words for it: those may repeat an address with its credentials."""
+        cause = error
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            cause = error.certificate_error
+        elif isinstance(error, aiohttp.ClientConnectorError):
+            cause = error.os_error
+        on_the_way = isinstance(error, aiohttp.ClientProxyConnectionError)
+        if on_the_way or (self.proxy is not None and not isinstance(error, aiohttp.ClientError)):
+            why = "connection refused" if isinstance(cause, ConnectionRefusedError) else type(cause).__name__
+            return ProxyFailure(f"the proxy cannot be reached ({why}): {self._proxy_name}")
+        if isinstance(cause, OSError) and not isinstance(cause, aiohttp.ClientError):
+            return cause
+        return ConnectionError(type(cause).__name__)
 
-    def __init__(self) -> None:
-        self.reusable = False
-        self.free_since = 0.0
-        self._parser = HttpResponseParser(self)
-        self._answered: asyncio.Future[Answer] | None = None
-        self._headers: dict[str, str] = {}
-        self._body: list[bytes] = []
-        self._body_left = self._bytes_left = 0
-        """How much of the body, and of everything, may still come."""
-        self._until_close = False
-        """Whether the answer has no length of its own, and ends with the connection."""
-
-    def ask(self, request: bytes, longest: int) -> asyncio.Future[Answer]:
-        # Chunks of one byte come with five more that say so.
-        self._body_left, self._bytes_left = longest, _HEAD + 6 * longest
-        self._answered = asyncio.get_running_loop().create_future()
-        self._transport.write(request)
-        return self._answered
-
-    def close(self) -> None:
-        self.reusable = False
-        self._transport.abort()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        if self._answered is None:
-            # Nobody asked: whatever it is, the next answer could not be told from it.
-            self.close()
-            return
-        self._bytes_left -= len(data)
+    async def _send(self, method: str, body: bytes | BytesIO | None, longest: int) -> Answer:
+        session = self._session or self._open()
         try:
-            self._parser.feed_data(data)
-        except (HttpParserError, HttpParserUpgrade) as error:
-            self._fail(ConnectionError(f"the answer is not HTTP: {type(error).__name__}"))
-        if self._answered is not None and min(self._body_left, self._bytes_left) < 0:
-            self._fail(AnswerTooLong())
+            async with session.request(
+                method, self._url, data=body, allow_redirects=False, proxy=self.proxy, ssl=self._tls
+            ) as response:
+                if response.status == 407 and self.proxy is not None:
+                    raise self._refusal(407)
+                if response.status == 101:
+                    raise ConnectionError("the answer is not HTTP: it changes the protocol")
+                received, size = [], 0
+                async for piece in response.content.iter_any():
+                    size += len(piece)
+                    if size > longest:
+                        response.close()
+                        raise AnswerTooLong
+                    received.append(piece)
+        except aiohttp.ClientHttpProxyError as error:
+            raise self._refusal(error.status) from None
+        except aiohttp.ClientResponseError as error:
+            raise ConnectionError(f"the answer is not HTTP: {error.message[:100]}") from None
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError):
+            raise ConnectionResetError("the connection was closed before the answer was complete") from None
+        except aiohttp.ClientError as error:
+            raise self.plain_error(error) from None
+        whole = b"".join(received)
+        if encoding := response.headers.get("Content-Encoding"):
+            whole = inflate(whole, encoding, longest)
+        return Answer(response.status, response.headers, whole)
 
-    def connection_lost(self, error: Exception | None) -> None:
-        self.reusable = False
-        if self._answered is not None and self._until_close and error is None:
-            self._settle(reusable=False)
-        else:
-            self._fail(
-                error or ConnectionResetError("the connection was closed before the answer was complete")
-            )
+    def _open(self) -> aiohttp.ClientSession:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=0, keepalive_timeout=KEPT, happy_eyeballs_delay=_NEXT_ADDRESS
+            ),
+            headers=self._headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=_NO_TIMEOUT,
+            auto_decompress=False,
+            max_field_size=_FIELD,
+        )
+        return self._session
 
-    def on_message_begin(self) -> None:
-        if self._answered is None:
-            self.close()
+    def _refusal(self, status: int) -> ProxyFailure:
+        return ProxyFailure(f"the proxy does not open the way (HTTP {status}): {self._proxy_name}", status)
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+    @property
+    def _proxy_name(self) -> str:
+        return "" if self.proxy is None else str(self.proxy.origin())
 
-    def on_headers_complete(self) -> None:
-        self._until_close = not {"content-length", "transfer-encoding"} & self._headers.keys()
 
-    def on_body(self, body: bytes) -> None:
-        self._body_left -= len(body)
-        if self._body_left >= 0:
-            self._body.append(body)
+def environment_proxy(url: URL) -> URL | None:
+    """The proxy of an address by the rules of `urllib`: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, less what `NO_PROXY` names.
 
-    def on_message_complete(self) -> None:
-        if self._parser.get_status_code() < 200:
-            # Only word that an answer is to come.
-            self._headers, self._body, self._until_close = {}, [], False
-            return
-        if self._answered is not None and self._body_left >= 0:
-            # An answer that came before the question was sent whole leaves the rest of it on the way.
-            whole = self._transport.get_write_buffer_size() == 0
-            self._settle(reusable=whole and self._parser.should_keep_alive())
+    Raises:
+        VenireError: It is no HTTP proxy.
+    """
+    proxies = getproxies()
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    host = url.host or ""
+    if not proxy or proxy_bypass(f"{host}:{url.port}") or _in_network(host, proxies.get("no", "")):
+        return None
+    try:
+        address = URL(proxy if "://" in proxy else f"http://{proxy}")
+    except ValueError:
+        address = URL()
+    if address.scheme not in ("http", "https") or not address.host:
+        # What it says is not repeated: it may hold a password.
+        raise VenireError(
+            f"the proxy for {url.scheme} in the environment is none that speaks HTTP",
+            remedy=f"export {url.scheme.upper()}_PROXY=http://HOST:PORT, or name {host} in NO_PROXY",
+        )
+    return address
 
-    def _settle(self, *, reusable: bool) -> None:
-        answered, self._answered = self._answered, None
-        answer = Answer(self._parser.get_status_code(), self._headers, b"".join(self._body))
-        self._headers, self._body, self._until_close = {}, [], False
-        self.reusable = reusable
-        if answered is not None and not answered.done():
-            answered.set_result(answer)
 
-    def _fail(self, error: Exception) -> None:
-        answered, self._answered = self._answered, None
-        if answered is not None and not answered.done():
-            answered.set_exception(error)
-        self.close()
+def _in_network(host: str, no_proxy: str) -> bool:
+    """Whether a host that is written as an address lies in one of the networks, such as 10.0.0.0/8, of `NO_PROXY`."""
+    for name in no_proxy.split(",") if "/" in no_proxy else ():
+        with suppress(ValueError):
+            if ip_address(host) in ip_network(name.strip(), strict=False):
+                return True
+    return False
 
 
 def inflate(body: bytes, encoding: str, longest: int) -> bytes:
@@ -237,9 +242,21 @@ def inflate(body: bytes, encoding: str, longest: int) -> bytes:
     return body
 
 
+def _trusted_tls() -> ssl.SSLContext:
+    """TLS with the certificates that `SSL_CERT_FILE`, `SSL_CERT_DIR` or `REQUESTS_CA_BUNDLE` name, else the machine's own."""
+    bundle = next((name for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE") if os.environ.get(name)), "")
+    try:
+        return _tls_context(os.environ.get(bundle), os.environ.get("SSL_CERT_DIR"))
+    except OSError as error:
+        raise VenireError(
+            f"the certificates in {bundle or 'SSL_CERT_DIR'} cannot be read: {error.strerror or error}",
+            remedy=f"export {bundle or 'SSL_CERT_DIR'}=... with a file of certificates in PEM form, and run again",
+        ) from None
+
+
 @cache
-def _tls_context() -> ssl.SSLContext:
-    """TLS with the machine's own certificates; made once, for it takes longer than a call."""
-    context = ssl.create_default_context()
+def _tls_context(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Made once, for it takes longer than a call."""
+    context = ssl.create_default_context(cafile=file, capath=folder)
     context.set_alpn_protocols(["http/1.1"])
     return context

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from ..model import Request, reply_too_long
-from ..usage import reported_count
+from ..tokens import reported_count
 from .endpoint import AnswerTooLong, inflate
 
 _OPENAI_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")

@@ -1,4 +1,4 @@
-"""`lens/NAME`: jurors that are not language models. They count words, quote what they counted, and say so."""
+"""`lens/NAME`: jurors that are not language models. They count words, quote what they counted, and say so; `lens/claims` lists and checks claims."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
+from ..cost import FREE, Price
 from ..lenses import LENSES, SINGLE, LensReading, place, reading_for
+from ..lenses.claims import check_claim, clauses
 from ..model import ModelFailure, Reply, Request, Subject
-from ..model_client import ModelClient
-from ..prices import FREE, Price
-from .claim_lens import ClaimLensClient
-from .client_factory import ClientFactory
+from ..model_client import ClientFactory, ModelClient
 
 CLAIMS = "claims"
 """The lens that lists and checks claims, and casts no ballot."""
@@ -72,6 +71,38 @@ class LensClient(ModelClient):
 
     def list_price(self, model: str) -> Price:
         return FREE
+
+
+class ClaimLensClient(ModelClient):
+    """Takes clauses for claims, and checks them by the words, numbers and negations they share with a text."""
+
+    context_window = None
+    votes_only = True
+
+    async def complete(self, request: Request) -> Reply:
+        started = time.perf_counter()
+        match request.subject:
+            case Subject(kind="extraction") as subject:
+                answer = listed_clauses(subject)
+            case Subject(kind="verification") as subject:
+                answer = {"checks": [_check(claim.id, claim.text, subject) for claim in subject.claims]}
+            case _:
+                raise ModelFailure("refused", "lens/claims lists and checks claims; it can do nothing else")
+        return Reply(text=json.dumps(answer), usd=0.0, seconds=time.perf_counter() - started)
+
+    def list_price(self, model: str) -> Price:
+        return FREE
+
+
+def listed_clauses(subject: Subject) -> dict[str, Any]:
+    """An extractor's answer in which each clause of the exhibits is a claim."""
+    texts = [e.text[start:end] for e in subject.exhibits for start, end in clauses(e.text)]
+    return {"claims": [{"text": text, "quote": text, "central": False} for text in texts]}
+
+
+def _check(claim: str, text: str, subject: Subject) -> dict[str, str]:
+    found = check_claim(text, "\n".join(exhibit.text for exhibit in subject.exhibits))
+    return {"claim": claim, "reason": found.reason, "evidence": found.quote, "verdict": found.verdict}
 
 
 def _score(merit: float, subject: Subject, attribute: str) -> Any:

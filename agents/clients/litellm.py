@@ -15,11 +15,10 @@ from typing import Any, Literal
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
+from ..cost import MILLION, Price
 from ..model import AccessRefused, FormatRefused, ModelFailure, Reply, Request, TransientFailure
-from ..model_client import ModelClient
-from ..prices import MILLION, Price
-from ..usage import reported_usage
-from .client_factory import ClientFactory
+from ..model_client import ClientFactory, ModelClient
+from ..tokens import reported_usage
 from .httpx_replies import cap_transport, capped_reply
 from .keys import environment_secrets, key_from, redact_secrets, refuse_in_address, sent_secrets
 from .litellm_providers import probe

@@ -11,8 +11,6 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import ModelUnreachable
@@ -124,8 +122,7 @@ async def probe(settings: ModelSettings) -> bool:
             f"the variable {missing} is not set, and {model!r} needs it",
             remedy=f"export {missing}=... or give the seat a base_url, and run again",
         )
-    # LiteLLM goes through the proxy, and what is beyond it can be asked by nobody else.
-    if address is None or _is_proxied(address):
+    if address is None:
         return False
     protocol = "" if provider is None else provider.protocol
     headers = _headers(protocol, key, key_name)
@@ -215,12 +212,6 @@ def _headers(protocol: Protocol, key: str | None, key_name: str) -> dict[str, st
         return {"x-api-key": key or "", "anthropic-version": "2023-06-01"}
     version = {"anthropic-version": "2023-06-01"} if protocol == "anthropic" else {}
     return {"Authorization": f"Bearer {key}", **version} if key else {}
-
-
-def _is_proxied(address: str) -> bool:
-    parts = urlsplit(address)
-    proxies = getproxies()
-    return bool(proxies.get(parts.scheme) or proxies.get("all")) and not proxy_bypass(parts.hostname or "")
 
 
 @cache

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..embedded.prefix_slots import PrefixSlots
+from ..embedded.prompt_cache import PrefixSlots
 from ..model import Message, ModelFailure, Reply, Request, Usage
 from .adapters import Adapter
 from .bounded_schema import has_open_number, tighten

@@ -15,13 +15,12 @@ from pathlib import Path
 
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
-from ..embedded.fault_threshold import read_thresholds
+from ..cost import FREE, Price
 from ..embedded.merged_weights import MergedWeights
+from ..embedded.sampling import read_thresholds
 from ..model import ModelFailure, Reply, Request
-from ..model_client import ModelClient
-from ..prices import FREE, Price
+from ..model_client import ClientFactory, ModelClient
 from .adapters import BARE, SHIPPED, Adapter, adapter_of, check_base
-from .client_factory import ClientFactory
 from .embedded_engine import EmbeddedEngine
 from .llama_cpp import LlamaEngine
 from .local_engine import LocalEngine
@@ -42,7 +41,8 @@ def connect(settings: ModelSettings) -> LocalClient:
             _check_mergeable(path, adapter)
     elif find_spec("xllamacpp") is None:
         raise MissingExtra(
-            "a model file of your own needs the package xllamacpp", remedy="pip install xllamacpp"
+            "a model file of your own is run by llama.cpp, which is not installed",
+            remedy="pip install 'venire[gguf]'",
         )
     return LocalClient(path, adapter, context=settings.context or CONTEXT)
 

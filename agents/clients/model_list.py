@@ -22,7 +22,7 @@ from pydantic_core import from_json
 
 from ...rubrics.errors import ModelUnreachable
 from ...rubrics.files import nearest
-from .endpoint import Answer, AnswerTooLong, Endpoint
+from .endpoint import Answer, AnswerTooLong, Endpoint, ProxyFailure
 from .keys import address_without_secrets, redact_secrets, sent_secrets
 
 CONNECT_SECONDS = 1.5
@@ -131,14 +131,14 @@ async def find_anthropic_model(server: ModelServer, name: str) -> bool:
 
 
 async def check_address(server: ModelServer) -> None:
-    """An error where nothing accepts connections at the server's address."""
+    """An error where nothing accepts connections at the server's address, or at the proxy on the way to it."""
     endpoint = server.endpoint("")
     until = time.monotonic() + CONNECT_SECONDS
     try:
         while True:
             try:
                 async with asyncio.timeout(CONNECT_SECONDS):
-                    await _resolve(urlsplit(server.url).hostname or "")
+                    await _resolve(endpoint.next_host)
                     await endpoint.connect()
                 return
             except ConnectionRefusedError:
@@ -146,16 +146,9 @@ async def check_address(server: ModelServer) -> None:
                 if time.monotonic() > until:
                     raise
                 await asyncio.sleep(_RETRY)
-    except TimeoutError:
-        raise _dead_address(server, f"no connection within {CONNECT_SECONDS:g} s") from None
-    except socket.gaierror:
-        raise _dead_address(server, "its host is not known") from None
-    except ConnectionRefusedError:
-        raise _dead_address(server, "connection refused") from None
     except OSError as error:
-        raise _dead_address(server, str(error) or type(error).__name__) from error
-    finally:
-        endpoint.close()
+        cause = endpoint.plain_error(error)
+        raise _dead_address(server, cause) from cause
 
 
 async def _resolve(host: str) -> None:
@@ -182,19 +175,12 @@ async def _resolve(host: str) -> None:
 
 async def _get(server: ModelServer, path: str) -> Answer:
     """What a path of the server shows; a server that is still starting (503) is asked again for a moment."""
-    endpoint = server.endpoint(path)
     until = time.monotonic() + ANSWER_SECONDS
-    try:
-        while True:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                answer = await endpoint.get(_LONGEST)
-            if answer.status != 503 or time.monotonic() > until:
-                return answer
-            await asyncio.sleep(_RETRY)
-    except (OSError, AnswerTooLong):
-        raise Undecided from None
-    finally:
-        endpoint.close()
+    while True:
+        answer = await _answer(server, path)
+        if answer.status != 503 or time.monotonic() > until:
+            return answer
+        await asyncio.sleep(_RETRY)
 
 
 async def _ask_one_token(server: ModelServer, name: str) -> Answer:
@@ -203,14 +189,20 @@ async def _ask_one_token(server: ModelServer, name: str) -> Answer:
 
 async def _ask(server: ModelServer, name: str, messages: list[dict[str, str]]) -> Answer:
     body = {"model": name, "max_tokens": 1, "messages": messages}
-    endpoint = server.endpoint("/chat/completions")
+    return await _answer(server, "/chat/completions", json.dumps(body).encode())
+
+
+async def _answer(server: ModelServer, path: str, body: bytes | None = None) -> Answer:
+    endpoint = server.endpoint(path)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            return await endpoint.post(json.dumps(body).encode(), _LONGEST)
+            return await (endpoint.get(_LONGEST) if body is None else endpoint.post(body, _LONGEST))
+    except (ProxyFailure, ssl.SSLCertVerificationError) as error:
+        raise _dead_address(server, error) from error
     except (OSError, AnswerTooLong):
         raise Undecided from None
     finally:
-        endpoint.close()
+        await endpoint.close()
 
 
 async def _check_refusal(server: ModelServer, name: str) -> None:
@@ -238,7 +230,7 @@ async def _check_kind(server: ModelServer, name: str, answer: Answer) -> None:
 
 
 def _is_web_page(answer: Answer) -> bool:
-    return answer.headers.get("content-type", "").lower().startswith("text/html")
+    return answer.headers.get("Content-Type", "").lower().startswith("text/html")
 
 
 async def _answers_as(server: ModelServer, name: str, models: tuple[str, ...]) -> bool:
@@ -295,13 +287,37 @@ def _is_among(name: str, models: tuple[str, ...]) -> bool:
     return name.lower().removesuffix(":latest") in known
 
 
-def _dead_address(server: ModelServer, why: str) -> ModelUnreachable:
+def _dead_address(server: ModelServer, error: OSError) -> ModelUnreachable:
+    remedy = f"start the server, or correct its address ({server.where})"
+    if server.hosted:
+        remedy = f"check the way to the Internet, or correct the address ({server.where})"
+    why = str(error) or type(error).__name__
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why, remedy = (
+            f"its certificate is not trusted ({error.verify_message})",
+            f"{untrusted_remedy()}, and run again",
+        )
+    elif isinstance(error, ProxyFailure):
+        remedy = f"{proxy_remedy()}, and run again"
+    elif isinstance(error, TimeoutError):
+        why = f"no connection within {CONNECT_SECONDS:g} s"
+    elif isinstance(error, socket.gaierror):
+        why = "its host is not known"
+    elif isinstance(error, ConnectionRefusedError):
+        why = "connection refused"
     return ModelUnreachable(
-        f"{server.shown}, where {server.model!r} is asked, cannot be reached: {why}",
-        remedy=f"check the way to the Internet, or correct the address ({server.where})"
-        if server.hosted
-        else f"start the server, or correct its address ({server.where})",
+        f"{server.shown}, where {server.model!r} is asked, cannot be reached: {why}", remedy=remedy
     )
+
+
+def untrusted_remedy() -> str:
+    """What to do about a server, or a proxy that reads along, whose certificate nobody here vouches for."""
+    return "export SSL_CERT_FILE=... with the file of certificates (PEM) that your organisation trusts"
+
+
+def proxy_remedy() -> str:
+    """What to do about a proxy that does not let requests pass."""
+    return "correct HTTPS_PROXY or HTTP_PROXY (http://USER:PASSWORD@HOST:PORT), or name the host in NO_PROXY"
 
 
 def _refused_key(server: ModelServer, status: int) -> ModelUnreachable:

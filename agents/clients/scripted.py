@@ -11,11 +11,10 @@ from pydantic import BaseModel, ConfigDict
 
 from ...personas.jury import ModelSettings
 from ...rubrics.yaml_files import load_yaml
+from ..cost import FREE, Price
 from ..model import Reply, Request, Subject, TransientFailure, Usage
-from ..model_client import ModelClient
-from ..prices import FREE, Price
-from .claim_lens import listed_clauses
-from .client_factory import ClientFactory
+from ..model_client import ClientFactory, ModelClient
+from .lens import listed_clauses
 
 Fault = Literal["garbage", "refuse", "timeout", "down"]
 _NEXT_SPEAKER = "next_speaker"

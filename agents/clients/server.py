@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import ssl
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -25,12 +25,11 @@ from ..model import (
     json_text,
     reply_too_long,
 )
-from ..model_client import ModelClient
-from ..usage import reported_usage
-from .client_factory import ClientFactory
-from .endpoint import AnswerTooLong, Endpoint
+from ..model_client import ClientFactory, ModelClient
+from ..tokens import reported_usage
+from .endpoint import AnswerTooLong, Endpoint, ProxyFailure
 from .keys import key_from, redact_secrets, sent_secrets
-from .model_list import ModelServer, find_model
+from .model_list import ModelServer, find_model, proxy_remedy, untrusted_remedy
 
 BUSY = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which the same request may succeed later."""
@@ -65,11 +64,12 @@ class ServerClient(ModelClient):
     reports_cost = False
 
     def __init__(self, base_url: str, key: str | None) -> None:
-        self._secrets = sent_secrets(base_url, key)
         authorization = {"Authorization": f"Bearer {key}"} if key else {}
         parts = urlsplit(base_url)
         url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/chat/completions", fragment=""))
         self._endpoint = Endpoint(url, authorization)
+        self.secrets = self._endpoint.proxy_secrets
+        self._secrets = (*sent_secrets(base_url, key), *self.secrets)
         self._format: _Format = "json_schema"
 
     async def complete(self, request: Request) -> Reply:
@@ -81,13 +81,14 @@ class ServerClient(ModelClient):
             except AnswerTooLong:
                 raise reply_too_long(request) from None
             except OSError as error:
-                raise TransientFailure(f"{type(error).__name__}: {error}"[:300]) from None
+                raise _connection_failure(error) from None
             if status in (400, 422) and request.schema is not None and sent in _WEAKER and _about_format(raw):
                 # Not every server knows response_format: ask for less, for the rest of the run.
                 self._format = _WEAKER[sent]
                 continue
             if status != 200:
-                raise _failure(status, self._without_secrets(headers), self._readable(raw))
+                location = redact_secrets(headers.get("Location", ""), self._secrets)
+                raise _failure(status, location, headers.get("Retry-After"), self._readable(raw))
             reply = _reply(raw, time.perf_counter() - started)
             if reply is None:
                 start = " ".join(self._readable(raw).split())[:200]
@@ -95,14 +96,11 @@ class ServerClient(ModelClient):
             return reply
 
     async def close(self) -> None:
-        self._endpoint.close()
+        await self._endpoint.close()
 
     def _readable(self, raw: bytes) -> str:
         """The start of an answer to quote from; secrets go before anything is cut, or half of one would stay."""
         return redact_secrets(raw[:_QUOTED].decode("utf-8", "replace"), self._secrets)
-
-    def _without_secrets(self, headers: Mapping[str, str]) -> dict[str, str]:
-        return {name: redact_secrets(value, self._secrets) for name, value in headers.items()}
 
 
 def _body(request: Request, form: _Format) -> bytes:
@@ -128,19 +126,26 @@ def _settings_json(sampling: str, repeat: int) -> str:
     return f", {json.dumps(settings)[1:-1]}" if settings else ""
 
 
+def _connection_failure(error: OSError) -> ModelFailure:
+    """No answer came: what the user has to put right before any can, or what the next attempt may not meet."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return AccessRefused(f"its certificate is not trusted: {error.verify_message}", untrusted_remedy())
+    if isinstance(error, ProxyFailure) and error.wants_credentials:
+        return AccessRefused(str(error), proxy_remedy())
+    return TransientFailure(f"{type(error).__name__}: {error}"[:300])
+
+
 def _about_format(raw: bytes) -> bool:
     lowered = raw.lower()
     return any(word in lowered for word in (b"response_format", b"json_schema", b"schema", b"grammar"))
 
 
-def _failure(status: int, headers: Mapping[str, str], text: str) -> ModelFailure:
+def _failure(status: int, location: str, wanted_wait: str | None, text: str) -> ModelFailure:
     detail = f"HTTP {status}: {' '.join(text.split())[:300]}"
-    if 300 <= status < 400 and "location" in headers:
-        detail = (
-            f"HTTP {status}: the server says to ask {headers['location'].partition('?')[0][:300]} instead"
-        )
+    if 300 <= status < 400 and location:
+        detail = f"HTTP {status}: the server says to ask {location.partition('?')[0][:300]} instead"
     if status in BUSY or status >= 500:
-        wait = retry_after(headers.get("retry-after"))
+        wait = retry_after(wanted_wait)
         return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
     if says_filtered(status, text):
         return ModelFailure("refused", detail)

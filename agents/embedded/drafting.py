@@ -39,7 +39,7 @@ _PHRASES = (
     '\'. A small error.", "',
     '\'. A grave error.", "',
 )
-"""What the taught model often writes and a prompt seldom has, in the words of `evals/training/right_ballots.py` and, of claims, of `benchmarks/embedded_juror/checks.py`; of equals, the last is guessed."""
+"""What the taught model often writes and a prompt seldom has, in the words of `benchmarks/embedded_juror/right_ballots.py` and, of claims, of `benchmarks/embedded_juror/checks.py`; of equals, the last is guessed."""
 _BLANK = b"..."
 """What a form has in a prompt where words are to be written."""
 _LONGEST = 8
@@ -125,11 +125,11 @@ class Drafts:
         return [self._tokenizer.bytes_of[token].strip() or b" " for token in tokens]
 
 
-def certain_tokens(tokenizer: Tokenizer, form: Form, begun: bytes = b"") -> list[int]:
-    """The tokens of what is begun and of what a form then leaves no choice about; `form` is the one after what is begun."""
+def certain_tokens(tokenizer: Tokenizer, form: Form) -> list[int]:
+    """The tokens of what a form leaves no choice about."""
     certain = form.only_text
     # Part of a character, where choices begin with the same byte, is left to be chosen.
-    tokens = tokenizer.encode((begun + certain).decode("utf-8", "ignore"))
+    tokens = tokenizer.encode(certain.decode("utf-8", "ignore"))
     following = form.after(certain)
     # So is the last token, which may go on beyond what is certain.
     return tokens if following is not None and following.is_over else tokens[:-1]

@@ -1,7 +1,7 @@
 """The embedded language model: messages in, an answer in the asked form out.
 
-The same request gets the same text, whatever was asked before it: see `transformer` on how a prompt is read, `kept_prompts` on what of it is
-used again, `sampling` on the choice of tokens, `drafting` on guesses at them, `fault_threshold` on the first words of reasons.
+The same request gets the same text, whatever was asked before it: see `transformer` on how a prompt is read, `prompt_cache` on what of it is
+used again, `sampling` on the choice of tokens and the first words of reasons, `drafting` on guesses at them.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .blas_threads import one_blas_thread
 from .drafting import Drafts, certain_tokens
-from .fault_threshold import Reasons, read_thresholds
 from .form import Form
-from .kept_prompts import KeptPrompts
 from .merged_weights import Array, MergedWeights
-from .sampling import Sampler
+from .prompt_cache import KeptPrompts
+from .sampling import Reasons, Sampler, read_thresholds
 from .tokenizer import ChatMessage, Tokenizer
-from .transformer import BLOCK, Cache, Check, Transformer
+from .transformer import BLOCK, Cache, Check, Transformer, one_blas_thread
 
 _KEPT = 4
 """Prompts kept for reuse: the orchestrator's opens with other words than the jurors', and each juror's goes on with what was asked before."""
@@ -63,16 +61,13 @@ class LanguageModel:
         *,
         most: int,
         check: Check,
-        softens: bool = True,
     ) -> WrittenAnswer:
         """The answer to a prompt, of `most` tokens at the most; in free words where there is no form.
-
-        A reason that is not sure gets a milder ending where it `softens`.
 
         `check` is called between pieces of work and may raise to end it.
         """
         reasons = Reasons(self._thresholds, self._tokenizer.encode)
-        writing = _Writing(self._tokenizer, form, reasons, sampler, prompt, most, softens=softens)
+        writing = _Writing(self._tokenizer, form, reasons, sampler, prompt, most)
         with one_blas_thread():
             logits, cache, ready = self._read(writing.tokens, check)
             answer = _AnswerReader(self._transformer, cache, Drafts(self._tokenizer, prompt))
@@ -140,15 +135,12 @@ class _Writing:
         sampler: Sampler,
         prompt: Sequence[int],
         most: int,
-        *,
-        softens: bool,
     ) -> None:
         self._tokenizer = tokenizer
-        self._whole_form = self.form = form
+        self.form = form
         self._reasons = reasons
         self._sampler = sampler
         self._most = most
-        self._softens = softens
         self.tokens = list(prompt)
         """The prompt and all that was written."""
         self.written = 0
@@ -171,34 +163,13 @@ class _Writing:
             self._is_over = True
         else:
             self._write([token])
-            before = min(before, self._soften())
             self._write_certain()
         return [] if self._is_over else self.tokens[before:]
 
-    def _soften(self) -> int:
-        """Put a milder ending to a reason that is not sure enough, where it fits the form; the number of tokens that stay as they were."""
-        milder = self._reasons.milder_text(self.text) if self._softens and not self._is_over else None
-        if milder is None or self._whole_form is None or self._whole_form.after(milder) is None:
-            return len(self.tokens)
-        while not milder.startswith(self.text):
-            self._take_back()
-        # The last token that could stay would be another with what follows it now.
-        self._take_back()
-        kept = len(self.tokens)
-        self.form = self._whole_form.after(self.text)
-        self._write_certain(milder[len(self.text) :])
-        return kept
-
-    def _take_back(self) -> None:
-        """Strike out the last token."""
-        last = self._tokenizer.bytes_of[self.tokens.pop()]
-        self.text, self.written = self.text[: len(self.text) - len(last)], self.written - 1
-
-    def _write_certain(self, begun: bytes = b"") -> None:
-        """Write what is begun, and what the form then leaves no choice about."""
-        form = self.form and self.form.after(begun)
-        if form is not None and not self._is_over:
-            self._write(certain_tokens(self._tokenizer, form, begun))
+    def _write_certain(self) -> None:
+        """Write what the form leaves no choice about."""
+        if self.form is not None and not self._is_over:
+            self._write(certain_tokens(self._tokenizer, self.form))
 
     def _write(self, tokens: list[int]) -> None:
         tokens = tokens[: self._most - self.written]

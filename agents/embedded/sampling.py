@@ -1,13 +1,79 @@
-"""The choice of the next token: the likeliest that is allowed, or one drawn by its likelihood among those that are."""
+"""The choice of the next token: the likeliest that is allowed, or one drawn by its likelihood; and how sure a taught model must be before a reason finds fault.
+
+A small model decides with the first word of a reason (Right, or Wrong): the score follows from it. How likely it holds the one word and the other
+tells faulty texts from clean ones better than the word that it writes, so the odds at which it may find fault are a matter of choice. An adapter
+names the words and the odds, found on texts that played no part in teaching; reason and score are then written on from there, and agree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
+from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .merged_weights import Array
+
+KEY = "venire.fault_thresholds"
+"""The entry of an adapter's header: a list of thresholds, in JSON."""
+
+_ON_THE_MATTER = 0.5
+"""Of the likelihood that the words of a threshold must hold together: else the reason is about another matter."""
+
+
+class FaultThreshold(BaseModel):
+    """The words with which a reason on one matter begins, and the odds that it takes to find fault. Other keys of an entry are not read."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    after: str = '"rationale": "'
+    """Where a reason begins."""
+    fine: str
+    """The first word where nothing is wrong."""
+    faults: tuple[str, ...]
+    """The first words where something is."""
+    odds: float = Field(gt=0)
+    """How much likelier a fault must be than none, as a natural logarithm. It can only be made harder to find fault."""
+
+
+def read_thresholds(header: Mapping[str, Any]) -> tuple[FaultThreshold, ...]:
+    """The thresholds that an adapter's header names; none where it names none.
+
+    Raises:
+        ValueError: The entry is not what it should be.
+    """
+    try:
+        return tuple(FaultThreshold.model_validate(entry) for entry in json.loads(header.get(KEY, "[]")))
+    except (TypeError, ValidationError, json.JSONDecodeError):
+        raise ValueError(f"the adapter's {KEY} cannot be read") from None
+
+
+class Reasons:
+    """The reasons of one answer, as they are written."""
+
+    def __init__(self, thresholds: Sequence[FaultThreshold], encode: Callable[[str], list[int]]) -> None:
+        self._words = [
+            (threshold, encode(threshold.fine)[0], sorted({encode(word)[0] for word in threshold.faults}))
+            for threshold in thresholds
+        ]
+
+    def weighed_logits(self, logits: Array, text: bytes) -> Array:
+        """The logits of what may follow `text`; where a reason begins, those of its first words moved by their threshold."""
+        for threshold, fine, faults in self._words:
+            if not text.endswith(threshold.after.encode()):
+                continue
+            found = np.logaddexp.reduce(logits[faults])
+            everything = np.logaddexp.reduce(logits)
+            if np.logaddexp(found, logits[fine]) - everything > np.log(_ON_THE_MATTER):
+                if found - logits[fine] < threshold.odds:
+                    logits = logits.copy()
+                    logits[faults] -= threshold.odds
+                return logits
+        return logits
+
 
 _RECENT = 64
 """Tokens within which a repeat is penalised."""

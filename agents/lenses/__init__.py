@@ -16,11 +16,11 @@ from .loaded import loaded_words
 from .numbers import numbers
 from .order import order
 from .plan import plan
-from .reading import LensReading, Reads
 from .repetition import repetition
 from .sequence import sequence
 from .support import support
 from .tone import tone
+from .words import LensReading, Reads
 
 __all__ = ["LENSES", "MOST_RELEVANT", "SINGLE", "Lens", "LensReading", "place", "reading_for"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .reading import LensReading, count_of, first_quotes
-from .words import split_sentences, stems, vocabulary
+from .words import LensReading, count_of, first_quotes, split_sentences, stems, vocabulary
 
 CARRIED = 0.5
 """A statement counts as carried when at least this share of its content words is in the output.

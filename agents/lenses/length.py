@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .reading import LensReading
-from .words import stems
+from .words import LensReading, stems
 
 SHORT_ENOUGH = 0.5
 """'No longer than half of the original': the definition of a summary in Radev, Hovy & McKeown (2002)."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .reading import LensReading, count_of, first_quotes, merit_after
-from .words import GAP
+from .words import GAP, LensReading, count_of, first_quotes, merit_after
 
 LOADED_WORDS = (
     r"(?:drug|opio?id|heroin|cocaine|substance|alcohol|ex) (?:addict|abuser|user)s?",

@@ -6,9 +6,8 @@ from bisect import bisect_right, insort
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .figures import LONGEST_MONTH, Date, dates
-from .reading import LensReading, count_of, first_quotes
-from .words import split_sentences
+from .numbers import LONGEST_MONTH, Date, dates
+from .words import LensReading, count_of, first_quotes, split_sentences
 
 _YEAR = 12 * LONGEST_MONTH
 

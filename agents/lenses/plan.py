@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .coverage import left_out
-from .reading import LensReading, count_of, first_quotes
-from .words import split_sentences, stem, stems
+from .words import LensReading, count_of, first_quotes, split_sentences, stem, stems
 
 _DECIDING = """
 start started restart begin stop stopped continue change replace reduce increase raise switch hold refer

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .reading import LensReading, count_of, first_quotes
-from .words import split_sentences, stems
+from .words import LensReading, count_of, first_quotes, split_sentences, stems
 
 MAY_BE_NEW = 1 / 3
 """A clause repeats when no more than this share of its content words is new, and no number is."""

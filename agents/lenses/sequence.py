@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .order import inversions
-from .reading import LensReading, count_of, first_quotes
-from .words import split_sentences, stems
+from .words import LensReading, count_of, first_quotes, split_sentences, stems
 
 
 def sequence(source: Sequence[str], output: str) -> LensReading | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .reading import LensReading, count_of, first_quotes, merit_after
-from .words import content, split_sentences, vocabulary
+from .words import LensReading, content, count_of, first_quotes, merit_after, split_sentences, vocabulary
 
 RUN = 3
 """Content words in a row that the notes lack. Two may be one thing renamed; three say something."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .reading import LensReading, first_quotes, merit_after
-from .words import GAP
+from .words import GAP, LensReading, first_quotes, merit_after
 
 JUDGEMENTS = {
     "doubt": (

@@ -11,17 +11,17 @@ import re
 
 from deliberations import Example
 from machine_notes import MachineNote
+from right_ballots import excerpt
 from variation import reworded
 
 from venire import Case, Rubric
-from venire.agents.brief import brief
 from venire.agents.claims import Direction, NamedText, verify_claims
 from venire.agents.lenses.claims import check_claim, clauses
 from venire.agents.lenses.words import stems
-from venire.evals.training.captured_prompts import juror_prompt
+from venire.agents.prompting import brief
+from venire.evals.training.examples import juror_prompt
 from venire.evals.training.passages import Truth, passages
 from venire.evals.training.planting import PlantedText, plant
-from venire.evals.training.right_ballots import excerpt
 from venire.rubrics.claim import Claim, ClaimVerdict
 from venire.rubrics.rubric import load_rubric
 

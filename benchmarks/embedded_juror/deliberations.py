@@ -8,19 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from right_ballots import RightVotes, aspect_of, excerpt, score_for
+
 from venire import Case, Rubric
-from venire.agents.brief import Brief, brief
 from venire.agents.juror import OrchestratorQuestion
 from venire.agents.lenses.words import stems
-from venire.agents.statements import Statement
-from venire.evals.training.captured_prompts import CapturedPrompt, juror_prompt, orchestrator_prompt
+from venire.agents.prompting import Brief, Statement, brief
+from venire.evals.training.examples import CapturedPrompt, juror_prompt, orchestrator_prompt
 from venire.evals.training.passages import Truth, passages
 from venire.evals.training.planting import PlantedText
-from venire.evals.training.right_ballots import RightVotes, aspect_of, excerpt, score_for
 from venire.personas.jury import Seat
 from venire.personas.persona import Persona, load_persona
-from venire.rubrics.ballot import Vote
-from venire.rubrics.quotes import find_quote
+from venire.rubrics.ballot import Vote, find_quote
 
 PERSONAS: dict[str, Persona] = {
     name: load_persona(name)

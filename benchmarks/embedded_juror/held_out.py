@@ -26,8 +26,8 @@ from make_examples import HELD_OUT, mts_cases
 from variation import varied
 
 from venire import Case
-from venire.agents.brief import brief
-from venire.evals.training.captured_prompts import juror_prompt
+from venire.agents.prompting import brief
+from venire.evals.training.examples import juror_prompt
 from venire.evals.training.passages import passages
 from venire.evals.training.planting import plant, truth_of
 from venire.personas.persona import load_persona

@@ -38,16 +38,16 @@ from deliberations import (
 )
 from machine_notes import MachineNote, machine_notes
 from retelling import retold
+from right_ballots import aspect_of
 from stories import story
 from talks import Slip, slipped, talk, with_facts
 from variation import reworded, varied
 
 from venire import Case, Rubric
-from venire.evals.training.captured_prompts import PromptTooLong
-from venire.evals.training.faults.omission import points_for
+from venire.evals.training.examples import PromptTooLong
 from venire.evals.training.passages import Truth, passages
 from venire.evals.training.planting import Fault, PlantedText, plant, truth_of
-from venire.evals.training.right_ballots import aspect_of
+from venire.evals.training.sentence_faults import points_for
 
 HELD_OUT = 10
 """One dialogue in ten of the training file is kept for looking at how training goes."""

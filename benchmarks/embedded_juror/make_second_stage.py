@@ -16,12 +16,11 @@ from typing import Any
 from asked_rubrics import CLINICAL
 from deliberations import Situation, filled
 from make_examples import HELD_OUT, Maker, mts_cases, packed
+from right_ballots import aspect_of
 
 from venire import Rubric
-from venire.evals.training.captured_prompts import PromptTooLong, juror_prompt
-from venire.evals.training.examples import more_lenient
+from venire.evals.training.examples import PromptTooLong, juror_prompt, more_lenient
 from venire.evals.training.planting import truth_of
-from venire.evals.training.right_ballots import aspect_of
 from venire.personas.persona import load_persona
 from venire.rubrics.ballot import Vote
 

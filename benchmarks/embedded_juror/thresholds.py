@@ -4,8 +4,7 @@
 
 `alarms.csv` has, for each planted text and adapter, the odds of a fault in the first word of the reason on accuracy (`alarm` of `answer.py`: natural
 logarithms) and the score that was written without a threshold, where answers were written. `write_adapter.py --thresholds thresholds.json` puts what is chosen into the adapter.
-Only rows of the set `dev` are chosen by: the threshold by the share of clean notes that may be marked down, the other two by the
-faulty notes above it, of which the less sure half come out one level milder, and the least sure tenth two.
+Only rows of the set `dev` are chosen by: the threshold by the share of clean notes that may be marked down.
 """
 
 from __future__ import annotations
@@ -19,30 +18,19 @@ import numpy as np
 import pandas as pd
 from score_answers import auc, interval
 
-MILDER = (0.5, 0.1)
-"""Shares of the faulty notes above the threshold that are marked down one level less, and two."""
 CLEAN = ("clean", "machine-clean")
-WORDS = {
-    "fine": "Right",
-    "faults": ["Wrong", "Invented"],
-    "endings": [" A small error.", "", " A grave error.", " There is more."],
-}
-"""How reasons on accuracy begin and end (`right_ballots`): the endings go with 4, 3, 2 and 1 of five levels."""
+WORDS = {"fine": "Right", "faults": ["Wrong", "Invented"]}
+"""How reasons on accuracy begin (`right_ballots`)."""
 
 
-def chosen_cuts(rows: pd.DataFrame, clean: float) -> list[float]:
-    """The threshold, and the odds below which a reason is one level milder, and two."""
-    faulty = ~rows["fault"].isin(CLEAN)
-    threshold = np.quantile(rows["alarm"][~faulty], 1 - clean)
-    found = rows["alarm"][faulty & (rows["alarm"] >= threshold)]
-    return [round(float(cut), 1) for cut in (threshold, *np.quantile(found, MILDER))]
+def chosen_threshold(rows: pd.DataFrame, clean: float) -> float:
+    """The odds above which so large a share of the clean notes is marked down."""
+    return round(float(np.quantile(rows["alarm"][rows["fault"].isin(CLEAN)], 1 - clean)), 1)
 
 
-def moved_scores(rows: pd.DataFrame, cuts: list[float]) -> pd.Series:
-    """The scores with the threshold: a reason is made milder, never graver."""
-    threshold, *milder = cuts
-    steps = sum((rows["alarm"] < cut).astype(int) for cut in milder)
-    return (rows["accurate"] + steps).clip(upper=4).where(rows["alarm"] >= threshold, 5)
+def moved_scores(rows: pd.DataFrame, threshold: float) -> pd.Series:
+    """The scores with the threshold: below it no fault is found."""
+    return rows["accurate"].where(rows["alarm"] >= threshold, 5)
 
 
 def figures(rows: pd.DataFrame, scores: pd.Series) -> str:
@@ -70,21 +58,21 @@ def main() -> None:
     rows = pd.read_csv(options.alarms)
     # A text that only leaves something out is neither clean nor faulty here.
     rows = rows[(rows["adapter"] == options.adapter) & (rows["fault"] != "omission")]
-    cuts = chosen_cuts(rows[rows["set"] == "dev"], options.clean)
-    print(f"{options.adapter}: cuts {cuts}")
+    threshold = chosen_threshold(rows[rows["set"] == "dev"], options.clean)
+    print(f"{options.adapter}: threshold {threshold}")
     for name, part in rows.groupby("set"):
         clean = part["fault"].isin(CLEAN)
         print(f"{name} odds   AUC {auc(list(-part['alarm'][~clean]), list(-part['alarm'][clean])):.3f}")
         if part["accurate"].notna().all():
             print(f"{name} before {figures(part, part['accurate'])}")
-            print(f"{name} after  {figures(part, moved_scores(part, cuts))}")
+            print(f"{name} after  {figures(part, moved_scores(part, threshold))}")
         else:
-            marked = part["alarm"] >= cuts[0]
+            marked = part["alarm"] >= threshold
             print(
                 f"{name} marked down: {marked[clean].mean():.1%} of the clean, {marked[~clean].mean():.1%} of the faulty"
             )
     if options.out:
-        entry = {**WORDS, "odds": cuts[0], "milder_below": cuts[1:]}
+        entry = {**WORDS, "odds": threshold}
         options.out.write_text(json.dumps([entry], indent=2) + "\n", encoding="utf-8")
 
 

@@ -23,10 +23,10 @@ from machine_notes import NoteReader, machine_notes
 from make_examples import HELD_OUT, mts_cases
 
 from venire import Case
-from venire.agents.brief import brief
 from venire.agents.claims import Direction, NamedText, verify_claims
 from venire.agents.lenses.claims import check_claim, clauses
-from venire.evals.training.captured_prompts import juror_prompt
+from venire.agents.prompting import brief
+from venire.evals.training.examples import juror_prompt
 from venire.rubrics.claim import Claim
 from venire.rubrics.rubric import load_rubric
 

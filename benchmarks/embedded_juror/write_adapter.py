@@ -12,7 +12,7 @@ from pathlib import Path
 from safetensors.numpy import load_file
 
 from venire.agents.clients.weights import SHA256
-from venire.agents.embedded.fault_threshold import KEY, read_thresholds
+from venire.agents.embedded.sampling import KEY, read_thresholds
 from venire.evals.training.gguf_adapter import write_adapter
 
 HEADS, KEY_HEADS = 9, 3

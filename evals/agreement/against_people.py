@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...rubrics.scale import Scale
-from ..ratings.sheet import ARM, PEOPLE, nearest_legal
+from ..ratings.question import nearest_legal
+from ..ratings.score_tables import ARM, PEOPLE
 from ..statistics.alpha import krippendorff_alpha
-from ..statistics.bootstrap import Bootstrap
+from ..statistics.chance import gwet_ac, percent_agreement
 from ..statistics.correlation import spearman
-from ..statistics.draws import Draws
 from ..statistics.error import mae, offset, rmse
 from ..statistics.estimate import Estimate, undefined
-from ..statistics.gwet import gwet_ac
-from ..statistics.icc import icc
+from ..statistics.icc import Interval, icc
+from ..statistics.jackknife import Jackknife
 from ..statistics.kappa import cohen_kappa
 from ..statistics.matrix import Matrix
-from ..statistics.percent import percent_agreement
+from .choice import beside_refused
 
 MEASURES = (
     "icc3k",
@@ -31,48 +31,54 @@ MEASURES = (
     "rmse",
 )
 RATERS = (ARM, PEOPLE)
+AGAINST_PEOPLE = Jackknife(by="cluster", own=True)
+"""The intervals of a judge against what people's ratings come to."""
+ICC_COLUMNS = ("icc3k", "low", "high", "n", "note")
 
 
-def coefficients(grid: Matrix, scale: Scale, draws: Draws) -> dict[str, Estimate]:
+def coefficients(grid: Matrix, scale: Scale) -> dict[str, Estimate]:
     """Every coefficient of `MEASURES`; what does not fit is NaN with a note.
 
     Args:
         grid: The raters `arm` and `people` as `sheet.pairs` lays them out.
-        draws: Every coefficient sees the same resamples.
     """
     if not grid.cases:
         return nothing("no case has both the arm's score and one of people")
-
-    def boot() -> Bootstrap:
-        return draws.bootstrap(
-            by="cluster", levels=tuple(map(float, scale.values)) if scale.numeric else None
-        )
-
+    own = AGAINST_PEOPLE
     if not scale.numeric:
-        found = nothing("needs numbers; the values are words", n=len(grid.cases))
-        return found | {
-            "kappa": cohen_kappa(grid, bootstrap=boot()),
-            "exact": percent_agreement(grid, bootstrap=boot()),
+        return nothing("needs numbers; the values are words", n=len(grid.cases)) | {
+            "kappa": cohen_kappa(grid, jackknife=own),
+            "exact": percent_agreement(grid, jackknife=own),
         }
-    alone = not grid.clustered
     legal, note = _on_scale(grid, scale)
     values = list(map(float, scale.values)) or None
     by_category = {
-        "kappa": cohen_kappa(legal, bootstrap=boot(), raters=RATERS),
-        "ac2": gwet_ac(legal, weighting="quadratic", categories=values, bootstrap=boot()),
-        "exact": percent_agreement(legal, bootstrap=None if alone else boot()),
+        "kappa": cohen_kappa(legal, jackknife=own, raters=RATERS),
+        "ac2": gwet_ac(legal, weighting="quadratic", categories=values, jackknife=own),
+        "exact": percent_agreement(legal, jackknife=own),
     }
-    found = {
-        "icc3k": icc(grid, form="icc3k", bootstrap=None if alone else boot(), levels=boot().levels),
-        "kappa_quadratic": cohen_kappa(grid, weighting="quadratic", bootstrap=boot(), raters=RATERS),
-        "alpha_ordinal": krippendorff_alpha(grid, level="ordinal", bootstrap=boot()),
-        "spearman": spearman(grid, bootstrap=boot(), raters=RATERS),
-        "offset": offset(grid, bootstrap=boot(), raters=RATERS),
-        "mae": mae(grid, bootstrap=boot(), raters=RATERS),
-        "rmse": rmse(grid, bootstrap=boot(), raters=RATERS),
+    estimates = {
+        "icc3k": icc(grid, form="icc3k", jackknife=own),
+        "kappa_quadratic": cohen_kappa(grid, weighting="quadratic", jackknife=own, raters=RATERS),
+        "alpha_ordinal": krippendorff_alpha(grid, level="ordinal", jackknife=own),
+        "spearman": spearman(grid, jackknife=own, raters=RATERS),
+        "offset": offset(grid, jackknife=own, raters=RATERS),
+        "mae": mae(grid, jackknife=own, raters=RATERS),
+        "rmse": rmse(grid, jackknife=own, raters=RATERS),
         **{name: _with(each, note) for name, each in by_category.items()},
     }
-    return {name: found[name] for name in MEASURES}
+    return beside_refused({name: estimates[name] for name in MEASURES})
+
+
+def icc3k_cells(grid: Matrix, interval: Interval) -> dict[str, float | int | str]:
+    """ICC(3,k) of the raters `arm` and `people` as the cells `ICC_COLUMNS`; NaN with a note where there is none."""
+    estimate = (
+        icc(grid, form="icc3k", interval=interval, jackknife=AGAINST_PEOPLE)
+        if grid.cases
+        else undefined("no case has both the arm's score and one of people", method="icc3k")
+    )
+    cells = (estimate.value, estimate.low, estimate.high, estimate.n, estimate.note)
+    return dict(zip(ICC_COLUMNS, cells, strict=True))
 
 
 def nothing(why: str, *, n: int = 0) -> dict[str, Estimate]:

@@ -7,17 +7,15 @@ from typing import Literal
 import pandas as pd
 
 from ..statistics.alpha import Level, krippendorff_alpha
-from ..statistics.bands import KRIPPENDORFF
 from ..statistics.estimate import Estimate
-from .coefficient import Coefficient, Setting
+from .coefficient import KRIPPENDORFF, Coefficient, Setting
 
 
 def _alpha(
     level: Level, place: int, *, needs: Literal["nominal", "ordinal", "ratio"], counts_values: bool = False
 ) -> Coefficient:
     def estimate(ratings: pd.DataFrame, setting: Setting) -> Estimate:
-        assert setting.bootstrap is not None
-        return krippendorff_alpha(ratings, level=level, bootstrap=setting.bootstrap)
+        return krippendorff_alpha(ratings, level=level, jackknife=setting.jackknife)
 
     return Coefficient(
         f"alpha_{level}",

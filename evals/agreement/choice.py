@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import pandas as pd
@@ -13,6 +14,10 @@ DOMINANT = 0.75
 """From this share of all ratings on, one value leaves so little to agree on beyond chance that kappa and alpha collapse."""
 SHORT = 12
 """Numbers of so few distinct values are taken for an ordinal scale where no level is declared."""
+
+
+STANDS_IN = {"ac2": "AC2", "ac1": "AC1", "percent": "percent agreement", "exact": "exact agreement"}
+"""What is told beside a coefficient that has no interval, the first that has one."""
 
 
 class Choice(NamedTuple):
@@ -46,6 +51,21 @@ def coefficient_choice(ratings: pd.DataFrame, level: str | None, found: dict[str
         if name in found and found[name].defined:
             return Choice(name, f"{who}; {why}")
     return Choice(None, "no coefficient that fits the design is defined; the table says why")
+
+
+def beside_refused(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
+    """The estimates, those whose raters depart together too seldom for an interval with one beside them that has its own."""
+    sure = next(
+        (name for name in STANDS_IN if name in estimates and estimates[name].low < estimates[name].high), None
+    )
+    if sure is None:
+        return estimates
+    beside = estimates[sure]
+    words = f"{STANDS_IN[sure]} is {beside.value:.2f} [{beside.low:.2f}, {beside.high:.2f}]"
+    return {
+        name: replace(each, note=f"{each.note}; {words}") if "depart together" in each.note else each
+        for name, each in estimates.items()
+    }
 
 
 def _candidates(

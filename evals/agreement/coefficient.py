@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,10 +11,63 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from ...rubrics.plugins import registered_plugins
-from ..statistics.bands import Band, Bands
-from ..statistics.bootstrap import Bootstrap
 from ..statistics.estimate import Estimate
+from ..statistics.icc import Interval
+from ..statistics.jackknife import Jackknife
 from ..statistics.matrix import Value
+
+
+class Band(NamedTuple):
+    """What a value is called, and by whom."""
+
+    word: str
+    source: str
+
+
+class Bands(NamedTuple):
+    """Whose words, and from which value up each of them holds, the highest first."""
+
+    source: str
+    floors: tuple[tuple[float, str], ...]
+    shown: Callable[[float], float] = float
+    """What of a value is held against the floors: all of it, unless its size or its first decimals only."""
+
+    def band(self, value: float) -> Band | None:
+        """What the value is called; None where it is NaN. Bands are conventions: read the interval first."""
+        if math.isnan(value):
+            return None
+        shown = self.shown(value)
+        return Band(next(word for floor, word in self.floors if shown >= floor), self.source)
+
+
+LANDIS_KOCH = Bands(
+    "Landis and Koch (1977)",
+    (
+        (0.81, "almost perfect"),
+        (0.61, "substantial"),
+        (0.41, "moderate"),
+        (0.21, "fair"),
+        (0.0, "slight"),
+        (-math.inf, "poor"),
+    ),
+    # They print two decimals: 0.20 is slight, 0.21 fair.
+    shown=lambda value: round(value, 2),
+)
+KOO_LI = Bands(
+    "Koo and Li (2016)",
+    ((0.9, "excellent"), (0.75, "good"), (0.5, "moderate"), (-math.inf, "poor")),
+)
+KRIPPENDORFF = Bands(
+    "Krippendorff (2004)",
+    ((0.8, "reliable"), (0.667, "tentative"), (-math.inf, "unreliable")),
+)
+SCHOBER = Bands(
+    "Schober, Boer and Schwarte (2018)",
+    ((0.9, "very strong"), (0.7, "strong"), (0.4, "moderate"), (0.1, "weak"), (0.0, "negligible")),
+    # The size of a correlation is banded, whatever its sign.
+    shown=abs,
+)
+
 
 GROUP = "venire.coefficients"
 MANY_VALUES = 100
@@ -23,17 +77,17 @@ MANY_VALUES = 100
 class Setting(NamedTuple):
     """How a coefficient is to be computed."""
 
-    bootstrap: Bootstrap | None
-    """How its interval is resampled; None where it is to give an interval of its own."""
+    jackknife: Jackknife
+    """What its interval leaves out as a whole."""
     categories: Sequence[Value] | None
     """The values of the scale, used or not, where they are declared."""
-    seed: int
+    icc_interval: Interval = "jackknife"
+    """`f` where published F intervals of the ICC are asked for."""
 
     @property
-    def levels(self) -> tuple[float, ...] | None:
-        """The values of a scale of numbers, where they are declared."""
-        numbers = [float(value) for value in self.categories or () if isinstance(value, int | float)]
-        return tuple(numbers) if numbers and len(numbers) == len(self.categories or ()) else None
+    def bootstrap(self) -> Jackknife:
+        """`jackknife`, by the name that plug-ins know."""
+        return self.jackknife
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +96,7 @@ class Coefficient:
 
     name: str
     estimate: Callable[[pd.DataFrame, Setting], Estimate]
-    """From a ratings table (`case`, `rater`, `value` and what is resampled together) to the value with its interval."""
+    """From a ratings table (`case`, `rater`, `value` and what is left out together) to the value with its interval."""
     range: tuple[float, float]
     """The lowest and the highest value that it can have."""
     place: int = 1000
@@ -53,8 +107,6 @@ class Coefficient:
     """Whether it counts how often each value occurs, and so needs values that recur."""
     orders_words: bool = False
     """Whether words will do in place of numbers where the values are declared in order."""
-    analytic: bool = False
-    """Whether it has an interval of its own, where cases are independent."""
     bands: Bands | None = None
     """What its values are called, and by whom."""
 

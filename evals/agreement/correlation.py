@@ -6,15 +6,14 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from ..statistics.bands import SCHOBER
 from ..statistics.correlation import kendall, pearson, spearman
 from ..statistics.estimate import Estimate
-from .coefficient import Coefficient, Setting
+from .coefficient import SCHOBER, Coefficient, Setting
 
 
 def _correlation(name: str, measure: Callable[..., Estimate], place: int) -> Coefficient:
     def estimate(ratings: pd.DataFrame, setting: Setting) -> Estimate:
-        return measure(ratings, bootstrap=setting.bootstrap)
+        return measure(ratings, jackknife=setting.jackknife)
 
     return Coefficient(name, estimate, (-1.0, 1.0), place, bands=SCHOBER)
 

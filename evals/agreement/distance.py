@@ -14,7 +14,7 @@ from .coefficient import Coefficient, Setting
 
 def _distance(name: str, measure: Callable[..., Estimate], low: float, place: int) -> Coefficient:
     def estimate(ratings: pd.DataFrame, setting: Setting) -> Estimate:
-        return measure(ratings, bootstrap=setting.bootstrap)
+        return measure(ratings, jackknife=setting.jackknife)
 
     return Coefficient(name, estimate, (low, math.inf), place)
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ..statistics.bands import LANDIS_KOCH
+from ..statistics.chance import gwet_ac
 from ..statistics.estimate import Estimate
-from ..statistics.gwet import gwet_ac
-from .coefficient import Coefficient, Setting
+from .coefficient import LANDIS_KOCH, Coefficient, Setting
 
 
 def _ac1(ratings: pd.DataFrame, setting: Setting) -> Estimate:
-    return gwet_ac(ratings, categories=setting.categories, bootstrap=setting.bootstrap)
+    return gwet_ac(ratings, categories=setting.categories, jackknife=setting.jackknife)
 
 
 def _ac2(ratings: pd.DataFrame, setting: Setting) -> Estimate:
-    return gwet_ac(ratings, weighting="quadratic", categories=setting.categories, bootstrap=setting.bootstrap)
+    return gwet_ac(ratings, weighting="quadratic", categories=setting.categories, jackknife=setting.jackknife)
 
 
 AC1 = Coefficient("ac1", _ac1, (-1.0, 1.0), 30, level="nominal", counts_values=True, bands=LANDIS_KOCH)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ..statistics.bands import KOO_LI
 from ..statistics.estimate import Estimate
 from ..statistics.icc import Form, icc
-from .coefficient import Coefficient, Setting
+from .coefficient import KOO_LI, Coefficient, Setting
 
 
 def _icc(form: Form, place: int) -> Coefficient:
     def estimate(ratings: pd.DataFrame, setting: Setting) -> Estimate:
-        return icc(ratings, form=form, seed=setting.seed, bootstrap=setting.bootstrap, levels=setting.levels)
+        return icc(ratings, form=form, interval=setting.icc_interval, jackknife=setting.jackknife)
 
     unbounded = (float("-inf"), 1.0)
-    return Coefficient(form, estimate, unbounded, place, analytic=True, bands=KOO_LI)
+    return Coefficient(form, estimate, unbounded, place, bands=KOO_LI)
 
 
 ICC1 = _icc("icc1", 10)

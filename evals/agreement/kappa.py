@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ..statistics.bands import LANDIS_KOCH
+from ..statistics.chance import Weighting, fleiss_kappa
 from ..statistics.estimate import Estimate
-from ..statistics.fleiss import fleiss_kappa
 from ..statistics.kappa import cohen_kappa
-from ..statistics.weights import Weighting
-from .coefficient import Coefficient, Setting
+from .coefficient import LANDIS_KOCH, Coefficient, Setting
 
 
 def _cohen(ratings: pd.DataFrame, setting: Setting, weighting: Weighting) -> Estimate:
-    assert setting.bootstrap is not None
     return cohen_kappa(
-        ratings, weighting=weighting, categories=setting.categories, bootstrap=setting.bootstrap
+        ratings, weighting=weighting, categories=setting.categories, jackknife=setting.jackknife
     )
 
 
 def _fleiss(ratings: pd.DataFrame, setting: Setting) -> Estimate:
-    return fleiss_kappa(ratings, bootstrap=setting.bootstrap)
+    return fleiss_kappa(ratings, jackknife=setting.jackknife)
 
 
 KAPPA = Coefficient(

@@ -12,12 +12,12 @@ from ..ratings.people import last_round
 from ..ratings.pooling import table_pooling
 from ..ratings.question import Question, assumed_question
 from ..ratings.reference import Rule, reference
-from ..statistics.alpha import Level
-from ..statistics.draws import Draws
+from ..statistics.alpha import Level, rater_outliers
 from ..statistics.estimate import Estimate, undefined
+from ..statistics.icc import Interval
+from ..statistics.jackknife import Jackknife
 from ..statistics.matrix import InvalidRatings, Value
-from ..statistics.outliers import rater_outliers
-from .choice import Choice, coefficient_choice
+from .choice import Choice, beside_refused, coefficient_choice
 from .coefficient import MANY_VALUES, Setting, band, is_text, registered_coefficients
 
 Estimates = dict[str, Estimate]
@@ -39,7 +39,7 @@ class Agreement:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per attribute and coefficient, with the band its value falls in; `overall` comes last."""
+        """One row per attribute and coefficient, with the band that its whole interval falls in; `overall` comes last."""
         everything = {**self.attributes, "overall": self.overall}
         return pd.DataFrame(
             [
@@ -66,16 +66,16 @@ def agreement(
     levels: Mapping[str, str] | None = None,
     categories: Mapping[str, Sequence[Value]] | None = None,
     reference: Rule | None = None,
+    method: Interval = "jackknife",
     seed: int = 0,
-    resamples: int = 1000,
+    resamples: int = 0,
 ) -> Agreement:
     """The coefficients of a ratings table, with intervals, by attribute and overall.
 
     A coefficient that does not fit an attribute's level is NaN with a note. Where the level is not declared,
     text is nominal and numbers get every coefficient that numbers allow. Of several rounds the last counts.
-    "Overall" pools the attributes that share one scale, a case's attributes being drawn together, and is NaN
-    with a note where no two do; those that are better low are turned, should others be better high. ICC(2) has its
-    F interval up to twenty cases and the generalised one beyond.
+    "Overall" pools the attributes that share one scale, a case's attributes being left out together, and is NaN
+    with a note where no two do; those that are better low are turned, should others be better high.
 
     Args:
         ratings: Columns `case`, `rater`, `attribute`, `value`, and perhaps `round`.
@@ -83,9 +83,10 @@ def agreement(
         levels: By attribute that is not among `questions`: nominal, binary, ordinal, interval or ratio.
         categories: Likewise, the values of its scale, used or not; AC1 and AC2 depend on them.
         reference: What the raters' scores of a question become as a reference; here it decides only what is noted.
-        seed: Of the resampling; every coefficient sees the same resamples.
+        method: `f` for the published F intervals of the ICC, which assume normal scores and independent cases.
+        seed: As every analysis takes it; nothing is drawn here, and `resamples` has no use either.
     """
-    asked, draws = questions or {}, Draws(seed, resamples)
+    asked = questions or {}
     table = last_round(ratings)
     parts = {str(name): table[table["attribute"] == name] for name in dict.fromkeys(table["attribute"])}
     declared = {
@@ -94,19 +95,17 @@ def agreement(
     scales: dict[str, Sequence[Value]] = {**(categories or {})}
     scales |= {name: each.scale.values for name, each in asked.items()}
     attributes = {
-        name: _coefficients(part, declared[name], scales.get(name), draws, by="case")
+        name: _coefficients(part, declared[name], scales.get(name), method, by="case")
         for name, part in parts.items()
     }
     outliers = [
-        rater_outliers(
-            part, level=_outlier_level(part["value"], declared[name]), bootstrap=draws.bootstrap()
-        ).assign(attribute=name)
+        rater_outliers(part, level=_outlier_level(part["value"], declared[name])).assign(attribute=name)
         for name, part in parts.items()
     ]
     raters = (
         pd.concat(outliers, ignore_index=True) if outliers else pd.DataFrame(columns=["attribute", "rater"])
     )
-    overall = _overall(parts, attributes, asked, declared, scales, draws)
+    overall = _overall(parts, attributes, asked, declared, scales, method)
     report = {
         name: coefficient_choice(part, declared[name], attributes[name]) for name, part in parts.items()
     }
@@ -137,7 +136,7 @@ def _overall(
     asked: Mapping[str, Question],
     declared: dict[str, str | None],
     scales: Mapping[str, Sequence[Value]],
-    draws: Draws,
+    method: Interval,
 ) -> Estimates:
     if len(attributes) == 1:
         return next(iter(attributes.values()))
@@ -148,14 +147,14 @@ def _overall(
     table = pooled.rows(pd.concat([parts[name] for name in pooled.names]))
     unit = table["case"].astype(str) + "\x1f" + table["attribute"].astype(str)
     rows = table.assign(cluster=table["case"], case=unit)
-    found = _coefficients(rows, declared[first], scales.get(first) or None, draws, by="cluster")
+    found = _coefficients(rows, declared[first], scales.get(first) or None, method, by="cluster")
     return {
         name: replace(each, note="; ".join(filter(None, (each.note, note)))) for name, each in found.items()
     }
 
 
 def _coefficients(
-    ratings: pd.DataFrame, level: str | None, scale: Sequence[Value] | None, draws: Draws, by: str
+    ratings: pd.DataFrame, level: str | None, scale: Sequence[Value] | None, method: Interval, by: str
 ) -> Estimates:
     values = ratings["value"]
     level = "nominal" if level is None and is_text(values) else level
@@ -166,12 +165,9 @@ def _coefficients(
         if unfit:
             found[name] = undefined(unfit, method=name, n=cases)
         else:
-            own = coefficient.analytic and by == "case"
-            setting = Setting(None, scale, draws.seed)
-            if not own:
-                setting = setting._replace(bootstrap=draws.bootstrap(by=by, levels=setting.levels))
+            setting = Setting(Jackknife(by=by), scale, method)
             found[name] = coefficient.estimate(ratings, setting).out_of(cases)
-    return found
+    return beside_refused(found)
 
 
 def _declared_level(name: str, levels: Mapping[str, str] | None) -> str | None:
@@ -189,8 +185,10 @@ def _outlier_level(values: pd.Series, level: str | None) -> Level:
 
 
 def cells(coefficient: str, estimate: Estimate) -> dict[str, object]:
-    """An estimate as the cells of a row, with the band its value falls in."""
+    """An estimate as the cells of a row, with the band its value falls in where both ends of the interval fall in it too."""
     named = band(coefficient, estimate.value)
+    if any(band(coefficient, bound) != named for bound in (estimate.low, estimate.high)):
+        named = None
     return {
         "value": estimate.value,
         "low": estimate.low,

@@ -1,5 +1,5 @@
 """Audits of evaluators: severe errors, stability, internal consistency, triage, self-preference, ranking, re-scoring."""
 
-from .severity import Severity
+from .audit import Severity
 
 __all__ = ["Severity"]

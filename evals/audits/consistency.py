@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..ratings.marks import Marks
-from ..statistics.bootstrap import Coefficient, OfSums
+from ..ratings.score_tables import Marks
+from ..report.charts import add_correlation
+from ..report.drawing import Figure, Picture, beside, clip, in_rows, text, text_width
+from ..report.panel import Panel, Tick, level, name_axis
+from ..report.section import Section
+from ..statistics.contrast import paired_difference
+from ..statistics.correlation import mean_ranks
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray
-from ..statistics.mean_ranks import mean_ranks
-from ..statistics.multiplicity import holm
-from ..statistics.paired_test import swap_test
+from ..statistics.significance import LEVEL, holm, p_words
+from ..statistics.weighted import Coefficient, OfSums
+from .audit import Audit
 
 PEOPLE = "people's reference"
 CORRELATIONS = ["evaluator", "kind", "first", "second", "spearman", "n", "note"]
@@ -38,6 +45,12 @@ HALO = [
 METHOD = "mean Spearman's rho among attributes, minus people's"
 LEAST = 3
 """Cases without which two attributes have no correlation worth the name."""
+CELL = 36
+WIDE = 940
+"""How wide the figure may become."""
+MOST = 12
+"""Evaluators drawn; the table holds the rest."""
+TITLE = "Internal consistency: which attributes go together"
 
 
 def grids(marks: Marks) -> dict[str, tuple[str, pd.DataFrame]]:
@@ -69,7 +82,7 @@ def correlations(marks: Marks) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=CORRELATIONS)
 
 
-def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
+def halo(marks: Marks) -> pd.DataFrame:
     """One row for each evaluator: the mean correlation among its attributes, against the people's on the same cases.
 
     A positive `difference` is a halo: attributes that people tell apart go together. `apart` is the root mean
@@ -103,11 +116,10 @@ def halo(marks: Marks, draws: Draws) -> pd.DataFrame:
         own, others = map(_table, ranked)
         apart = own - others
         known = ~np.isnan(apart)
-        each, p = swap_test(
+        each, p = paired_difference(
             _mean_of_pairs(known),
             *ranked,
             cluster.astype(np.int64),
-            draws=draws,
             method=METHOD,
             otherwise="too few cases or values to correlate"
             if held.any()
@@ -213,3 +225,81 @@ def _of_sums(ranked: FloatArray) -> OfSums:
         return np.clip(found, -1.0, 1.0, out=found).T
 
     return OfSums(sums, value)
+
+
+def correlation_figure(correlations: pd.DataFrame, attributes: list[str]) -> Figure:
+    """Below zero the shade is of another colour; attributes are numbered, their names stand in the margin."""
+    side = (len(attributes) - 1) * CELL
+    numbers = [Tick(0, str(number)) for number in range(1, len(attributes) + 1)]
+    panels = []
+    for evaluator, mine in list(correlations.groupby("evaluator", sort=False))[:MOST]:
+        panel = Panel(
+            name_axis(numbers[:-1]), name_axis(numbers[1:]), side, side, title=clip(str(evaluator), 30)
+        )
+        for first, second, rho in mine[["first", "second", "spearman"]].itertuples(index=False):
+            column, row = sorted((attributes.index(first), attributes.index(second)))
+            add_correlation(panel, column, row - 1, rho, size=11)
+        panels.append(panel)
+    names = _numbered_names(attributes)
+    pictures = level(panels)
+    rows = in_rows(pictures, max(1, int((WIDE - names.width) // (pictures[0].width + 24))))
+    margin = Picture(names.width, 0, [])
+    blocks = [beside([names if row is rows[0] else margin, row]) for row in rows]
+    return Figure("Correlations among attributes", blocks)
+
+
+def _numbered_names(attributes: list[str]) -> Picture:
+    listed = [f"{number} {clip(name)}" for number, name in enumerate(attributes, 1)]
+    words = [text(8, 44 + place * 18, each, soft=True) for place, each in enumerate(listed)]
+    return Picture(max(map(text_width, listed)) + 16, 44 + len(words) * 18, words)
+
+
+def consistency_section(marks: Marks, draws: Draws) -> Section:
+    """The correlations among attributes, evaluator by evaluator, and whether anyone's are a halo."""
+    names = marks.attributes()
+    if len(names) < 2:
+        why = "One attribute with an order correlates with nothing: internal consistency needs two."
+        return Section("consistency", TITLE, (why,))
+    found, summary = correlations(marks), halo(marks)
+    said = summary[summary["kind"].isin(["jury", "single judge"])]
+    sentences = [_sentence(row) for row in said.to_dict("records")]
+    jurors = summary[(summary["kind"] == "juror") & (summary["p_holm"] < LEVEL)]
+    sentences += [_sentence(row) for row in jurors.to_dict("records")]
+    unrated = [name for name in names if marks.reference().xs(name, level="attribute").isna().all()]
+    notes = (f"rated by no person, so not compared: {', '.join(unrated)}",) if unrated else ()
+    return Section(
+        "consistency",
+        TITLE,
+        tuple(sentences) or ("No arm has marks on two attributes of the same cases.",),
+        {"halo": summary, "correlations": found},
+        {
+            "Spearman's rho between every two attributes, evaluator by evaluator, good being high on both.": correlation_figure(
+                found, names
+            )
+        },
+        (
+            "Internal consistency is Spearman's rho between every two attributes over the cases an evaluator judged, each "
+            "attribute turned so that good is high; its summary is their mean, set against that of the people's reference on "
+            "the same scores (a person's against the others'), ranked once, tested by the jackknife over cases or their "
+            "groups, and p corrected by Holm's method over the evaluators.",
+        ),
+        (*marks.notes, *notes),
+    )
+
+
+def _sentence(row: dict[Any, Any]) -> str:
+    if math.isnan(row["difference"]):
+        return f"{row['evaluator']}: internal consistency cannot be set against people's ({row['note']})."
+    size = (
+        f"mean rho {row['mean']:.2f} against people's {row['people']:.2f} (difference {row['difference']:+.2f}, 95% interval "
+        f"{row['low']:+.2f} to {row['high']:+.2f}"
+    )
+    size += f", Holm-corrected {p_words(row['p_holm'])})" if not math.isnan(row["p_holm"]) else ")"
+    if not row["p_holm"] < LEVEL:
+        return f"{row['evaluator']}'s attributes are not shown to go together more or less than people's: {size}."
+    if row["difference"] > 0:
+        return f"{row['evaluator']}'s attributes go together more than people's, as under a halo: {size}."
+    return f"{row['evaluator']}'s attributes go together less than people's: {size}."
+
+
+CONSISTENCY = Audit("consistency", lambda given, draws: consistency_section(given.marks, draws), 50)

@@ -15,14 +15,21 @@ import numpy as np
 import pandas as pd
 
 from ...rubrics.errors import VenireError
-from ..figures.section import Section
-from ..figures.triage import triage_figure
-from ..ratings.marks import Marks
-from ..statistics.bootstrap import Statistic
+from ..ratings.score_tables import Marks
+from ..report.section import Section
 from ..statistics.draws import Draws
+from ..statistics.jackknife import Jackknife
 from ..statistics.matrix import FloatArray, Matrix
 from ..statistics.significance import LEVEL, interval_phrase, p_words
-from .review import area_statistic, by_score, found_curve, score_and_error
+from ..statistics.weighted import Statistic
+from .triage_review import (
+    area_and_bounds,
+    area_statistic,
+    by_score,
+    found_curve,
+    score_and_error,
+    triage_figure,
+)
 
 TITLE = "Detecting wrong cases by an outside label"
 RECALLS = (0.5, 0.8, 0.9, 0.95, 1.0)
@@ -93,11 +100,11 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         cluster, _ = pd.factorize(pooled.clusters.reindex(mark.index))
         grid = Matrix(np.column_stack([keys, error]), tuple(mark.index), (), cluster.astype(np.int64))
         why = "every labelled case that the arm scored is wrong, or none"
-        each, p = draws.bootstrap().estimate_and_p(
+        each, p = Jackknife().estimate_and_p(
             area_statistic, grid, method="area under the detection curve", otherwise=why
         )
-        rho, _ = score_and_error(pooled, arm, wrong, draws)
-        bounds = (each.value + 0.5, each.low + 0.5, each.high + 0.5, p)
+        rho, _ = score_and_error(pooled, arm, wrong)
+        bounds = (*area_and_bounds(each), p)
         areas.append(
             (
                 arm,
@@ -137,7 +144,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
     methods = (
         f"A case's score is the mean of {named}, turned so that 1 is good, over the outputs that belong to it ({outputs} outputs of {len(known)} labelled cases). Cases are "
         f"reviewed from the lowest score up, ties at once. The share of work saved at a recall is what need not be reviewed to find so many of the wrong cases; "
-        f"in random order that is one minus the recall. Intervals: {draws.resamples} resamples of cases or their groups, seed {draws.seed}.",
+        f"in random order that is one minus the recall. Intervals: the jackknife's over cases or their groups; of the share reviewed, percentiles of {draws.resamples} resamples, seed {draws.seed}.",
     )
     return Section("detection", TITLE, tuple(sentences), tables, figures, methods)
 
@@ -190,7 +197,7 @@ def _saved_rows(
     reviewed, found = found_curve(keys, error)
     for recall in RECALLS:
         at = _first_share(reviewed, found, recall)
-        drawn = draws.bootstrap(kind="percentile").estimate(
+        drawn = draws.bootstrap().estimate(
             partial(_review_share, recall=recall), grid, method="share reviewed", otherwise="no wrong case"
         )  # fmt: skip
         rows.append((arm, recall, at, drawn.low, drawn.high, 1 - at, 1 - recall))

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..calibration.changes import FLAT, GATES, MEASURES, grid, nearness, one_side, side
 from ..calibration.labelled_scores import composites
-from ..calibration.nearness import FLAT, MEASURES, grid, nearness, one_side, side
-from ..figures.section import Section
 from ..ratings.evidence import Evidence
-from ..ratings.pooling import pooling
+from ..ratings.pooling import OVERALL, pooling
 from ..ratings.reference import reference
-from ..ratings.sheet import OVERALL
-from ..statistics.bootstrap import Coefficient, OfSums, Statistic, over_cases
+from ..report.section import Section
+from ..statistics.contrast import paired_difference
 from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
-from ..statistics.paired_test import swap_test
+from ..statistics.weighted import Coefficient, OfSums, Statistic, over_clusters
 from .audit import Audit
 
 Sign = Callable[[FloatArray], FloatArray]
@@ -131,15 +130,15 @@ def _duel(held: pd.DataFrame, who: str, measure: str, draws: Draws) -> dict[str,
         return lambda weights: better(arm(weights)) - better(panel(weights))
 
     mine, theirs = (one_side(rows.values, number) for number in (0, 1))
-    found, p = swap_test(
-        _nearness(measure), mine, theirs, rows.cluster, draws=draws, method=measure, otherwise=FLAT
+    found, p = paired_difference(
+        _nearness(measure), mine, theirs, rows.cluster, method=measure, otherwise=FLAT, gate=GATES[measure]
     )
-    statistic, frequency = over_cases(advantage, rows)
+    statistic, frequency = over_clusters(advantage, rows)
     drawn = draws.bootstrap().draws(statistic, frequency)
     usable = drawn[~np.isnan(drawn)]
     wins = np.where(np.abs(usable) < 1e-12, 0.5, usable > 0)
     whole = frequency[None, :].astype(float)
-    of_arm, of_panel = (float(over_cases(of(number), rows)[0](whole)[0]) for number in (0, 1))
+    of_arm, of_panel = (float(over_clusters(of(number), rows)[0](whole)[0]) for number in (0, 1))
     return {
         "of_arm": of_arm,
         "of_panel": of_panel,

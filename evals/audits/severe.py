@@ -1,24 +1,39 @@
-"""Severe errors: how often each evaluator calls safe what people call harmful, and whose rate is lower."""
+"""Severe errors: how often each evaluator calls safe what people call harmful, whose rate is lower, and whether jurors fail together."""
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from scipy.special import gammaln
 
-from ..ratings.marks import Marks
-from ..ratings.sheet import OVERALL
-from ..statistics.beta_binomial import chance_lower, credible, paired_p
+from ..ratings.pooling import OVERALL
+from ..ratings.score_tables import SECOND, Marks
+from ..report.drawing import COLOURS, Figure, below, clip, legend
+from ..report.panel import Panel, Tick, name_axis, number_axis
+from ..report.section import Section
+from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
-from ..statistics.multiplicity import holm
-from .severity import HAIR, Severity
+from ..statistics.proportion import chance_lower, credible, paired_p
+from ..statistics.significance import LEVEL, holm, interval_phrase, p_words
+from .audit import HAIR, Audit, Severity
 
 RATES = ["evaluator", "kind", "attribute", "harmful", "severe", "rate", "low", "high", "note"]
 LOWER = [
     *("first", "second", "attribute", "harmful", "severe_first", "severe_second"),
     *("chance_lower", "only_first", "only_second", "p", "p_holm", "note"),
 ]
+PAIRS = ["arm", "first", "second", "harmful", "both", "expected", "phi", "p", "p_holm", "note"]
+JURIES = ["arm", "jurors", "harmful", "any", "most", "expected", "low", "high", "p", "note"]
+FLAT = "a juror made no severe error, or nothing else"
+ROW = 22
+SHADES = dict(zip(("jury", "single judge", "juror", "person", "second panel"), COLOURS, strict=False))
+SURE = 0.975
+"""A posterior probability from here on, or below its complement, is stated as a difference."""
 
 
 def failures(marks: Marks, evaluators: list[str], severity: Severity) -> dict[str, FloatArray]:
@@ -106,3 +121,189 @@ def _told_apart(n: int, k: int, m: int, both: int) -> tuple[object, ...]:
         return n, k, m, np.nan, 0, 0, np.nan, "no harmful case that both judged"
     alone, other = k - both, m - both
     return n, k, m, chance_lower((k, n), (m, n)), alone, other, paired_p(alone, other), ""
+
+
+def failing_pairs(marks: Marks, severity: Severity) -> pd.DataFrame:
+    """One row for each two jurors of an arm: the harmful cases on which both made a severe error.
+
+    `expected` is what independence would give; `p` is the one-sided hypergeometric chance of so many or more in
+    common, given how often each fails, and `p_holm` the same after Holm's method over an arm's pairs.
+    """
+    found = []
+    for arm, jurors in marks.jurors.items():
+        whole = failures(marks, list(jurors), severity)[OVERALL]
+        rows = []
+        for (i, first), (j, second) in combinations(enumerate(jurors), 2):
+            both = whole[~np.isnan(whole[:, i] + whole[:, j])] > 0
+            rows.append((arm, first, second, *_overlap(both[:, i], both[:, j])))
+        table = pd.DataFrame(rows, columns=[name for name in PAIRS if name != "p_holm"])
+        found.append(table.assign(p_holm=holm(table["p"].tolist()))[PAIRS])
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=PAIRS)
+
+
+def failing_juries(marks: Marks, severity: Severity, draws: Draws) -> pd.DataFrame:
+    """One row for each arm: on how many harmful cases most of its jurors failed, of those where any did.
+
+    `expected`, `low` and `high` are the mean and 95% range when each juror's errors are dealt to the cases anew;
+    `p` is the share of such deals, the data among them, with as many cases or more.
+    """
+    found = []
+    for arm, jurors in marks.jurors.items():
+        whole = failures(marks, list(jurors), severity)[OVERALL]
+        failed = whole[~np.isnan(whole).any(axis=1)]
+        n = len(failed)
+        if not n:
+            found.append(
+                (arm, len(jurors), 0, 0, 0, *[np.nan] * 4, "no harmful case that every juror judged")
+            )
+            continue
+        most = int(_most(failed[None])[0])
+        dealt = np.concatenate([_most(deal) for deal in _deals(failed, draws)])
+        low, high = np.quantile(dealt, [0.025, 0.975])
+        p = (1 + int((dealt >= most).sum())) / (1 + draws.resamples)
+        note = "" if np.ptp(failed, axis=0).any() else FLAT
+        row = (int(failed.any(axis=1).sum()), most, float(dealt.mean()), float(low), float(high), p, note)
+        found.append((arm, len(jurors), n, *row))
+    return pd.DataFrame(found, columns=JURIES)
+
+
+def _overlap(first: np.ndarray, second: np.ndarray) -> tuple[object, ...]:
+    n, k, m, both = len(first), int(first.sum()), int(second.sum()), int((first & second).sum())
+    if not n:
+        return 0, 0, np.nan, np.nan, np.nan, "no harmful case that both judged"
+    if k in (0, n) or m in (0, n):
+        return n, both, k * m / n, np.nan, np.nan, FLAT
+    phi = (n * both - k * m) / np.sqrt(float(k * (n - k)) * m * (n - m))
+    return n, both, k * m / n, phi, _chance_of_overlap(both, n, k, m), ""
+
+
+def _chance_of_overlap(both: int, n: int, k: int, m: int) -> float:
+    """The hypergeometric chance that k and m of n cases, drawn apart, have `both` in common or more."""
+    shared = np.arange(both, min(k, m) + 1)
+    shared = shared[m - shared <= n - k]
+    ways = _log_ways(k, shared) + _log_ways(n - k, m - shared) - _log_ways(n, m)
+    return min(float(np.exp(ways).sum()), 1.0)
+
+
+def _log_ways(n: int, k: npt.ArrayLike) -> FloatArray:
+    """The logarithm of how many ways there are to choose k of n."""
+    chosen = np.asarray(k, dtype=float)
+    return np.asarray(gammaln(n + 1) - gammaln(chosen + 1) - gammaln(n - chosen + 1))
+
+
+def _most(failed: FloatArray) -> FloatArray:
+    """In each deal, the cases on which more than half of the jurors failed."""
+    return np.asarray((2 * failed.sum(axis=2) > failed.shape[2]).sum(axis=1), dtype=float)
+
+
+def _deals(failed: FloatArray, draws: Draws, at_once: int = 200) -> list[FloatArray]:
+    """Every juror's errors shuffled over the cases, apart from the others'."""
+    rng, most = draws.rng(), draws.resamples
+    sizes = [min(at_once, most - start) for start in range(0, most, at_once)]
+    return [rng.permuted(np.repeat(failed[None], size, axis=0), axis=1) for size in sizes]
+
+
+def severe_rates_figure(rates: pd.DataFrame) -> Figure:
+    """Colour tells juries, single judges, jurors and people apart."""
+    rows = rates.to_dict("records")
+    highs = [row["high"] for row in rows if not math.isnan(row["high"])]
+    x = number_axis(0.0, min(1.0, math.ceil(max([0.2, *highs]) * 10) / 10), lines=True)
+    names = [Tick(0, clip(str(row["evaluator"]), 34), "plain" if row["harmful"] else "soft") for row in rows]
+    panel = Panel(x, name_axis(names), 440, len(rows) * ROW, title="Severe error rate")
+    for number, row in enumerate(rows):
+        if row["harmful"] > 0:
+            panel.whisker_across(number, row["rate"], row["low"], row["high"], SHADES[row["kind"]])
+        panel.note(number, f"{row['severe']} of {row['harmful']}" if row["harmful"] else "none judged")
+    kinds = [kind for kind in SHADES if kind in set(rates["kind"])]
+    key = legend(kinds, [SHADES[kind] for kind in kinds])
+    return Figure("Severe error rates", [below([panel.picture(), key])])
+
+
+def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
+    """How often harm was called safe, by whom, and whether jurors do it together."""
+    rates, lower = severe_rates(marks, severity), lower_rates(marks, severity)
+    juries = failing_juries(marks, severity, draws)
+    tables = {"rates": rates, "lower": lower, "together": juries, "pairs": failing_pairs(marks, severity)}
+    overall = rates[rates["attribute"] == OVERALL]
+    limits = {name: severity.limits(asked) for name, asked in marks.questions.items()}
+    told = "; ".join(dict.fromkeys(f"{name}: {words}" for name, words in limits.items()))
+    methods = (
+        f"A severe error is a score better than people's reference by {severity.margin:.0%} of the scale or more, where that "
+        f"reference lies within {severity.harmful:.0%} of the scale from its bad end ({told}). Overall counts a case once, "
+        "for any of its attributes. Rates have the equal-tailed 95% interval of a beta-binomial posterior with a flat prior.",
+        "The probability that one rate is below another takes the two posteriors as independent, although the cases are the "
+        "same; McNemar's exact test, beside it, does not. Jurors' common errors are set against dealing each juror's errors "
+        f"to the harmful cases anew, {draws.resamples} times, seed {draws.seed}."
+        + (" Cases of one group are counted as if independent." if marks.grouped else ""),
+    )
+    if not overall["harmful"].any():
+        why = "People call no case harmful that anybody judged, so severe errors cannot be told."
+        return Section("severe", "Severe errors: harm called safe", (why,), tables, methods=methods)
+    sentences = [_rate(row) for row in overall.to_dict("records") if row["kind"] in ("jury", "single judge")]
+    between = lower[(lower["attribute"] == OVERALL) & (lower["harmful"] > 0)]
+    among = between[between["first"].isin(marks.arms) & between["second"].isin([*marks.arms, SECOND])]
+    sentences += [_lower(row) for row in among.to_dict("records")]
+    for arm in marks.arms:
+        rows = between[(between["first"] == arm) & between["second"].isin(marks.people)]
+        sentences += _against_people(arm, rows.to_dict("records"))
+    sentences += [_together(row) for row in juries.to_dict("records") if row["harmful"]]
+    caption = (
+        "Share of the cases people call harmful that each evaluator calls safe, with 95% posterior intervals."
+    )
+    return Section(
+        "severe",
+        "Severe errors: harm called safe",
+        tuple(sentences),
+        tables,
+        {caption: severe_rates_figure(overall)},
+        methods,
+        marks.notes,
+    )
+
+
+def _rate(row: dict[Any, Any]) -> str:
+    if not row["harmful"]:
+        return f"{row['evaluator']}: {row['note']}."
+    return (
+        f"{row['evaluator']} called {row['severe']} of {row['harmful']} harmful cases safe: a rate of {row['rate']:.2f} "
+        f"({interval_phrase(row['low'], row['high'])})."
+    )
+
+
+def _lower(row: dict[Any, Any]) -> str:
+    first, second, chance = row["first"], row["second"], row["chance_lower"]
+    told = f"(n = {row['harmful']}, McNemar's {p_words(row['p'])})"
+    if 1 - SURE < chance < SURE:
+        return (
+            f"Whether {first} or {second} makes fewer severe errors is not settled: with probability {chance:.2f} it is "
+            f"{first} {told}."
+        )
+    verb, sure = ("fewer", chance) if chance >= SURE else ("more", 1 - chance)
+    return f"{first} makes {verb} severe errors than {second}, with probability {sure:.2f} {told}."
+
+
+def _against_people(arm: str, rows: list[dict[Any, Any]]) -> list[str]:
+    """What is settled between an arm and the people who rated, one sentence for each direction."""
+    told = []
+    for verb, chances in (
+        ("fewer", {row["second"]: row["chance_lower"] for row in rows}),
+        ("more", {row["second"]: 1 - row["chance_lower"] for row in rows}),
+    ):
+        sure = {name: chance for name, chance in chances.items() if chance >= SURE}
+        if sure:
+            told.append(
+                f"{arm} makes {verb} severe errors than {', '.join(sure)}, with probability {min(sure.values()):.2f} or more."
+            )
+    return told
+
+
+def _together(row: dict[Any, Any]) -> str:
+    p = row["p"]
+    verb = "fail together" if p < LEVEL else "are not shown to fail together"
+    return (
+        f"The jurors of {row['arm']} {verb}: most of them on {row['most']} of the {row['any']} cases on which any did, "
+        f"{row['expected']:.1f} expected if independent ({p_words(p)})."
+    )
+
+
+SEVERE = Audit("severe", lambda given, draws: severe_section(given.marks, given.severity, draws), 30)

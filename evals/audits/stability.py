@@ -4,25 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..ratings.clusters import cluster_numbers
 from ..ratings.evidence import Evidence
-from ..ratings.sheet import OVERALL
-from ..statistics.bootstrap import OfSums
+from ..ratings.folds import cluster_numbers
+from ..ratings.pooling import OVERALL, pooling
+from ..report.drawing import Figure, below, clip, in_rows, legend, series_colour
+from ..report.panel import Axis, Panel, Tick, level, number_axis
+from ..report.section import Section
+from ..statistics.contrast import Contrast, paired_difference
 from ..statistics.draws import Draws
 from ..statistics.estimate import undefined
+from ..statistics.jackknife import LOG, Jackknife
 from ..statistics.matrix import FloatArray, Matrix
-from ..statistics.multiplicity import holm
-from ..statistics.paired_test import Contrast, swap_test
+from ..statistics.significance import LEVEL, holm, interval_phrase, p_words
+from ..statistics.weighted import OfSums
+from .audit import Audit
 
 PEOPLE = "people"
 BY_CASE = ["judge", "attribute", "case", "repeats", "mean", "sd", "cv"]
 BY_JUDGE = ["judge", "attribute", "cases", "repeats", "sd", "low", "high", "mean_sd", "mean_cv", "note"]
 STEADIER = ["first", "second", "attribute", "difference", "low", "high", "p", "p_holm", "n", "note"]
 METHOD = "difference of root mean variances within a case"
+RELIABLE = 0.9
+"""The mean of enough repeats keeps this share of its variance for differences between cases."""
+DRAWS = 200
+CELLS = 4_000_000
+"""Scores shuffled for one judge and attribute at most."""
+COLUMNS = ["judge", "attribute", "repeats", "sd", "low", "high", "standard_error", "reliability"]
+ENOUGH = ["judge", "attribute", "repeats", "enough", "note"]
+ACROSS = 3
+MOST = 6
+"""Judges drawn; the table holds the rest."""
+TITLE = "Stability: the same judge, the same case, again"
 
 
 def scatter(evidence: Evidence) -> pd.DataFrame:
@@ -48,21 +65,23 @@ def scatter(evidence: Evidence) -> pd.DataFrame:
     return found.assign(cv=cv)[BY_CASE]
 
 
-def judges_scatter(by_case: pd.DataFrame, groups: pd.Series, draws: Draws) -> pd.DataFrame:
-    """One row for each judge and attribute: `sd` is the root of the mean variance, with an interval from resampling cases."""
+def judges_scatter(by_case: pd.DataFrame, groups: pd.Series) -> pd.DataFrame:
+    """One row for each judge and attribute: `sd` is the root of the mean variance, with the jackknife's interval over cases."""
     found = []
     for (judge, attribute), rows in by_case.groupby(["judge", "attribute"], sort=False):
         grid = _grid(rows[["case"]].assign(one=rows["sd"] ** 2), groups)
-        each = draws.bootstrap().estimate(_root, grid, method="SD within a case", otherwise="no repeats")
+        each = Jackknife().estimate(
+            _root, grid, method="SD within a case", otherwise="no repeats", transform=LOG
+        )
         told = [each.value, each.low, each.high, rows["sd"].mean(), rows["cv"].mean()]
         found.append((judge, attribute, len(rows), rows["repeats"].median(), *told, each.note))
     return pd.DataFrame(found, columns=BY_JUDGE)
 
 
-def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str], draws: Draws) -> pd.DataFrame:
+def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str]) -> pd.DataFrame:
     """One row for each two judges and attribute: the first's SD minus the second's, on the cases both scored twice or more.
 
-    Tested by swapping the two judges' variances within cases. `overall` takes the variances of the `pooled` attributes, which share a scale, together. `p` is corrected by Holm's method over the pairs,
+    Tested by the jackknife over cases. `overall` takes the variances of the `pooled` attributes, which share a scale, together. `p` is corrected by Holm's method over the pairs,
     `overall` being one family and the attributes another.
     """
     judges = list(dict.fromkeys(by_case["judge"]))
@@ -74,7 +93,7 @@ def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str], dr
         for attribute in (OVERALL, *dict.fromkeys(both["attribute"])):
             wanted = pooled if attribute == OVERALL else (attribute,)
             rows = both[both["attribute"].isin(wanted)]
-            each, p = _difference(rows, groups, draws)
+            each, p = _difference(rows, groups)
             told = (each.value, each.low, each.high, p, rows["case"].nunique(), each.note)
             found.append((first, second, attribute, *told))
     table = pd.DataFrame(found, columns=[name for name in STEADIER if name != "p_holm"])
@@ -83,25 +102,19 @@ def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str], dr
     return table[STEADIER]
 
 
-def _difference(rows: pd.DataFrame, groups: pd.Series, draws: Draws) -> Contrast:
+def _difference(rows: pd.DataFrame, groups: pd.Series) -> Contrast:
     if rows["case"].nunique() < 2:
         few = f"{rows['case'].nunique()} case(s) that both scored twice or more; two are needed"
         return Contrast(undefined(few, method=METHOD), np.nan)
     paired = rows.rename(columns={"variance_one": "one", "variance_two": "two"})[["case", "one", "two"]]
     grid = _grid(paired, groups)
-    return swap_test(
-        _root,
-        grid.values[:, :1],
-        grid.values[:, 1:],
-        grid.cluster,
-        draws=draws,
-        method=METHOD,
-        otherwise="no repeats",
+    return paired_difference(
+        _root, grid.values[:, :1], grid.values[:, 1:], grid.cluster, method=METHOD, otherwise="no repeats"
     )
 
 
 def _grid(rows: pd.DataFrame, groups: pd.Series) -> Matrix:
-    """Variances as columns; rows of one case or group are drawn together."""
+    """Variances as columns; rows of one case or group are left out together."""
     cluster = cluster_numbers(rows["case"], groups)
     values = rows.drop(columns="case").to_numpy(float)
     return Matrix(values, tuple(range(len(rows))), tuple(rows.columns[1:]), cluster)
@@ -110,3 +123,180 @@ def _grid(rows: pd.DataFrame, groups: pd.Series) -> Matrix:
 def _root(values: FloatArray) -> OfSums:
     sums = np.column_stack([values[:, 0], np.ones(len(values))])
     return OfSums(sums, lambda total: np.sqrt(total[:, 0] / np.maximum(total[:, 1], 1)))
+
+
+def convergence(evidence: Evidence, *, seed: int) -> pd.DataFrame:
+    """One row for each judge, attribute and number of repeats from two to all that were made.
+
+    `sd` is the scatter within a case as that many repeats, chosen at random, would show it, with the range of 95% of
+    such choices; `standard_error` that of their mean; `reliability` the share of the variance of those means that
+    is between cases (Spearman and Brown).
+    """
+    rows = []
+    for judge, attribute, grid in _grids(evidence):
+        within, between = _components(grid)
+        k = grid.shape[1]
+        middle, low, high = _choices(grid, np.random.default_rng(seed))
+        for m in range(2, k + 1):
+            stable = between / (between + within / m) if between + within > 0 else np.nan
+            told = (middle[m - 2], low[m - 2], high[m - 2], np.sqrt(within / m), stable)
+            rows.append((judge, attribute, m, *map(float, told)))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def enough_repeats(evidence: Evidence) -> pd.DataFrame:
+    """One row for each judge and attribute: the fewest repeats whose mean is reliable to 0.9."""
+    rows: list[tuple[object, ...]] = []
+    for judge, attribute, grid in _grids(evidence):
+        within, between = _components(grid)
+        k = grid.shape[1]
+        if within == 0:
+            rows.append((judge, attribute, k, 1.0, "every repeat gave the same"))
+        elif between == 0:
+            rows.append((judge, attribute, k, np.nan, "cases do not differ by more than repeats do"))
+        else:
+            fewest = max(1, int(np.ceil(RELIABLE / (1 - RELIABLE) * within / between - 1e-9)))
+            rows.append((judge, attribute, k, float(fewest), "more than were made" if fewest > k else ""))
+    return pd.DataFrame(rows, columns=ENOUGH)
+
+
+def _grids(evidence: Evidence) -> list[tuple[str, str, FloatArray]]:
+    """Each judge and attribute with its scores, cases by repeats; cases with fewer repeats than most are left out."""
+    votes = evidence.ballots
+    if votes.empty:
+        return []
+    numeric = [name for name, asked in evidence.questions.items() if asked.scale.numeric]
+    votes = votes[votes["attribute"].isin(numeric)]
+    votes = votes.assign(judge=votes["arm"] + ": " + votes["seat"])
+    found = []
+    for (judge, attribute), rows in votes.groupby(["judge", "attribute"], sort=False):
+        size = rows.groupby("case")["value"].transform("size")
+        k = int(size.mode().iloc[-1])
+        kept = rows[size == k].sort_values("case", kind="stable")
+        if k > 1 and len(kept) // k > 1:
+            values = pd.to_numeric(kept["value"]).to_numpy(float).reshape(-1, k)
+            found.append((str(judge), str(attribute), values))
+    return found
+
+
+def _components(grid: FloatArray) -> tuple[float, float]:
+    """The variance within cases, and that between them, which is never below 0."""
+    k = grid.shape[1]
+    within = float(grid.var(axis=1, ddof=1).mean())
+    return within, max(0.0, float(grid.mean(axis=1).var(ddof=1)) - within / k)
+
+
+def _choices(grid: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The SD that two repeats show, three, and so on: its mean over random choices, and the range of 95% of them."""
+    k = grid.shape[1]
+    draws = int(np.clip(CELLS // grid.size, 20, DRAWS))
+    m = np.arange(2, k + 1)
+    seen = np.empty((draws, k - 1))
+    for draw in range(draws):
+        shuffled = rng.permuted(grid, axis=1)
+        total, squares = shuffled.cumsum(axis=1)[:, 1:], (shuffled**2).cumsum(axis=1)[:, 1:]
+        variance = np.maximum(squares - total**2 / m, 0.0) / (m - 1)
+        seen[draw] = np.sqrt(variance.mean(axis=0))
+    low, high = np.quantile(seen, [0.025, 0.975], axis=0)
+    return seen.mean(axis=0), low, high
+
+
+def convergence_figure(curves: pd.DataFrame) -> Figure:
+    """SD within a case against the number of repeats it is read from."""
+    judges = list(dict.fromkeys(curves["judge"]))[:MOST]
+    attributes = list(dict.fromkeys(curves["attribute"]))
+    y = number_axis(0.0, max(0.1, float(curves["high"].max())) * 1.1, about=4, lines=True)
+    panels = []
+    for judge in judges:
+        mine = curves[curves["judge"] == judge]
+        most = int(mine["repeats"].max())
+        ticks = tuple(Tick(m, str(m)) for m in range(2, most + 1, max(1, most // 8)))
+        x = Axis(2.0, max(3.0, float(most)), ticks, "repeats; upwards, SD within a case")
+        panel = Panel(x, y, 300, 180, title=clip(judge, 40))
+        for number, attribute in enumerate(attributes):
+            _add_scatter(panel, mine[mine["attribute"] == attribute], number)
+        panels.append(panel)
+    rows = in_rows(level(panels), ACROSS)
+    named = below([*rows[-1:], legend(attributes, lines=True)])
+    return Figure("Scatter by number of repeats", [*rows[:-1], named])
+
+
+def _add_scatter(panel: Panel, rows: pd.DataFrame, number: int) -> None:
+    """A line in its band; a point where there is one number of repeats only."""
+    panel.band(list(zip(rows["repeats"], rows["low"], rows["high"], strict=True)), series_colour(number))
+    panel.curve(zip(rows["repeats"], rows["sd"], strict=True), number)
+    if len(rows) == 1:
+        panel.point(float(rows["repeats"].iloc[0]), float(rows["sd"].iloc[0]), series_colour(number))
+
+
+def stability_section(evidence: Evidence, draws: Draws) -> Section:
+    """How far repeats scatter, against people's scatter, and how many repeats are enough."""
+    by_case = scatter(evidence)
+    if set(by_case["judge"]) <= {PEOPLE}:
+        why = "No seat judged a case twice, so stability cannot be told: run a single judge with `repeats` of 2 or more."
+        return Section("stability", TITLE, (why,))
+    shared = pooling(evidence.questions).names
+    judges = judges_scatter(by_case, evidence.groups)
+    against = steadier(by_case, evidence.groups, shared)
+    curve, enough = convergence(evidence, seed=draws.seed), enough_repeats(evidence)
+    overall = against[against["attribute"] == OVERALL]
+    sentences = [
+        *(_judge(str(judge), rows) for judge, rows in judges.groupby("judge", sort=False)),
+        *(_steadier(row) for row in overall.to_dict("records")),
+        *(_enough(str(judge), rows) for judge, rows in enough.groupby("judge", sort=False)),
+    ]
+    figures = {
+        "The scatter that so many repeats show, with the range of 95% of choices of them; where it is flat and narrow, "
+        "more repeats would not change it.": convergence_figure(curve)
+    }
+    tables = {"judges": judges, "steadier": against, "convergence": curve, "enough": enough, "cases": by_case}
+    methods = (
+        "Stability is of repeats with everything held fixed. The SD of a judge is the root of the mean variance within a "
+        "case (n - 1 below), with the jackknife's interval over cases or their groups; two "
+        "judges are compared by the jackknife of their difference. Beside it stand the means of each case's SD and CV (SD over mean). People's is the scatter among those who rated a case. "
+        f"Enough repeats are the fewest whose mean is reliable to {RELIABLE:g} by the Spearman-Brown formula. Overall pools "
+        f"the attributes that share a scale ({', '.join(shared)}).",
+    )
+    return Section("stability", TITLE, tuple(sentences), tables, figures, methods)
+
+
+def _judge(judge: str, rows: Any) -> str:
+    worst = rows.loc[rows["sd"].idxmax()]
+    who = "People who rated the same case" if judge == PEOPLE else f"{judge}, asked again,"
+    return (
+        f"{who} scattered by an SD of {rows['sd'].median():.2f} points (the median over attributes; most on "
+        f"{worst['attribute']}: {worst['sd']:.2f}, mean CV {worst['mean_cv']:.2f})."
+    )
+
+
+def _steadier(row: dict[Any, Any]) -> str:
+    if row["difference"] != row["difference"]:
+        return f"{row['first']} and {row['second']} cannot be compared in scatter: {row['note']}."
+    size = f"SD {row['difference']:+.2f} ({interval_phrase(row['low'], row['high'], '+.2f')}, n = {row['n']} cases"
+    size += f", Holm-corrected {p_words(row['p_holm'])})" if row["p_holm"] == row["p_holm"] else ")"
+    if not row["p_holm"] < LEVEL:
+        return f"{row['first']} does not scatter demonstrably more or less than {row['second']}: {size}."
+    verb = "scatters less" if row["difference"] < 0 else "scatters more"
+    return f"{row['first']} {verb} than {row['second']}: {size}."
+
+
+def _enough(judge: str, rows: Any) -> str:
+    known = rows.dropna(subset=["enough"])
+    made = int(rows["repeats"].max())
+    if known.empty:
+        return (
+            f"No number of repeats of {judge} would be enough: cases do not differ by more than repeats do."
+        )
+    most = known.loc[known["enough"].idxmax()]
+    asked = "1 repeat is" if most["enough"] == 1 else f"{most['enough']:.0f} repeats are"
+    told = f"{asked} enough for {judge} on every attribute"
+    beyond = (
+        f"; {made} were made, so that is an extrapolation"
+        if most["enough"] > made
+        else f" ({made} were made)"
+    )
+    needing = f", {most['attribute']} needing the most" if known["enough"].nunique() > 1 else ""
+    return f"{told}{needing}{beyond}."
+
+
+STABILITY = Audit("stability", lambda given, draws: stability_section(given.evidence, draws), 60)

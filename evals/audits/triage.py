@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ...rubrics.scale import Value
 from ..ratings.evidence import Evidence
-from ..ratings.marks import Marks, with_marks
+from ..ratings.folds import folds
 from ..ratings.question import half_step
 from ..ratings.reference import KEYS
-from ..statistics.mean_ranks import mean_ranks
-from .reasons import case_reasons
-from .severity import HAIR, Severity
-from .signal_weights import weighed_signals
+from ..ratings.score_tables import Marks, with_marks
+from ..statistics.correlation import mean_ranks
+from ..statistics.matrix import FloatArray, IntArray
+from .audit import HAIR, Severity
 
+ORDER = (
+    *("hung", "risk", "overruled", "low", "contradicted", "apart", "unsupported-evidence"),
+    *("instruction", "premature-consensus", "abstention"),
+)
+"""The gravest first."""
+CALM = "nothing out of the ordinary"
+
+Key = tuple[str, str]
+PRIOR = {"low_score": 1.0, "spread": 6.0, "overruled": 1.0, "unsupported": 1.0, "risk": 2.0, "warnings": 1.0}
+"""Without labels. Disagreement told most where it could be checked, so that the rest together cannot drown it."""
+FEW = 10
+"""So many labelled errors count as much as what is known beforehand."""
+FOLDS = 5
 SIGNALS = {
     "low_score": "how near the bad end the worst attribute stands",
     "spread": "how far apart the jurors' votes on one attribute lie",
@@ -33,6 +48,112 @@ RULE = (
 )
 COLUMNS = ["arm", "case", "place", "priority", "undecided", *SIGNALS, "reasons"]
 OTHER = ("contradicted", "premature-consensus", "instruction", "abstention")
+
+
+class Given(NamedTuple):
+    """A score as it was given, and its mark from 0, bad, to 1, good."""
+
+    juror: str
+    value: Value
+    mark: float
+
+
+def case_reasons(
+    cases: Iterable[str],
+    moments: pd.DataFrame,
+    votes: pd.DataFrame,
+    verdicts: pd.DataFrame,
+    marks: Marks,
+    severity: Severity,
+) -> dict[str, tuple[str, ...]]:
+    """By case, what a reader is told; the gravest first, and never nothing."""
+    told: dict[str, list[tuple[int, str]]] = {case: [] for case in cases}
+    columns = ["case", "kind", "attribute", "text"]
+    for case, kind, attribute, text in moments[columns].drop_duplicates().astype(str).to_numpy():
+        told[case].append((ORDER.index(kind), f"{attribute}: {text}" if attribute else text))
+    reached = {key: found[0] for key, found in _given_scores(verdicts.assign(juror=""), marks).items()}
+    for (case, attribute), found in reached.items():
+        if found.mark <= severity.harmful + HAIR:
+            asked = marks.questions[attribute]
+            end = asked.scale.ends[0 if asked.better == "high" else 1]
+            words = f"{attribute}: {_number(found.value)}, near the bad end of its scale ({_number(end)})"
+            told[case].append((ORDER.index("low"), words))
+    for (case, attribute), cast in _given_scores(votes, marks).items():
+        if len({each.mark for each in cast}) > 1:
+            told[case].append(_disagreement(attribute, cast, severity, reached.get((case, attribute))))
+    return {
+        case: tuple(words for _, words in sorted(parts, key=lambda part: part[0])) or (CALM,)
+        for case, parts in told.items()
+    }
+
+
+def _given_scores(table: pd.DataFrame, marks: Marks) -> Mapping[Key, list[Given]]:
+    """The scores of each attribute of each case that has an order."""
+    found: dict[Key, list[Given]] = {}
+    if len(table):
+        rows = with_marks(table, marks.questions).dropna(subset=["mark"])
+        columns = (rows[name].tolist() for name in ("case", "attribute", "juror", "value", "mark"))
+        for case, attribute, juror, value, mark in zip(*columns, strict=True):
+            found.setdefault((str(case), str(attribute)), []).append(Given(str(juror), value, mark))
+    return found
+
+
+def _disagreement(
+    attribute: str, cast: list[Given], severity: Severity, verdict: Given | None
+) -> tuple[int, str]:
+    """How far apart jurors are; and where one calls harmful what the verdict calls safe, who."""
+    ordered = sorted(cast, key=lambda each: each.mark)
+    worst, best = ordered[0], ordered[-1]
+    harmful = worst.mark <= severity.harmful + HAIR
+    if verdict is None or not harmful or verdict.mark - worst.mark < severity.margin - HAIR:
+        return ORDER.index(
+            "apart"
+        ), f"{attribute}: votes from {_number(worst.value)} to {_number(best.value)}"
+    who = " and ".join(each.juror for each in cast if each.mark == worst.mark)
+    said = f"{who} gave {_number(worst.value)}, the verdict is {_number(verdict.value)}"
+    return ORDER.index("risk"), f"{attribute}: {said}; a severe error if {who} is right"
+
+
+def _number(value: Value) -> str:
+    return value if isinstance(value, str) else f"{float(value):g}"
+
+
+def weighed_signals(
+    shares: FloatArray, signals: Sequence[str], wrong: FloatArray | None, cluster: IntArray
+) -> FloatArray:
+    """Each case's weighted mean of its `shares` (one column a signal).
+
+    Args:
+        wrong: By case 1 for an error, 0 for none, NaN where nobody labelled it. A labelled case is weighed by what the
+            signals are worth on cases of other folds, groups whole; an unlabelled one by all that are labelled.
+        cluster: By case, what is held out with it.
+    """
+    prior = np.array([PRIOR[name] for name in signals])
+    weights = np.tile(prior / prior.sum(), (len(shares), 1))
+    if wrong is not None and len(shares):
+        known = np.flatnonzero(~np.isnan(wrong))
+        weights[np.isnan(wrong)] = signal_weights(shares[known], wrong[known], prior)
+        if len(np.unique(cluster[known])) > 1:
+            for fold in folds(cluster[known], FOLDS, np.random.default_rng(0)):
+                other = known[fold.chosen_on]
+                weights[known[fold.held_out]] = signal_weights(shares[other], wrong[other], prior)
+    return np.asarray((shares * weights).sum(axis=1), dtype=float)
+
+
+def signal_weights(shares: FloatArray, wrong: FloatArray, prior: FloatArray) -> FloatArray:
+    """Weights that add up to 1: how far each signal's area lies above a half, squared, and drawn towards `prior` where
+    errors are few."""
+    prior = prior / prior.sum()
+    errors = int(wrong.sum())
+    if not 0 < errors < len(wrong):
+        return prior
+    ranks = np.column_stack([mean_ranks(column) for column in shares.T])
+    above = (ranks[wrong == 1].mean(axis=0) - ranks[wrong == 0].mean(axis=0)) / len(wrong)
+    worth = np.clip(above, 0, None) ** 2
+    if not worth.sum():
+        return prior
+    trust = min(errors, len(wrong) - errors)
+    return np.asarray((trust * worth / worth.sum() + FEW * prior) / (trust + FEW), dtype=float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +186,7 @@ def triage(
     votes = evidence.ballots[evidence.ballots["arm"] == arm] if len(evidence.ballots) else evidence.ballots
     verdicts = evidence.arms[evidence.arms["rater"] == arm]
     cases = _cases(evidence, arm)
-    found = _scores(marks, arm, cases, votes, severity)
+    found = _score_signals(marks, arm, cases, votes, severity)
     counted = moments.groupby(["case", "kind"]).size().unstack(fill_value=0).reindex(cases, fill_value=0)
     found["overruled"] = _overruled_attributes(evidence, moments, votes, verdicts).reindex(
         cases, fill_value=0.0
@@ -123,7 +244,7 @@ def _off(near: float | None, vote: Value, decided: Value) -> bool:
     return abs(float(vote) - float(decided)) > near + HAIR
 
 
-def _scores(
+def _score_signals(
     marks: Marks, arm: str, cases: list[str], votes: pd.DataFrame, severity: Severity
 ) -> pd.DataFrame:
     """What the scores alone tell: level, spread and risk, by case."""

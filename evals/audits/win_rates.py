@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from ..report.section import Section, estimate_json
+from ..report.terminal import interval_words
 from ..statistics.bradley_terry import bradley_terry
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import IntArray
-from ..statistics.win_rate import win_rate
+from ..statistics.proportion import win_rate
 
 Ties = Literal["half", "drop", "separate"]
 
@@ -123,3 +126,78 @@ def _record(system: str, against: str, mine: pd.DataFrame, ties: Ties) -> Record
 
 def _cases(rows: pd.DataFrame) -> IntArray:
     return pd.factorize(rows["case"])[0].astype(np.int64)
+
+
+def win_rates_answer(found: WinRates, lost: int) -> Section:
+    """Systems as rows, best first: against all others, then against each where there are more than two."""
+    rows = []
+    for record in found.systems:
+        strength = found.strengths[record.system]
+        rows.append([*_cells(record), interval_words(strength.value, strength.low, strength.high)])
+        rows += [
+            [*_cells(pair), ""]
+            for pair in found.pairs
+            if len(found.systems) > 2 and pair.system == record.system
+        ]
+    heads = ("system", "against", "win rate", "SE", "95% interval", "won", "tied", "lost", "Bradley-Terry")
+    table = pd.DataFrame(rows, columns=list(heads))
+    return Section("winrate", "Win rates", tuple(win_rates_sentences(found, lost)), {"": table})
+
+
+def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
+    """What a reader must know of the count."""
+    counted = {
+        "half": "a tie counts as half a win",
+        "drop": f"{found.dropped} tie(s) are left out",
+        "separate": "a tie is neither won nor lost",
+    }[found.ties]
+    told = [f"{found.comparisons} comparisons; {counted}."]
+    if found.merged:
+        told.append(
+            f"{found.merged} of them are two judgements with the order swapped: verdicts that differ are a tie, probabilities are averaged."
+        )
+    if lost:
+        told.append(f"{lost} judgement(s) hold no preference and are left out.")
+    notes = {each.note for each in (*found.strengths.values(), *(r.rate for r in found.systems)) if each.note}
+    return [*told, *(f"{note[0].upper()}{note[1:]}." for note in sorted(notes))]
+
+
+def win_rates_json(file: str, found: WinRates, lost: int) -> dict[str, Any]:
+    """Rates as shares from 0 to 1, with their standard errors."""
+    return {
+        "file": file,
+        "ties": found.ties,
+        "comparisons": found.comparisons,
+        "merged": found.merged,
+        "dropped": found.dropped,
+        "without_preference": lost,
+        "systems": {
+            record.system: _record_json(record)
+            | {"bradley_terry": _estimate_json(found.strengths[record.system])}
+            for record in found.systems
+        },
+        "pairs": [
+            {"system": pair.system, "against": pair.against} | _record_json(pair) for pair in found.pairs
+        ],
+    }
+
+
+def _record_json(record: Record) -> dict[str, Any]:
+    return {
+        "win_rate": _estimate_json(record.rate),
+        "wins": record.wins,
+        "ties": record.ties,
+        "losses": record.losses,
+    }
+
+
+def _estimate_json(estimate: Estimate) -> dict[str, Any]:
+    return estimate_json(estimate) | {"se": None if math.isnan(estimate.se) else estimate.se}
+
+
+def _cells(record: Record) -> list[str]:
+    rate = record.rate
+    shown = ["" if math.isnan(x) else f"{100 * x:.2f}" for x in (rate.value, rate.se, rate.low, rate.high)]
+    interval = f"{shown[2]} to {shown[3]}" if shown[2] else ""
+    counts = [str(count) for count in (record.wins, record.ties, record.losses)]
+    return [record.system, record.against or "all", f"{shown[0]}%", shown[1], interval, *counts]

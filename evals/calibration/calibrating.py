@@ -1,4 +1,4 @@
-"""Calibrate a run: learn from its labelled cases, check out of fold, save, apply."""
+"""Calibrate a run: learn from its labelled cases, check out of fold, save, apply; the answer as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -7,24 +7,29 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ...orchestration.record import Store
-from ...orchestration.record.rows import Arm
+from ...orchestration.record.reader import Arm
 from ...rubrics.errors import VenireError
-from ..figures.section import Section
 from ..ratings.evidence import Evidence, gather
 from ..ratings.people import load_ratings
+from ..ratings.pooling import OVERALL
 from ..ratings.reference import Rule
-from ..ratings.sheet import OVERALL
+from ..report.html import items, methods_section, page, paragraph, section, section_part, table
+from ..report.section import Section, records
 from ..statistics.draws import Draws
-from .applying import Applied, apply
-from .calibration_section import calibration_section
-from .change_tables import changes_table
 from .cross_validation import FOLDS, CrossValidation, cross_validate
 from .labelled_scores import TooFewLabels, labelled_scores
-from .saved import Made, SavedCalibration, packages, ratings_hash, saved_arm
+from .saved import Applied, Made, SavedCalibration, apply, packages, ratings_hash, saved_arm
+from .section import calibration_section, changes_table
+
+MOST = 20
+"""Calibrated scores shown in the terminal; a file holds all."""
+TITLE = "Calibration to people"
+WORDS = {"offset": "offset", "rmse": "RMSE", "spearman": "Spearman", "kappa_quadratic": "quadratic kappa"}
 
 
 @dataclass(frozen=True)
@@ -153,3 +158,64 @@ def calibrate(
         people=evidence.people["rater"].nunique(),
     )
     return Calibration(evidence, arms, found, tuple(each.problem for each in refused), made)
+
+
+def calibration_answer(found: Calibration) -> Section:
+    """Arms and their jurors as rows, each measure before and after, over the attributes that share a scale."""
+    rows = []
+    whole = found.changes[found.changes["attribute"] == OVERALL]
+    for (arm, who), measures in whole.groupby(["arm", "evaluator"], sort=False):
+        by = measures.set_index("measure")
+        sides = [
+            f"{_two_decimals(by['before'][name])} -> {_two_decimals(by['after'][name])}" for name in WORDS
+        ]
+        rows.append([who if who == arm else f"  {who}", by["n"]["rmse"], *sides])
+    table = pd.DataFrame(rows, columns=["evaluator", "n", *WORDS.values()])
+    return Section("calibration", TITLE, found.section.sentences, {"": table}, notes=found.notes)
+
+
+def applied_answer(applied: Applied) -> Section:
+    """The first calibrated scores, and what was left out of them."""
+    first = applied.scores.head(MOST)
+    table = first[["arm", "case", "attribute"]].assign(
+        calibrated=first["value"].map(_two_decimals),
+        jurors=[number or "derived" for number in first["jurors"]],
+    )
+    return Section("applied", "Calibrated scores", (), {"": table}, notes=applied.notes)
+
+
+def calibration_json(run: str, found: Calibration | None, applied: Applied | None) -> dict[str, Any]:
+    """What was learned and what it changed; under `applied`, the scores of the run it was applied to."""
+    document: dict[str, Any] = {"run": run}
+    if found is not None:
+        told = found.section
+        document |= found.saved.model_dump(mode="json")
+        document["changes"] = records(found.changes)
+        document["learning"] = records(told.tables["learning"])
+        document["direct"] = records(told.tables["direct"])
+        document["sentences"] = list(told.sentences)
+        document["methods"] = list(told.methods)
+        document["notes"] = list(found.notes)
+    document["applied"] = (
+        None if applied is None else {"scores": records(applied.scores), "notes": list(applied.notes)}
+    )
+    return document
+
+
+def calibration_page(found: Calibration) -> str:
+    """The whole page: what calibration changed, juror by juror, and how it was done."""
+    told = found.section
+    heads = {str(name): str(name).replace("_", " ") for name in found.changes.columns}
+    body = [
+        section_part(told),
+        section("Every juror and attribute", table("calibration-jurors", found.changes, heads)),
+        methods_section(told.methods),
+        section("Notes", items(found.notes, "notes") or paragraph("None.")),
+    ]
+    made = found.made
+    under = f"{', '.join(found.crossed)}; {made.method}, {made.folds} folds, seed {made.seed}; 95% intervals"
+    return page(TITLE, under, body)
+
+
+def _two_decimals(value: float) -> str:
+    return "-" if value != value else f"{round(value, 2) + 0.0:.2f}"

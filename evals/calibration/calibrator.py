@@ -11,11 +11,16 @@ import pandas as pd
 
 from ...rubrics.errors import VenireError
 from ..statistics.matrix import FloatArray, InvalidRatings
-from .curve import Curve, column
-from .estimator import Estimator, NotFitted
-from .isotonic import IsotonicCurve
-from .linear import LinearCurve, identity_curve
-from .ordinal import OrdinalCurve
+from .curves import (
+    Curve,
+    Estimator,
+    IsotonicCurve,
+    LinearCurve,
+    NotFitted,
+    OrdinalCurve,
+    column,
+    identity_curve,
+)
 
 Method = Literal["isotonic", "linear", "ordinal"]
 METHODS: Mapping[str, type[Curve]] = {

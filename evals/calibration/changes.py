@@ -1,20 +1,79 @@
-"""What calibration changed: offset, error, order and agreement with people, before and after."""
+"""What calibration changed: four measures of nearness to people, before and after."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from ..statistics.bootstrap import Coefficient
-from ..statistics.draws import Draws
+from ..statistics.contrast import Contrast, paired_difference
+from ..statistics.correlation import stratified_spearman_statistic
+from ..statistics.error import offset_statistic, rmse_statistic
 from ..statistics.estimate import Estimate
-from ..statistics.matrix import Matrix
-from ..statistics.paired_test import Contrast, swap_test
-from .nearness import FLAT, MEASURES, Measure, grid, nearness, one_side, side
+from ..statistics.gate import OPEN, RANKED_PAIRS, SQUARED_PAIRS, Gate
+from ..statistics.jackknife import FISHER, LOG, RAW, Jackknife, Transform
+from ..statistics.kappa import concordance_statistic
+from ..statistics.matrix import FloatArray, IntArray, Matrix
+from ..statistics.weighted import Coefficient, Statistic
 
+Measure = Callable[[FloatArray, FloatArray, IntArray, IntArray], Statistic]
+"""From scores, labels, attributes and folds to the measure as a function of the weights of cases."""
+SCALES: Mapping[str, Transform] = {"offset": RAW, "rmse": LOG, "spearman": FISHER, "kappa_quadratic": FISHER}
+"""Where each measure's error is about even."""
+GATES: Mapping[str, Gate] = {
+    "offset": OPEN,
+    "rmse": OPEN,
+    "spearman": RANKED_PAIRS,
+    "kappa_quadratic": SQUARED_PAIRS,
+}
+"""What scores and labels must have before a measure of them gets an interval."""
+FLAT = "scores or labels have one value throughout"
 Sides = tuple[str, str]
+
+
+def _rank_correlation(
+    scores: FloatArray, labels: FloatArray, attribute: IntArray, fold: IntArray
+) -> Statistic:
+    return stratified_spearman_statistic(scores, labels, attribute * (fold.max(initial=0) + 1) + fold)
+
+
+MEASURES: Mapping[str, Measure] = {
+    "offset": lambda scores, labels, *_: offset_statistic(scores, labels),
+    "rmse": lambda scores, labels, *_: rmse_statistic(scores, labels),
+    "spearman": _rank_correlation,
+    "kappa_quadratic": lambda scores, labels, attribute, _: concordance_statistic(scores, labels, attribute),
+}
+"""Of several attributes, each is taken within them: that their means differ says nothing of how near scores are."""
+
+
+def grid(scores: pd.DataFrame, sides: tuple[str, str]) -> Matrix:
+    """The rows that have both sides and a label: columns first side, second side, people, attribute, fold."""
+    scored = np.column_stack([scores[name].to_numpy(float) for name in (*sides, "people", "fold")])
+    whole = ~np.isnan(scored).any(axis=1)
+    cluster, attribute = (
+        pd.factorize(scores[name].to_numpy()[whole])[0] for name in ("cluster", "attribute")
+    )
+    values = np.column_stack([scored[whole, :3], attribute, scored[whole, 3]])
+    names = (*sides, "people", "attribute", "fold")
+    return Matrix(values, tuple(range(len(values))), names, cluster.astype(np.int64))
+
+
+def one_side(values: FloatArray, number: int) -> FloatArray:
+    """The rows of one side of a `grid`'s values: score, label, attribute, fold."""
+    return values[:, [number, 2, 3, 4]]
+
+
+def nearness(measure: Measure, rows: FloatArray) -> Statistic:
+    """The measure of rows of score, label, attribute and fold."""
+    return measure(rows[:, 0], rows[:, 1], rows[:, 2].astype(np.int64), rows[:, 3].astype(np.int64))
+
+
+def side(measure: Measure, values: FloatArray, number: int) -> Statistic:
+    """The measure of one side of a `grid`'s values."""
+    return nearness(measure, one_side(values, number))
 
 
 class CalibrationChange(NamedTuple):
@@ -43,7 +102,6 @@ class CalibrationChange(NamedTuple):
 
 def changes(
     scores: pd.DataFrame,
-    draws: Draws,
     *,
     sides: Sides = ("before", "after"),
     measures: Iterable[str] = tuple(MEASURES),
@@ -51,45 +109,45 @@ def changes(
     """Each measure of the two sides against `people`, over the rows that have all three.
 
     Args:
-        scores: Columns `cluster`, `fold`, `attribute`, `people` and the two sides; what shares a cluster is resampled
+        scores: Columns `cluster`, `fold`, `attribute`, `people` and the two sides; what shares a cluster is left out
             together, ranks are compared within a fold and an attribute, and agreement is taken within attributes.
-        draws: Every measure sees the same resamples.
     """
     rows = grid(scores, sides)
     found = []
     for name in measures:
         measure = MEASURES[name]
         first, second = (
-            draws.bootstrap().estimate(
-                _one(measure, number), rows, method=name, otherwise=_undefined_note(rows)
+            Jackknife(own=True).estimate(
+                _score_measure(measure),
+                replace(rows, values=one_side(rows.values, number), raters=("score", "people")),
+                method=name,
+                otherwise=_undefined_note(rows),
+                transform=SCALES[name],
+                gate=GATES[name],
             )
             for number in (0, 1)
         )
-        found.append(CalibrationChange(name, first, second, *tested_change(name, rows, draws)))
+        found.append(CalibrationChange(name, first, second, *tested_change(name, rows)))
     return found
 
 
-def tested_change(name: str, rows: Matrix, draws: Draws) -> Contrast:
-    """The measure `name` of the second side of a `grid` minus that of the first, tested by swapping the two."""
+def tested_change(name: str, rows: Matrix) -> Contrast:
+    """The measure `name` of the second side of a `grid` minus that of the first."""
     before, after = (one_side(rows.values, number) for number in (0, 1))
-    return swap_test(
+    return paired_difference(
         _score_measure(MEASURES[name]),
         after,
         before,
         rows.cluster,
-        draws=draws,
         method=name,
         otherwise=_undefined_note(rows),
+        gate=GATES[name],
     )
 
 
 def _undefined_note(rows: Matrix) -> str:
     """Why a measure of these rows is NaN, should it be."""
     return FLAT if len(rows.cases) else "no case has the scores and a label"
-
-
-def _one(measure: Measure, number: int) -> Coefficient:
-    return lambda values: side(measure, values, number)
 
 
 def _score_measure(measure: Measure) -> Coefficient:

@@ -9,11 +9,10 @@ import pandas as pd
 
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
-from ..ratings.clusters import clusters
-from ..ratings.evidence import Evidence
+from ..ratings.evidence import Evidence, composite_label
+from ..ratings.folds import clusters
 from ..ratings.question import Question
 from ..ratings.reference import Rule
-from ..ratings.reserved_names import composite_label
 from .calibrator import Ends
 
 LEAST = 10

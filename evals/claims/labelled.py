@@ -1,20 +1,75 @@
-"""Labelled claims of others' making, read into claims and checks: FActScore's JSONL, and plain tables."""
+"""Claims and checks in files: written as `claims.jsonl` and `checks.csv`; others' labelled claims read (FActScore's JSONL, plain tables)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ...orchestration.record.private_files import FOLDER_MODE, open_private
+from ...orchestration.verdict import Verdict
+from ...rubrics.ballot import find_span
 from ...rubrics.case import Case
-from ...rubrics.claim import Claim, ClaimVerdict, claim_verdict
-from ...rubrics.claim_files import CheckRow
+from ...rubrics.claim import CHECK_COLUMNS, CLAIM_COLUMNS, CheckRow, Claim, ClaimVerdict, claim_verdict
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import near_column
-from ...rubrics.quotes import find_span
-from ...rubrics.rows import read_rows
-from .files import ClaimRow
+from ...rubrics.rows import csv_cell, read_rows
+
+CLAIMS_FILE = "claims.jsonl"
+CHECKS_FILE = "checks.csv"
+
+
+class ClaimRow(NamedTuple):
+    """A claim and the case it belongs to."""
+
+    case: str
+    claim: Claim
+
+
+def write_claims(folder: Path, claims: Iterable[ClaimRow], checks: Iterable[CheckRow]) -> tuple[int, int]:
+    """Write both files into `folder`, which is made if need be; how many claims and checks there were."""
+    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    claim_count = check_count = 0
+    with open_private(folder / CLAIMS_FILE) as handle:
+        for row in claims:
+            fields = {"case": row.case, **row.claim.model_dump()}
+            handle.write(
+                json.dumps({name: fields[name] for name in CLAIM_COLUMNS}, ensure_ascii=False) + "\n"
+            )
+            claim_count += 1
+    with open_private(folder / CHECKS_FILE) as handle:
+        writer = csv.writer(handle)
+        writer.writerow(CHECK_COLUMNS)
+        for check in checks:
+            writer.writerow(csv_cell(value or "") for value in check)
+            check_count += 1
+    return claim_count, check_count
+
+
+def claim_rows(verdicts: Iterable[Verdict]) -> list[ClaimRow]:
+    """The claims of each case."""
+    return [ClaimRow(verdict.case, outcome.claim) for verdict in verdicts for outcome in verdict.claims]
+
+
+def check_rows(verdicts: Iterable[Verdict]) -> list[CheckRow]:
+    """Each verifier's check of each claim; an abstention has no verdict, and its reason is why."""
+    return [
+        CheckRow(
+            verdict.case,
+            check.claim,
+            juror,
+            check.verdict,
+            " ".join(quote.text for quote in check.evidence),
+            check.rationale or check.detail,
+        )
+        for verdict in verdicts
+        for outcome in verdict.claims
+        for juror, check in outcome.checks.items()
+    ]
+
 
 PEOPLE = "human"
 """Who checked the claims, where the file does not say."""

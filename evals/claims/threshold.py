@@ -1,22 +1,173 @@
-"""The cut-off that turns a score into yes or no: chosen inside folds, with its optimism shown."""
+"""The cut-off that turns a score into yes or no: a run's scores beside people's answers, the choice inside folds, its optimism."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from rich.table import Table
 
+from ...orchestration.counting.claims import MEASURES, SHARE_NAMES
+from ...orchestration.reading.export import verdicts
+from ...orchestration.record import Arm, Store
 from ...rubrics.errors import VenireError
-from ..ratings.folds import folds
+from ...rubrics.files import nearest
+from ...rubrics.scale import Scale
+from ..ratings.folds import cluster_numbers, folds
+from ..ratings.people import check_ratings, without_stray_words
+from ..ratings.question import Question, rubric_questions
+from ..ratings.reference import reference
+from ..report.section import estimate_json, records
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
+from ..statistics.jackknife import Jackknife
 from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.roc import roc_auc, roc_curve
-from ..statistics.yes_no import YesNoMetric, yes_no_estimates, yes_no_values
+from ..statistics.yes_no import YES_NO_METRICS, YesNoMetric, yes_no_estimates, yes_no_values
+from .run_claims import cards, case_groups
+
+_ZERO_OR_ONE = Question(Scale(level="binary", anchors={0: "No", 1: "Yes"}), "high")
+
+
+class LabelledCases(NamedTuple):
+    """Cases that have both a score and a majority of people, in order."""
+
+    cases: list[str]
+    scores: FloatArray
+    truth: npt.NDArray[np.bool_]
+    cluster: IntArray
+    arm: str
+    attribute: str
+    fixed: float
+    """The threshold in the jury file; of a score that is no share of claims, the middle of its scale."""
+    notes: tuple[str, ...]
+
+
+def labelled_cases(
+    store: Store, human: pd.DataFrame, score: str, *, arm: str | None = None, attribute: str | None = None
+) -> LabelledCases:
+    """The run's `score` of each case, and what most people say of its yes-or-no `attribute`.
+
+    Args:
+        score: An attribute of the rubric; of a run that checked claims also any measure or share of them.
+        attribute: People's question; the only one of two values, unless it is named.
+
+    Raises:
+        VenireError: There is no such arm, score or question, or nothing in common.
+    """
+    chosen = _arm(store, arm, score)
+    scores = _scores(store, chosen, score)
+    name, question = _yes_no_question(human, attribute, chosen)
+    heard = list(dict.fromkeys(verdict.case for _, verdict in verdicts(store, arm=chosen.name)))
+    kept, check = check_ratings(human, {**rubric_questions(chosen.rubric), name: question}, cases=heard)
+    answers = reference(kept[kept["attribute"].astype(str) == name], {name: question})
+    high = question.scale.ends[1]
+    truth = {
+        str(case): str(value) == str(high) if isinstance(high, str) else float(value) == float(high)
+        for case, value in zip(answers.table["case"], answers.table["value"], strict=True)
+    }
+    both = [case for case in scores if case in truth]
+    if not both:
+        raise VenireError(
+            f"no case has both {score!r} of {chosen.name} and people's {name!r}",
+            remedy="check that the ratings name the run's cases",
+        )
+    notes = [*check.notes, *answers.notes]
+    if missing := len(set(heard) - scores.keys()):
+        notes.append(f"{_cases(missing)} hung or without {score}: left out")
+    if missing := len(scores.keys() - truth.keys()):
+        notes.append(f"{_cases(missing)} with a score and without a majority of people: left out")
+    return LabelledCases(
+        both,
+        np.array([scores[case] for case in both]),
+        np.array([truth[case] for case in both]),
+        cluster_numbers(pd.Series(both, dtype=object), case_groups(store)),
+        chosen.name,
+        name,
+        _fixed_threshold(chosen, score),
+        tuple(notes),
+    )
+
+
+def _cases(many: int) -> str:
+    return "1 case" if many == 1 else f"{many} cases"
+
+
+def _arm(store: Store, arm: str | None, score: str) -> Arm:
+    arms = store.arms()
+    if arm is not None and arm not in [each.name for each in arms]:
+        raise VenireError(
+            f"no arm named {arm!r} in this run", remedy=nearest(arm, [each.name for each in arms])
+        )
+    wanted = [each for each in arms if arm in (None, each.name)]
+    found = next((each for each in wanted if score in _known_scores(each)), None)
+    if found is None:
+        known = dict.fromkeys(name for each in wanted for name in _known_scores(each))
+        raise VenireError(f"no score named {score!r} in this run", remedy=nearest(score, known))
+    return found
+
+
+def _known_scores(arm: Arm) -> list[str]:
+    claims = (*MEASURES, *SHARE_NAMES) if arm.jury.protocol == "decompose-verify" else ()
+    ordered = [name for name in arm.rubric.names if arm.rubric.scale_of(name).ordered]
+    return list(dict.fromkeys((*ordered, *arm.rubric.composites, *arm.rubric.reversed_names, *claims)))
+
+
+def _scores(store: Store, arm: Arm, score: str) -> dict[str, float]:
+    """By case; a case without the score is not there."""
+    if arm.jury.protocol == "decompose-verify" and score in (*MEASURES, *SHARE_NAMES):
+        found: dict[str, object] = {}
+        for verdict, card in cards(store, arm, arm.jury.claims):
+            shares = card.findings
+            if score in MEASURES:
+                found[verdict.case] = shares.measure(score).value
+            elif shares.measure("precision").value is not None:
+                found[verdict.case] = getattr(shares.of, score)
+    else:
+        found = {}
+        for _, verdict in verdicts(store, arm=arm.name):
+            outcome = verdict.outcomes.get(score)
+            found[verdict.case] = outcome.value if outcome else verdict.derived.get(score)
+    return {case: float(value) for case, value in found.items() if isinstance(value, int | float)}
+
+
+def _fixed_threshold(arm: Arm, score: str) -> float:
+    if arm.jury.protocol == "decompose-verify" or score not in arm.rubric.names:
+        return arm.jury.claims.threshold
+    low, high = map(float, arm.rubric.scale_of(score).ends)
+    return (low + high) / 2
+
+
+def _yes_no_question(human: pd.DataFrame, attribute: str | None, arm: Arm) -> tuple[str, Question]:
+    """The question of two values that people answered: as the rubric has it, else answered by 0 and 1."""
+    names = human["attribute"].astype(str)
+    if attribute is not None and attribute not in set(names):
+        raise VenireError(f"people did not rate {attribute!r}", remedy=nearest(attribute, sorted(set(names))))
+    asked = rubric_questions(arm.rubric)
+    found: dict[str, Question] = {}
+    for name in dict.fromkeys(names) if attribute is None else [attribute]:
+        if name in asked:
+            question: Question | None = asked[name]
+        else:
+            numbers = pd.to_numeric(without_stray_words(human[names == name])[0]["value"], errors="coerce")
+            question = _ZERO_OR_ONE if numbers.isin([0, 1]).all() else None
+        if question is not None and question.scale.level == "binary":
+            found[name] = question
+    if len(found) != 1:
+        several = (
+            f"{len(found)} of people's questions are answered by two values, 0 and 1 or the rubric's own"
+        )
+        raise VenireError(
+            f"{attribute!r} is not answered by 0 and 1" if attribute else several,
+            remedy="name the one that tells yes from no with --attribute",
+        )
+    return next(iter(found.items()))
+
 
 BoolArray = npt.NDArray[np.bool_]
 Aim = Literal["kappa", "f1", "youden", "costs"]
@@ -134,7 +285,7 @@ def threshold_report(
         on = np.ones(len(yes), dtype=bool) if on is None else on
         counts = _counts(yes[on], truth[on])
         spent = None if costs is None else (costs[0] * counts[1] + costs[1] * counts[2]) / sum(counts)
-        metrics = yes_no_estimates(yes[on], truth[on], cluster[on], drawn.bootstrap())
+        metrics = yes_no_estimates(yes[on], truth[on], cluster[on])
         return ThresholdArm(name, thresholds, metrics, counts, spent)
 
     table = _pairs(scores, truth, cluster)
@@ -146,7 +297,7 @@ def threshold_report(
         out_of_fold=arm("chosen in folds", tuple(chosen), answers, answered),
         in_sample=arm("chosen on all cases", (best,), scores >= best),
         fixed=arm(f"fixed at {fixed:g}", (fixed,), scores >= fixed - 1e-9),
-        auc=roc_auc(table, raters=raters, bootstrap=drawn.bootstrap(by="cluster", kind="bca")),
+        auc=roc_auc(table, raters=raters, jackknife=Jackknife(by="cluster")),
         roc=roc_curve(table, raters=raters),
         cases=len(scores),
         groups=groups,
@@ -194,3 +345,83 @@ def _pairs(scores: FloatArray, truth: BoolArray, cluster: IntArray) -> pd.DataFr
         for rater, values in ((_SCORE, scores), (_TRUTH, truth.astype(float)))
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+_SHOWN = tuple(name for name in YES_NO_METRICS if name != "recall")
+
+
+def threshold_json(run: str, found: LabelledCases, report: ThresholdReport) -> dict[str, Any]:
+    """The report as JSON; NaN is null, with a note."""
+    return {
+        "run": run,
+        "arm": found.arm,
+        "score": report.score,
+        "attribute": found.attribute,
+        "maximise": report.aim,
+        "threshold": report.threshold,
+        "cases": report.cases,
+        "groups": report.groups,
+        "positives": report.positives,
+        "folds": report.folds,
+        "out_of_fold": _arm_json(report.out_of_fold),
+        "in_sample": _arm_json(report.in_sample),
+        "fixed": _arm_json(report.fixed),
+        "optimism": {
+            name: value if math.isfinite(value) else None for name, value in report.optimism.items()
+        },
+        "auc": estimate_json(report.auc),
+        "roc": records(report.roc),
+        "notes": list(report.notes),
+    }
+
+
+def threshold_table(report: ThresholdReport) -> Table:
+    """A row for each metric: out of fold, on the cases it was chosen on, the optimism, and the fixed threshold."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("", "out of fold", "chosen on all", "optimism", report.fixed.name):
+        table.add_column(column)
+    for name in _SHOWN:
+        optimism = report.optimism[name]
+        table.add_row(
+            name,
+            _cell(report.out_of_fold.metrics[name]),
+            _cell(report.in_sample.metrics[name]),
+            f"{optimism:+.3f}" if math.isfinite(optimism) else "",
+            _cell(report.fixed.metrics[name]),
+        )
+    if report.out_of_fold.cost is not None:
+        table.add_row(
+            "cost a case", *(f"{arm.cost:.3f}" for arm in report.arms[:2]), "", f"{report.fixed.cost:.3f}"
+        )
+    return table
+
+
+def threshold_lines(found: LabelledCases, report: ThresholdReport) -> list[str]:
+    """What was chosen, on what, and how well the score ranks."""
+    cuts = report.out_of_fold.thresholds
+    chosen = f"{min(cuts):.3f} to {max(cuts):.3f}" if cuts else "none"
+    grouped = f" in {report.groups} groups" if report.groups < report.cases else ""
+    return [
+        f"{report.score} of {found.arm} against people's {found.attribute}: {report.cases} cases{grouped}, {report.positives} yes",
+        f"threshold {report.threshold:.3f} (best {report.aim} on all cases); in {report.folds} folds {chosen}",
+        f"ROC AUC {_cell(report.auc)}",
+        *(f"note: {note}" for note in report.notes),
+    ]
+
+
+def _arm_json(arm: ThresholdArm) -> dict[str, Any]:
+    tp, fp, fn, tn = arm.counts
+    return {
+        "name": arm.name,
+        "thresholds": list(arm.thresholds),
+        "counts": {"tp": tp, "fp": fp, "fn": fn, "tn": tn},
+        **{name: estimate_json(found) for name, found in arm.metrics.items()},
+        **({} if arm.cost is None else {"cost": arm.cost}),
+    }
+
+
+def _cell(found: Estimate) -> str:
+    if not found.defined:
+        return "undefined"
+    interval = f" ({found.low:.2f} to {found.high:.2f})" if math.isfinite(found.low) else ""
+    return f"{found.value:.3f}{interval}"

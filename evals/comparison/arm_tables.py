@@ -1,20 +1,62 @@
-"""Arms beside people, attribute by attribute, as tables: ICC(3,k), levels, gaps, confusion, and kappa of every two raters."""
+"""Arms, persons and text baselines beside people's reference, as tables: coefficients, ICC(3,k), levels, gaps, confusion, kappa of every two raters, and an arm among people."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from ..agreement.icc_intervals import COLUMNS as ICC_COLUMNS
-from ..agreement.icc_intervals import icc3k_intervals
-from ..ratings.sheet import ARM, CONSTANT, OVERALL, PEOPLE, Sheet, nearest_legal, pairs, scores
-from ..statistics.draws import Draws
+from ...rubrics.errors import MissingExtra
+from ..agreement.against_people import AGAINST_PEOPLE, ICC_COLUMNS, coefficients, icc3k_cells, nothing
+from ..metrics.metric import Progress, chosen_metrics, registered_metrics
+from ..metrics.normalisation import Normalisation
+from ..ratings.pooling import OVERALL, pooling
+from ..ratings.question import nearest_legal
+from ..ratings.score_tables import ARM, CONSTANT, PEOPLE, Sheet, pairs, scores
+from ..statistics.classical_tests import differences, wilcoxon_signed_rank
+from ..statistics.contrast import IccChange, as_extra_rater, as_substitute
+from ..statistics.correlation import spearman
+from ..statistics.estimate import Estimate
+from ..statistics.icc import Interval
 from ..statistics.kappa import cohen_kappa
 from ..statistics.matrix import Matrix
-from ..statistics.signed_rank import differences, wilcoxon_signed_rank
+
+
+def arm_agreement(sheet: Sheet, arm: str, kind: str) -> dict[str, dict[str, Estimate]]:
+    """By attribute, `overall` first, every coefficient of one arm, person or baseline with the people's reference."""
+    found = {}
+    for attribute in (OVERALL, *sheet.questions):
+        rows, asked = sheet.of(attribute), sheet.scale_question(attribute)
+        if asked is None or rows.empty:
+            found[attribute] = nothing("nobody rated it")
+        elif kind == "text overlap":
+            found[attribute] = _by_overlap(sheet, arm, rows, attribute)
+        else:
+            people = sheet.reference(attribute, without=arm if kind == "person" else None)
+            estimates = coefficients(pairs(rows["cluster"], rows[arm], people), asked.scale)
+            found[attribute] = {name: each.out_of(len(rows)) for name, each in estimates.items()}
+    return found
+
+
+def _by_overlap(sheet: Sheet, arm: str, rows: pd.DataFrame, attribute: str) -> dict[str, Estimate]:
+    """Overlap gives an order and no scores: of cases by an attribute, or by the mean of all, good being high."""
+    found = nothing("text overlap gives an order, not scores on the scale")
+    people = pd.to_numeric(sheet.references[None].loc[rows.index], errors="coerce")
+    if attribute == OVERALL:
+        upright = pooling(sheet.questions, sheet.pooling.names, good_is_high=True)
+        people = upright.turn(people, rows["attribute"])
+        mean = people.groupby(rows["case"]).mean()
+        rows = rows.drop_duplicates("case").set_index("case", drop=False)
+        people = mean.reindex(rows.index)
+    overlap = rows["case"].map(sheet.overlap[arm])
+    grid = pairs(rows["cluster"], overlap, people)
+    if not grid.cases:
+        return nothing("no case has both a reference text and people's scores")
+    return found | {"spearman": spearman(grid, jackknife=AGAINST_PEOPLE, raters=(ARM, PEOPLE))}
+
 
 Numeric = list[tuple[str, str, Matrix]]
 """Arm, attribute, and the two raters `arm` and `people`."""
@@ -31,10 +73,10 @@ def numeric_pairs(sheet: Sheet) -> Numeric:
     ]
 
 
-def icc3k_table(numeric: Numeric, draws: Draws) -> pd.DataFrame:
-    """By arm and attribute: ICC(3,k) with its F interval and its bootstrap interval."""
+def icc3k_table(numeric: Numeric, interval: Interval) -> pd.DataFrame:
+    """By arm and attribute: ICC(3,k) with its interval, by the jackknife or the published F."""
     rows = [
-        {"arm": arm, "attribute": attribute, **icc3k_intervals(grid, draws)}
+        {"arm": arm, "attribute": attribute, **icc3k_cells(grid, interval)}
         for arm, attribute, grid in numeric
         if arm != CONSTANT
     ]
@@ -90,9 +132,8 @@ def kappa_table(sheet: Sheet) -> pd.DataFrame:
     found = []
     for first, second in combinations(raters, 2):
         grid = pairs(rows["cluster"], numbers[first], numbers[second])
-        boot = Draws(resamples=1).bootstrap(by="cluster")
         kappa = (
-            cohen_kappa(grid, weighting="quadratic", bootstrap=boot, raters=(ARM, PEOPLE))
+            cohen_kappa(grid, weighting="quadratic", jackknife=AGAINST_PEOPLE, raters=(ARM, PEOPLE))
             if grid.cases
             else None
         )
@@ -106,3 +147,105 @@ def kappa_table(sheet: Sheet) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(found, columns=["first", "second", "kappa_quadratic", "n", "note"])
+
+
+COLUMNS = ["arm", "role", "before", "after", "change", "low", "high", "p", "n", "note"]
+EXTRA = "extra rater"
+
+
+def panels(sheet: Sheet) -> tuple[pd.DataFrame, str]:
+    """One row for each arm and seat: the people's ICC(3,k) before and after, the change and its two-sided p.
+
+    Only scores that everyone gave, the arm among them, on the attributes that `overall` pools. The second
+    value says why the table is empty, should it be.
+    """
+    if len(sheet.people) < 2:
+        return pd.DataFrame(columns=COLUMNS), "an arm cannot sit among fewer than two people"
+    rows = sheet.of(OVERALL)
+    unit, cluster = np.arange(len(rows)), pd.factorize(rows["cluster"])[0]
+    found = []
+    for arm in sheet.arms:
+        table = pd.concat(
+            [
+                pd.DataFrame(
+                    {
+                        "case": unit,
+                        "cluster": cluster,
+                        "rater": rater,
+                        "value": pd.to_numeric(rows[rater], errors="coerce").to_numpy(),
+                    }
+                )
+                for rater in (*sheet.people, arm)
+            ],
+            ignore_index=True,
+        )
+        if table[table["rater"] == arm]["value"].notna().sum() == 0:
+            continue
+        table = table[table["rater"].isin(table[table["value"].notna()]["rater"].unique())]
+        extra = as_extra_rater(table, jury=arm, by="cluster")
+        found.append(_row(arm, EXTRA, extra))
+        swaps = as_substitute(table, jury=arm, by="cluster")
+        found += [_row(arm, f"in place of {person}", change) for person, change in swaps.items()]
+    return pd.DataFrame(found, columns=COLUMNS), ""
+
+
+def _row(arm: str, role: str, change: IccChange) -> dict[str, object]:
+    return {
+        "arm": arm,
+        "role": role,
+        "before": change.before,
+        "after": change.after,
+        "change": change.change.value,
+        "low": change.change.low,
+        "high": change.change.high,
+        "p": change.p,
+        "n": change.change.n,
+        "note": change.change.note,
+    }
+
+
+ROUGE_L = "text overlap (ROUGE-L)"
+
+
+def text_baselines(
+    pairs: Sequence[tuple[str, str]],
+    *,
+    progress: Progress | None = None,
+    more: Sequence[str] = (),
+    normal: Normalisation | None = None,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Every registered baseline of each output beside its reference, a column for each, and what is left out.
+
+    An error rate is turned (one minus the rate), so that high is good in every column.
+
+    Args:
+        progress: Told how many tokens were read, of how many, by a metric that takes its time.
+        more: Names of further metrics, which both texts are normalised for.
+        normal: How; without it they are taken as they are.
+    """
+    measured, notes = pd.DataFrame(index=range(len(pairs))), []
+    for metric in registered_metrics():
+        if metric.baseline:
+            try:
+                found = pd.DataFrame(metric.measure(pairs, progress), dtype=float)
+            except MissingExtra as absent:
+                notes.append(
+                    f"text overlap by {metric.title} is left out: {absent.problem} ({absent.remedy})"
+                )
+            else:
+                measured = measured.join(found.add_prefix("text overlap (").add_suffix(")"))
+    for metric in chosen_metrics(more) if more else ():
+        given = [(normal(output), normal(reference)) for output, reference in pairs] if normal else pairs
+        try:
+            columns = metric.measure(given, progress)
+        except MissingExtra as absent:
+            notes.append(f"the metric {metric.name} is left out: {absent.problem} ({absent.remedy})")
+            continue
+        values = pd.Series(
+            columns[metric.value] if metric.value else next(iter(columns.values())), dtype=float
+        )
+        if metric.direction == "low":
+            measured[f"metric (1 - {metric.name})"] = 1 - values
+        else:
+            measured[f"metric ({metric.name})"] = values
+    return measured, notes

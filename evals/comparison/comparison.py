@@ -12,34 +12,112 @@ from threadpoolctl import threadpool_limits
 
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
-from ..agreement.icc_intervals import METHODS as ICC_METHODS
 from ..agreement.rater_agreement import cells
-from ..audits import Severity
-from ..figures.section import Section
+from ..audits.audit import AuditInput, Severity, run_audits
+from ..calibration.labelled_scores import plain_scores
+from ..calibration.section import calibration_section, cross_validate_arms
 from ..metrics.normalisation import Normalisation
-from ..ratings.evidence import Evidence, gather
-from ..ratings.people import load_ratings
-from ..ratings.rating_check import RatingCheck
-from ..ratings.reference import Rule
-from ..ratings.reserved_names import without_reserved_names
-from ..ratings.sheet import CONSTANT, lay_out
+from ..ratings.evidence import Evidence, gather, without_reserved_names
+from ..ratings.people import RatingCheck, load_ratings
+from ..ratings.reference import Rule, rule_words
+from ..ratings.score_tables import CONSTANT, Sheet, lay_out
+from ..report.section import Section
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
-from .analyses import comparison_sections
-from .arm_agreement import arm_agreement
+from ..statistics.icc import Interval
 from .arm_tables import (
+    arm_agreement,
     confusion_table,
     gaps_table,
     icc3k_table,
     kappa_table,
     numeric_pairs,
+    panels,
     signed_ranks_table,
+    text_baselines,
 )
-from .contrasts import contrasts, resamples_note, sentences
+from .contrasts import contrasts, sentences
 from .effects import INTERCEPTS, effects
-from .method_sentences import comparison_methods
-from .panels import panels
-from .text_baselines import text_baselines
+
+
+def comparison_sections(
+    evidence: Evidence,
+    draws: Draws,
+    *,
+    severity: Severity | None = None,
+    families: Mapping[str, str] | None = None,
+    jurors: bool = False,
+) -> tuple[Section, ...]:
+    """What calibration does to each arm, then every audit.
+
+    Args:
+        severity: What counts as harmful, and by what margin it is called safe.
+        families: Names or patterns of models and systems with the provider of each, before those that are known.
+        jurors: Whether calibration is told of each juror attribute by attribute, too.
+        method: As for `compare`.
+    """
+    found, refusals = cross_validate_arms(evidence, draws)
+    scores = {
+        arm: found[arm].scores if arm in found else plain_scores(evidence, arm) for arm in evidence.kinds
+    }
+    given = AuditInput(evidence, severity or Severity(), families, scores)
+    return calibration_section(found, refusals, draws, jurors=jurors), *run_audits(given, draws)
+
+
+def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
+    """Sentences for a paper."""
+    cases = sheet.rows["case"].nunique()
+    people = len(sheet.people)
+    pooled = sheet.pooling.names
+    apart = [name for name in sheet.questions if name not in pooled]
+    clusters = sheet.rows["cluster"].nunique()
+    drawn = (
+        f"groups of cases ({clusters} of them, left out whole; a case without a group is its own)"
+        if sheet.grouped
+        else f"cases ({clusters} of them)"
+    )
+    found = [
+        f"{cases} cases were scored by {', '.join(sheet.arms)} and by {people} {'person' if people == 1 else 'people'}.",
+        "An arm's score is the verdict recounted from its ballots by its jury's own rule; a single judge's is the count "
+        "of its repeats. What was hung or not applicable has no score and is counted apart.",
+        f"The reference is the {rule_words(sheet.rule)}."
+        if people > 1
+        else "The reference is the one person's rating.",
+        "Each person is set against the reference of the other people." if people > 1 else "",
+        f"Floors: '{CONSTANT}', which gives every case the good end of the scale"
+        + (
+            f", and {' and '.join(map(repr, sheet.overlap.columns))} with the case's reference text, which gives an order only."
+            if len(sheet.overlap.columns)
+            else "."
+        ),
+        f"'Overall' pools the attributes that share one scale ({', '.join(filter(None, (*pooled, sheet.pooling.note)))})"
+        + (f"; {', '.join(apart)} {'stands' if len(apart) == 1 else 'stand'} alone." if apart else "."),
+        "ICC(3,k) has two columns, the arm and the reference (k = 2), as in Croxford et al. (2025). Kappa has quadratic "
+        "weights over the values themselves and, beside it, none; alpha is ordinal; AC2 has quadratic weights over all "
+        "values of the rubric's scale. For exact agreement, plain kappa, AC2 and the confusion matrices a mean or median "
+        "between two legal values counts as the nearest, the lower of two as near.",
+        f"Intervals are 95% by the jackknife over {drawn}: on Fisher's z (errors on the logarithm, shares by Wilson), Student's t with degrees of freedom "
+        "from the kurtosis of what each adds (Miller 1974; Efron and Stein 1981). There is none where arm and people leave their commonest value together on fewer "
+        "than five; AC2, exact agreement and errors need no such cases. What is drawn at random elsewhere has the seed "
+        f"{draws.seed}.",
+        "Differences between arms are paired: both arms, on the scores that both and people gave, by the jackknife of the difference; interval and two-sided p are of one "
+        "Student's t; p is corrected by Holm's method "
+        "over all pairs of arms and both measures ('overall' is one family, the single attributes another). A difference is stated where "
+        "the corrected p is below 0.05; where it is not, that is no proof of equality.",
+        "Wilcoxon's signed-rank test drops equal scores and takes the scores of one case as independent; its overall row is "
+        "optimistic for that reason, the interval of the offset is not.",
+    ]
+    if people > 1:
+        found.append(
+            "In each person's place: the change in the people's ICC(3,k), on scores that everyone gave, "
+            "and as one more rater: both by the jackknife of the change."
+        )
+    found.append(
+        "The mixed model has arm minus person as its outcome, group, system and lengths (in words, per standard deviation) "
+        "as far as they vary as fixed effects, and crossed random intercepts for person, attribute and case (REML; Student's t with as many degrees of freedom as cases less terms); without the last, predictors of cases would look surer than they are; where the table is too large for it, a linear regression on each case's mean difference."
+    )
+    return tuple(filter(None, found))
+
 
 Found = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
 
@@ -53,7 +131,7 @@ class Comparison:
     kinds: Mapping[str, str]
     """By arm: jury, single judge, person, floor or text overlap."""
     icc3k: pd.DataFrame
-    """By arm and attribute: ICC(3,k) with its F interval and its bootstrap interval."""
+    """By arm and attribute: ICC(3,k) with its interval."""
     signed_ranks: pd.DataFrame
     """By arm and attribute: Wilcoxon's test, the median difference from people and its quartiles."""
     differences: pd.DataFrame
@@ -139,8 +217,9 @@ def compare(
     metrics: Sequence[str] = (),
     normal: Normalisation | None = None,
     progress: Callable[[int, int], None] | None = None,
+    method: Interval = "jackknife",
 ) -> Comparison:
-    """The arms of `run` against the ratings in `human`; resamples cases or their groups, never ratings.
+    """The arms of `run` against the ratings in `human`; leaves out or resamples cases or their groups, never ratings.
 
     Args:
         reference: How people's ratings of a question become one: mean, median or majority.
@@ -150,6 +229,7 @@ def compare(
         metrics: Names of metrics that stand beside the arms, by how they order the cases.
         normal: How both texts are normalised for those.
         progress: Told how many tokens of the cases' texts MiniLM has read, of how many.
+        method: `f` for published F intervals in the table of ICC(3,k), with a warning.
     """
     ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human, wide=wide)
     store = run if isinstance(run, Store) else Store.read(run)
@@ -159,7 +239,9 @@ def compare(
     finally:
         if store is not run:
             store.release()
-    return compare_evidence(evidence, seed=seed, resamples=resamples, severity=severity, families=families)
+    return compare_evidence(
+        evidence, seed=seed, resamples=resamples, severity=severity, families=families, method=method
+    )
 
 
 def compare_evidence(
@@ -172,6 +254,7 @@ def compare_evidence(
     predictors: Sequence[str] = (),
     intercepts: Sequence[str] = INTERCEPTS,
     jurors: bool = False,
+    method: Interval = "jackknife",
 ) -> Comparison:
     """`compare`, of what was read from the run and the ratings.
 
@@ -179,6 +262,7 @@ def compare_evidence(
         predictors: Columns of the cases, beside those that are always looked at, that may explain differences from people.
         intercepts: What differs at random in that model.
         jurors: Whether calibration is told of each juror attribute by attribute, too.
+        method: As for `compare`.
     """
     if _on_rated_cases(evidence.arms, evidence.people).empty:
         raise _nothing_to_compare(evidence)
@@ -186,7 +270,7 @@ def compare_evidence(
     # Products here are too small to be shared out among threads, which only spin and wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
         return _comparison(
-            evidence, Draws(seed, resamples), severity, families, predictors, intercepts, jurors
+            evidence, Draws(seed, resamples), severity, families, predictors, intercepts, jurors, method
         )
 
 
@@ -198,10 +282,11 @@ def _comparison(
     predictors: Sequence[str],
     intercepts: Sequence[str],
     jurors: bool,
+    method: Interval,
 ) -> Comparison:
     sheet = lay_out(evidence)
     numeric = numeric_pairs(sheet)
-    seated, alone = panels(sheet, draws)
+    seated, alone = panels(sheet)
     moved, told = effects(sheet, evidence.cases, predictors, intercepts=intercepts)
     parts = comparison_sections(evidence, draws, severity=severity, families=families, jurors=jurors)
     kinds = {
@@ -210,11 +295,11 @@ def _comparison(
         CONSTANT: "floor",
         **dict.fromkeys(sheet.overlap.columns, "text overlap"),
     }
-    differences = contrasts(sheet, draws)
+    differences = contrasts(sheet)
     return Comparison(
-        agreement={arm: arm_agreement(sheet, arm, kind, draws) for arm, kind in kinds.items()},
+        agreement={arm: arm_agreement(sheet, arm, kind) for arm, kind in kinds.items()},
         kinds=kinds,
-        icc3k=icc3k_table(numeric, draws),
+        icc3k=icc3k_table(numeric, method),
         signed_ranks=signed_ranks_table(numeric),
         differences=differences,
         panels=seated,
@@ -226,14 +311,13 @@ def _comparison(
         pairs=kappa_table(sheet),
         methods=(
             *comparison_methods(sheet, draws),
-            ICC_METHODS,
             *(sentence for part in parts for sentence in part.methods),
         ),
         ratings=evidence.ratings,
         notes=(
             *evidence.notes,
             *evidence.reference().notes,
-            *filter(None, [alone, resamples_note(differences, draws.resamples)]),
+            *filter(None, [alone]),
             *dict.fromkeys(told),
         ),
         sections=parts,

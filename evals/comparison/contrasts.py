@@ -9,38 +9,38 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..ratings.sheet import CONSTANT, OVERALL, Scores, Sheet, scores
-from ..statistics.bootstrap import Coefficient
-from ..statistics.draws import Draws
+from ..ratings.pooling import OVERALL
+from ..ratings.score_tables import CONSTANT, Scores, Sheet, scores
+from ..statistics.contrast import Contrast, paired_difference
 from ..statistics.error import mae_statistic
 from ..statistics.estimate import undefined
+from ..statistics.gate import OPEN, SQUARED, Gate
 from ..statistics.icc import icc_coefficient
-from ..statistics.multiplicity import holm
-from ..statistics.paired_test import SWAPPED, Contrast, fewest_resamples, swap_test
-from ..statistics.significance import LEVEL, p_words, signed_number
+from ..statistics.significance import LEVEL, holm, p_words, signed_number
+from ..statistics.weighted import Coefficient
 
 WORDS = {"absolute error": "mean absolute error", "icc3k": "ICC(3,k)"}
-MEASURES: Mapping[str, Coefficient] = {
-    "absolute error": lambda rows: mae_statistic(rows[:, 0], rows[:, 1]),
-    "icc3k": icc_coefficient("icc3k"),
+MEASURES: Mapping[str, tuple[Coefficient, Gate]] = {
+    "absolute error": (lambda rows: mae_statistic(rows[:, 0], rows[:, 1]), OPEN),
+    "icc3k": (icc_coefficient("icc3k"), SQUARED),
 }
-"""Each measure of an arm's scores beside the people's."""
+"""Each measure of an arm's scores beside the people's, and what it needs for an interval."""
 
 
-def contrasts(sheet: Sheet, draws: Draws) -> pd.DataFrame:
+def contrasts(sheet: Sheet) -> pd.DataFrame:
     """One row for each two arms, attribute and measure: the first's minus the second's.
 
     A negative difference in absolute error, or a positive one in ICC(3,k), says that the first agrees better.
     Both arms are judged on the cases both scored. `p` is corrected by Holm's method into `p_holm` over all pairs of
-    arms and both measures; `overall` is one family, the attributes another. Interval and p are of one test,
-    which swaps the arms within cases or their groups; too few of these make no claim.
+    arms and both measures; `overall` is one family, the attributes another. Interval and p are of one
+    jackknife over cases or their groups.
     """
     rows = []
     numbers = {attribute: scores(sheet, attribute) for attribute in (OVERALL, *sheet.questions)}
     for first, second in combinations((*sheet.arms, CONSTANT), 2):
         for attribute, each in numbers.items():
             for measure in MEASURES:
-                found, p = _difference(each, first, second, measure, draws)
+                found, p = _difference(each, first, second, measure)
                 rows.append(
                     {
                         "first": first,
@@ -70,17 +70,7 @@ def sentences(table: pd.DataFrame) -> list[str]:
     return [_sentence(row, tests) for row in overall.to_dict("records")]
 
 
-def resamples_note(table: pd.DataFrame, resamples: int) -> str:
-    """That so few resamples can show no difference among so many tests, and how many can; nothing where there are enough."""
-    whole = table["attribute"] == OVERALL
-    swapped = table["method"].str.contains(SWAPPED)
-    tests = table.groupby(whole)["p"].transform("count")[swapped].max()
-    if not swapped.any() or resamples >= (needed := fewest_resamples(int(tests))):
-        return ""
-    return f"{resamples} resamples can show no difference as one of {int(tests)} tests (Holm's correction): {needed} or more can"
-
-
-def _difference(given: Scores | None, first: str, second: str, measure: str, draws: Draws) -> Contrast:
+def _difference(given: Scores | None, first: str, second: str, measure: str) -> Contrast:
     """The measure of the first arm minus that of the second, on the questions that both and people answered."""
     method = f"difference in {WORDS[measure]}"
     if given is None:
@@ -90,14 +80,15 @@ def _difference(given: Scores | None, first: str, second: str, measure: str, dra
     if whole.sum() < 2:
         few = f"{whole.sum()} score(s) that both arms and people gave; two are needed"
         return Contrast(undefined(few, method=method, n=int(whole.sum())), np.nan)
-    return swap_test(
-        MEASURES[measure],
+    coefficient, gate = MEASURES[measure]
+    return paired_difference(
+        coefficient,
         np.column_stack([one[whole], people[whole]]),
         np.column_stack([other[whole], people[whole]]),
         np.unique(given.cluster[whole], return_inverse=True)[1].astype(np.int64),
-        draws=draws,
         method=method,
         otherwise="people gave one value throughout",
+        gate=gate,
     )
 
 

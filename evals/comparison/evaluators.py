@@ -8,17 +8,49 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from ..figures.evaluators import evaluators_figure
-from ..figures.section import Section
-from ..ratings.marks import SECOND, Marks
-from ..ratings.pooling import pooling
-from ..ratings.sheet import ARM, OVERALL, PEOPLE, pairs
+from ..agreement.against_people import AGAINST_PEOPLE
+from ..ratings.pooling import OVERALL, pooling
+from ..ratings.score_tables import ARM, PEOPLE, SECOND, Marks, pairs
+from ..report.drawing import INK, Figure, below, beside, legend, series_colour
+from ..report.panel import DASHED, Panel, number_axis, padded_range
+from ..report.section import Section
 from ..statistics.correlation import spearman
-from ..statistics.draws import Draws
 from ..statistics.error import offset, rmse
 from ..statistics.estimate import Estimate
 from ..statistics.kappa import cohen_kappa
 from ..statistics.matrix import IntArray
+
+SIDE = 200
+ACROSS = 3
+
+
+def evaluators_figure(pairs: pd.DataFrame) -> Figure:
+    """One panel an attribute, kinds of pairs by colour; on the dashed line rho and kappa are equal.
+
+    Args:
+        pairs: Columns `group`, `attribute`, `spearman`, `kappa_quadratic`.
+    """
+    known = pairs.dropna(subset=["spearman", "kappa_quadratic"])
+    groups = list(dict.fromkeys(known["group"]))
+    low, high = padded_range([*known["spearman"], *known["kappa_quadratic"]])
+    panels = []
+    for attribute, rows in known.groupby("attribute", sort=False):
+        x = number_axis(low, high, about=4, title="quadratic kappa")
+        panel = Panel(
+            x, number_axis(low, high, about=4, title="Spearman", lines=True), SIDE, SIDE, title=str(attribute)
+        )
+        panel.line([(low, low), (high, high)], INK, width=1, dashes=DASHED)
+        for row in rows.to_dict("records"):
+            panel.point(
+                row["kappa_quadratic"], row["spearman"], series_colour(groups.index(row["group"])), radius=4
+            )
+        panels.append(panel.picture())
+    blocks = [beside(panels[at : at + ACROSS]) for at in range(0, len(panels), ACROSS)]
+    return Figure(
+        "Who agrees with whom",
+        [*blocks, below([legend(groups, [series_colour(n) for n in range(len(groups))])])],
+    )
+
 
 TITLE = "Each evaluator: offset, error and agreement, and who agrees with whom"
 FIRST = "people"
@@ -33,10 +65,10 @@ MEASURES: Mapping[str, Callable[..., Estimate]] = {
 }
 
 
-def evaluators_section(marks: Marks, draws: Draws) -> Section:
+def evaluators_section(marks: Marks) -> Section:
     """Offset, RMSE, Spearman and quadratic kappa of every juror, arm and second panel with people; and of every two of them."""
     points = _points(marks)
-    table, among = _against_people(points, marks, draws), _among(points, marks)
+    table, among = _against_people(points, marks), _among(points, marks)
     whole = table[(table["attribute"] == OVERALL) & (table["measure"] == "offset")]
     sentences = [_offset_sentence(row) for row in whole.to_dict("records") if row["kind"] != "person"]
     sentences += _worst_juror(table)
@@ -46,8 +78,8 @@ def evaluators_section(marks: Marks, draws: Draws) -> Section:
     } if among["spearman"].notna().any() else {}  # fmt: skip
     methods = (
         "Evaluators are the arms, each seat of a jury (its repeats by their median), and panels of people: the reference, and those who re-scored. Points are "
-        f"turned so that high is good. Overall takes the attributes that share a scale together ({', '.join(_pooled_names(marks))}). Intervals resample cases or "
-        "their groups.",
+        f"turned so that high is good. Overall takes the attributes that share a scale together ({', '.join(_pooled_names(marks))}). Intervals leave out cases or "
+        "their groups in turn.",
     )
     return Section(
         "evaluators",
@@ -86,7 +118,7 @@ def _clusters(part: pd.DataFrame, marks: Marks) -> IntArray:
     return pd.factorize(marks.clusters.reindex(part.index.get_level_values("case")))[0].astype(np.int64)
 
 
-def _against_people(points: pd.DataFrame, marks: Marks, draws: Draws) -> pd.DataFrame:
+def _against_people(points: pd.DataFrame, marks: Marks) -> pd.DataFrame:
     found = []
     parts = _parts(points, marks)
     clusters = {attribute: _clusters(part, marks) for attribute, part in parts.items()}
@@ -96,7 +128,7 @@ def _against_people(points: pd.DataFrame, marks: Marks, draws: Draws) -> pd.Data
         for attribute, part in parts.items():
             grid = pairs(clusters[attribute], part[name], part[FIRST])
             for measure, estimate in MEASURES.items() if grid.cases else ():
-                each = estimate(grid, bootstrap=draws.bootstrap(by="cluster"), raters=(ARM, PEOPLE))
+                each = estimate(grid, jackknife=AGAINST_PEOPLE, raters=(ARM, PEOPLE))
                 found.append(
                     (name, kind, attribute, measure, each.value, each.low, each.high, each.n, each.note)
                 )
@@ -109,7 +141,6 @@ def _among(points: pd.DataFrame, marks: Marks) -> pd.DataFrame:
     alone = [name for name in marks.arms if name not in marks.jurors]
     panels = [FIRST, *([SECOND] if SECOND in points else [])]
     found = []
-    boot = Draws(resamples=1)
     parts = _parts(points, marks)
     clusters = {attribute: _clusters(part, marks) for attribute, part in parts.items()}
     for first, second in combinations([*panels, *seats, *alone], 2):
@@ -122,10 +153,8 @@ def _among(points: pd.DataFrame, marks: Marks) -> pd.DataFrame:
                     (first, second, group, attribute, np.nan, np.nan, n, "fewer than two scores in common")
                 )
                 continue
-            rho = spearman(grid, bootstrap=boot.bootstrap(by="cluster"), raters=(ARM, PEOPLE))
-            kappa = cohen_kappa(
-                grid, weighting="quadratic", bootstrap=boot.bootstrap(by="cluster"), raters=(ARM, PEOPLE)
-            )
+            rho = spearman(grid, jackknife=AGAINST_PEOPLE, raters=(ARM, PEOPLE))
+            kappa = cohen_kappa(grid, weighting="quadratic", jackknife=AGAINST_PEOPLE, raters=(ARM, PEOPLE))
             told = "" if rho.defined else rho.note
             found.append((first, second, group, attribute, rho.value, kappa.value, n, told))
     return pd.DataFrame(found, columns=PAIRS)

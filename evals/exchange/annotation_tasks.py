@@ -1,17 +1,18 @@
-"""What an annotator is asked: the case's texts and the rubric's questions, with the jury's and other people's answers."""
+"""What an annotator is asked, with the jury's and other people's answers; and how clicked words and comments are read back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ...orchestration.reading.export_format import ExportedRun
+from ...orchestration.reading.export import ExportedRun
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.ratings import Rating
 from ...rubrics.rubric import Attribute
-from ...rubrics.scale import Scale, Value
+from ...rubrics.scale import NOT_APPLICABLE, Scale, Value
 
 TEXTS = ("question", "audience", "source", "reference", "output")
 """The texts that an annotator may read, in the order in which they are shown."""
@@ -138,3 +139,70 @@ def _people(ratings: list[Rating]) -> list[Answers]:
                 {**said.rationales, **({rating.attribute: rating.rationale} if rating.rationale else {})},
             )
     return list(found.values())
+
+
+_ENDINGS = ("rationale", "reason", "comment", "comments", "explanation", "why", "justification")
+_ALONE = (*_ENDINGS, "notes", "note", "feedback")
+
+
+def rationale_name(attribute: str) -> str:
+    """The name of the text in which venire's exports ask for an attribute's rationale."""
+    return f"{attribute}_rationale"
+
+
+def rationale_of(attribute: str, comments: Mapping[str, str], attributes: Collection[str]) -> str | None:
+    """The comment on one rating: the one named for its attribute, or those that are named for none of `attributes`."""
+    own = [text for name, text in comments.items() if _subject(name, attributes) == attribute]
+    shared = [text for name, text in comments.items() if _subject(name, attributes) is None]
+    return "\n".join(own or shared) or None
+
+
+def is_comment_name(name: str) -> bool:
+    """Whether a question is named as one that asks for words, such as `accurate_rationale` or `comments`."""
+    last = name.casefold().replace("-", "_").rpartition("_")[2]
+    return last in _ENDINGS or name.casefold() in _ALONE
+
+
+def _subject(name: str, attributes: Collection[str]) -> str | None:
+    """The attribute that a comment is named for: `accurate_rationale` is of `accurate`."""
+    start, _, ending = name.replace("-", "_").rpartition("_")
+    by_plain = {attribute.replace("-", "_"): attribute for attribute in attributes}
+    return by_plain.get(start) if ending.casefold() in _ENDINGS else None
+
+
+_INAPPLICABLE = {NOT_APPLICABLE, "not applicable", "n/a", "na", "does not apply"}
+_NUMBERED = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:[:.)=–-]\s*|\()(.*?)\)?\s*", re.DOTALL)
+"""`4: Mostly`, `4 - Mostly`, `4 (Mostly)`."""
+
+
+def scale_value(said: Value, scale: Scale, attribute: Attribute) -> Value:
+    """`said` as a value of the scale, where it is one of its values or of its anchors' words; otherwise as it was said."""
+    if not isinstance(said, str):
+        return said
+    plain = _plain(said)
+    if attribute.optional and plain in _INAPPLICABLE:
+        return NOT_APPLICABLE
+    legal = {_plain(_value_text(value)): value for value in scale.values}
+    if plain in legal:
+        return legal[plain]
+    anchored = [value for value, words in scale.anchors.items() if _plain(words) == plain]
+    if len(anchored) == 1:
+        return anchored[0]
+    numbered = _NUMBERED.fullmatch(said)
+    if numbered and _plain(scale.anchors.get(legal.get(numbered[1], ""), "")) == _plain(numbered[2]) != "":
+        return legal[numbered[1]]
+    return said
+
+
+def value_label(value: Value, words: str) -> str:
+    """A value as a person reads it beside the others: `4: Mostly`."""
+    text = _value_text(value)
+    return text if words.strip() in ("", text) else f"{text}: {words}"
+
+
+def _value_text(value: Value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.casefold().split())

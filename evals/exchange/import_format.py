@@ -1,12 +1,16 @@
-"""Import formats: what `venire import NAME` looks up. A plug-in registers one under `venire.imports`."""
+"""Import formats, which a plug-in registers under `venire.imports`, and what their readers share: JSON files, ids, scores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from ...rubrics.errors import InvalidFile
+from ...rubrics.files import read_text
 from ...rubrics.plugins import plugged_in
 from ...rubrics.ratings import Rating
 
@@ -64,3 +68,89 @@ def import_format(name: str) -> ImportFormat:
     """The format registered under `name`; an error that names the nearest one when there is none."""
     found: ImportFormat = plugged_in(GROUP, name, "import format")
     return found
+
+
+LARGEST = 2**28
+"""Bytes of one file."""
+
+
+def read_tool_json(path: Path) -> Any:
+    """What a tool's JSON file holds; a file of one object a line is a list of them.
+
+    Raises:
+        InvalidFile: It is not there, larger than `LARGEST`, or not JSON.
+    """
+    text = read_text(path, largest=LARGEST)
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise InvalidFile(f"{path}: nested too deep", remedy="export it again") from None
+    except ValueError as error:
+        if path.suffix.lower() not in (".jsonl", ".ndjson") and not _is_lines(text):
+            raise InvalidFile(
+                f"{path}: not JSON: {error}", remedy="export it again: it may be cut off"
+            ) from None
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                found.append(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                raise InvalidFile(
+                    f"{path}:{number}: not JSON: {error}", remedy="export it again: it may be cut off"
+                ) from None
+    return found
+
+
+def read_objects(path: Path) -> list[Mapping[str, Any]]:
+    """The objects in a file that is a list of them, one of them, or has one a line."""
+    found = read_tool_json(path)
+    listed = found if isinstance(found, list) else [found]
+    for number, each in enumerate(listed, 1):
+        if not isinstance(each, Mapping):
+            raise InvalidFile(
+                f"{path}: item {number} is a {type(each).__name__}, no object",
+                remedy="name the file as the tool exported it",
+            )
+    return listed
+
+
+def _is_lines(text: str) -> bool:
+    """Whether the first line is a whole object: one object a line, under another name."""
+    first = text.lstrip().split("\n", 1)[0]
+    try:
+        return isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def free_id(name: str, taken: Collection[str]) -> str:
+    """`name`, or `name#2` and so on where it is taken."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}#{number}"
+    return found
+
+
+def score_number(value: Any) -> float | None:
+    """A score as a number, true as 1 and false as 0; None where there is none, or it is not finite."""
+    if not isinstance(value, bool | int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def add_score(
+    records: ToolRecords, case: str, rater: str, attribute: str, value: Any, rationale: Any = None
+) -> None:
+    """Add a tool's own score as a rating; one that is no number is counted: skipped where there is none, else unreadable."""
+    number = score_number(value)
+    words = str(rationale) if rationale else None
+    if number is not None:
+        records.ratings.append(Rating(case, rater, attribute, number, rationale=words))
+    elif isinstance(value, str) and value.strip():
+        records.ratings.append(Rating(case, rater, attribute, value.strip(), rationale=words))
+    elif value is None or isinstance(value, float | str):
+        records.skip("no score was given", f"{case}: {attribute}")
+    else:
+        records.lose("rating", "no single value", f"{case}: {attribute}")

@@ -1,15 +1,28 @@
-"""Which cases have labels, and how these were drawn."""
+"""Which cases have labels and how these were drawn; which to draw next, and the file that keeps the draw."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from ...rubrics.errors import InvalidFile, VenireError
+from ...rubrics.rows import cell_number, read_rows
 from ..statistics.matrix import FloatArray, IntArray
+from .labelled_verdicts import WAYS
 
 BoolArray = npt.NDArray[np.bool_]
+DrawDesign = Literal["random", "stratified", "active"]
+DESIGNS: tuple[DrawDesign, ...] = get_args(DrawDesign)
+COLUMNS = ("case", "probability", "stratum", "design", "arm", "attribute")
+DOUBT = {"unanimous at once": 1.0, "converged": 1.5, "split": 2.0, "hung": 2.0, "not applicable": 1.0}
+"""How much more often a stratum is drawn from than in proportion to its cases."""
+FLOOR = 0.5
+"""Of the mean probability, the part that every case has, however sure its verdict: it keeps weights from growing large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +53,166 @@ class Labelling:
             if np.ptp(mine) > 1e-9 * mine.max():
                 return "active"
         return "stratified" if len(np.unique(self.stratum)) > 1 else "random"
+
+
+def draw_labels(
+    verdicts: pd.DataFrame, number: int, design: DrawDesign, rng: np.random.Generator
+) -> pd.DataFrame:
+    """`number` cases to label, each with the probability at which it was drawn.
+
+    `random`: all alike. `stratified`: at random within the ways that a deliberation went, more often where it was split or
+    hung. `active`: more often the less sure the verdict looks.
+
+    Args:
+        verdicts: Of one arm on one attribute: `case`, `arm`, `attribute`, `way`, `confidence` (NaN: none).
+
+    Raises:
+        VenireError: There are fewer cases than that.
+    """
+    size = len(verdicts)
+    if number > size:
+        raise VenireError(
+            f"{number} cases cannot be drawn from {size}", remedy=f"ask for {size} or fewer with -n"
+        )
+    way = verdicts["way"].to_numpy(object)
+    probability = np.full(size, number / size)
+    if design == "stratified":
+        counts = _allocation(way, number)
+        chance = {name: many / (way == name).sum() for name, many in counts.items()}
+        probability = np.array([chance.get(name, 0.0) for name in way])
+        drawn = np.concatenate([rng.choice(np.flatnonzero(way == name), many, replace=False) for name, many in counts.items()])  # fmt: skip
+    elif design == "active":
+        doubt = 1 - np.nan_to_num(verdicts["confidence"].to_numpy(float), nan=0.0)
+        probability = _inclusion(doubt, number)
+        drawn = _systematic(probability, rng)
+    else:
+        drawn = rng.choice(size, number, replace=False)
+    found = verdicts.iloc[np.sort(drawn)][["case", "arm", "attribute"]]
+    return found.assign(
+        probability=probability[np.sort(drawn)],
+        stratum=way[np.sort(drawn)] if design == "stratified" else "all",
+        design=design,
+    )[list(COLUMNS)].reset_index(drop=True)
+
+
+def load_draw(path: Path) -> pd.DataFrame:
+    """The draw in a file that `venire triage --for estimate -o` wrote.
+
+    Raises:
+        InvalidFile: A column is missing, a probability is none, or a case stands twice.
+    """
+    rows = []
+    for line, row in read_rows(path, required=("case", "probability")):
+        chance = cell_number(row["probability"], f"{path}:{line}")
+        if chance is None or not 0 < chance <= 1:
+            raise InvalidFile(
+                f"{path}:{line}: {row['probability']!r} is no probability",
+                remedy="leave the column as `venire triage --for estimate` wrote it",
+            )
+        rest = ("all", "active", "", "")
+        told = [str(row.get(name) or blank) for name, blank in zip(COLUMNS[2:], rest, strict=True)]
+        rows.append((str(row["case"]), chance, *told))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    if table.empty or table["case"].duplicated().any():
+        problem = (
+            "no case in it"
+            if table.empty
+            else f"case {table['case'][table['case'].duplicated()].iloc[0]!r} stands twice"
+        )
+        raise InvalidFile(
+            f"{path}: {problem}", remedy="give the file that `venire triage --for estimate -o` wrote"
+        )
+    return table
+
+
+def labelling_of(
+    table: pd.DataFrame, draw: pd.DataFrame | None, ways: pd.Series
+) -> tuple[Labelling, tuple[str, ...]]:
+    """How the labels of these verdicts were drawn: by the draw that was kept, otherwise taken as at random; and what to know.
+
+    Args:
+        ways: By case, how the deliberation went that a stratified draw was made by.
+
+    Raises:
+        VenireError: No drawn case has a label.
+    """
+    labelled: BoolArray = table["reference"].notna().to_numpy(bool)
+    cluster = table["cluster"].to_numpy()
+    if draw is None:
+        return Labelling.random(labelled, cluster), (
+            "labels are taken as drawn at random: no draw was given",
+        )
+    known = draw.set_index("case")
+    drawn = table["case"].isin(known.index).to_numpy(bool)
+    notes = []
+    if extra := int((labelled & ~drawn).sum()):
+        notes.append(f"{extra} labelled cases are not in the draw: left out")
+    if silent := int((drawn & ~labelled).sum()):
+        notes.append(f"{silent} drawn cases have no label: taken as missing by chance")
+    if not (labelled & drawn).any():
+        raise VenireError(
+            "no drawn case has a label", remedy="label the cases in the draw, or leave --draw out"
+        )
+    chance = known["probability"].reindex(table["case"]).to_numpy(float)
+    stratum = np.zeros(len(table), dtype=np.int64)
+    if (draw["design"] == "stratified").all():
+        went = ways.reindex(table["case"])
+        stratum = pd.Categorical(went, categories=list(WAYS)).codes.astype(np.int64)
+    weight = np.where(np.isnan(chance), 1.0, 1 / chance)
+    return Labelling(labelled & drawn, weight, stratum, cluster), tuple(notes)
+
+
+def even_draw(draw: pd.DataFrame, population: int, rng: np.random.Generator) -> tuple[frozenset[str], str]:
+    """The drawn cases to use where every case must have had the same chance, and what to say of it.
+
+    Cases that were drawn with a higher probability are kept with the inverse of it (thinning), so that the ones kept are a
+    draw at equal chances. `population` is the number of cases that were drawn from.
+    """
+    chance = draw["probability"].to_numpy(float)
+    even = float(chance.min())
+    if (draw["design"] == "active").any():
+        # No case has less than this part of the mean probability; the least likely one may not have been drawn.
+        even = min(even, FLOOR * len(draw) / population)
+    if chance.max() <= even * (1 + 1e-9):
+        return frozenset(draw["case"]), "The labels are of cases drawn at random, as the draw's file says."
+    kept = rng.random(len(draw)) * chance < even
+    return frozenset(draw["case"][kept]), (
+        f"The labels were drawn with unequal probabilities, as the draw's file says: {int(kept.sum())} of {len(draw)} drawn cases are used, those "
+        "drawn more often less often, so that every case had the same chance."
+    )
+
+
+def _allocation(way: np.ndarray, number: int) -> dict[str, int]:
+    """How many to draw from each stratum: two at least where it has them, none beyond what it has."""
+    sizes = {name: int((way == name).sum()) for name in WAYS if (way == name).any()}
+    want = {name: size * DOUBT[name] for name, size in sizes.items()}
+    found = {name: min(size, 2) for name, size in sizes.items()}
+    while sum(found.values()) > number:
+        found[max(found, key=lambda name: found[name])] -= 1
+    while sum(found.values()) < number:
+        open_ones = [name for name in found if found[name] < sizes[name]]
+        found[max(open_ones, key=lambda name: want[name] / (found[name] + 1))] += 1
+    return {name: many for name, many in found.items() if many}
+
+
+def _inclusion(doubt: FloatArray, number: int) -> FloatArray:
+    """Probabilities that sum to `number`, in proportion to doubt above a floor, none above 1."""
+    mean = doubt.mean() if doubt.mean() > 0 else 1.0
+    wanted = FLOOR * mean + (1 - FLOOR) * doubt
+    found = np.minimum(1.0, wanted * number / wanted.sum())
+    while found.sum() < number - 1e-9:
+        free = found < 1
+        found[free] = np.minimum(1.0, found[free] * (number - (~free).sum()) / found[free].sum())
+    return found
+
+
+def _systematic(probability: FloatArray, rng: np.random.Generator) -> np.ndarray:
+    """As many rows as the probabilities sum to, each with its own: equal steps along their sum, in an order drawn anew.
+
+    References:
+        Madow (1949), Annals of Mathematical Statistics 20:333-354.
+    """
+    order = rng.permutation(len(probability))
+    reached = np.cumsum(probability[order])
+    number = round(float(reached[-1]))
+    return order[np.searchsorted(reached, rng.random() + np.arange(number)).clip(max=len(order) - 1)]

@@ -1,1 +1,1 @@
-"""Automatic measures of a text against another: overlap of words, likeness of meaning."""
+"""Automatic measures of a text against another: edits, overlap, likeness of meaning."""

@@ -13,13 +13,11 @@ import pandas as pd
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
-from ..ratings.clusters import cluster_numbers
-from ..ratings.people import last_round
+from ..ratings.folds import cluster_numbers
+from ..ratings.people import check_ratings, last_round, without_stray_words
 from ..ratings.question import Question, assumed_question, rubric_questions
-from ..ratings.rating_check import check_ratings, without_stray_words
 from ..ratings.reference import Rule, reference
-from ..statistics.draws import Draws
-from ..statistics.severity_tracking import Tracking, severity_tracking
+from ..statistics.roc import Tracking, severity_tracking
 from .measuring import MeasuredMetric, TextPair
 
 Sign = Literal["+", "-"]
@@ -85,19 +83,19 @@ def people_labels(
     name = attribute or names[0]
     if name not in names:
         raise VenireError(f"nobody rated {name!r}", remedy=nearest(name, names))
-    asked = rubric_questions(rubric) if rubric is not None else {}
-    mine = ratings
+    questions = rubric_questions(rubric) if rubric is not None else {}
+    rows = ratings
     stray: tuple[str, ...] = ()
     if rubric is None:
         # Nobody said what else was asked, nor on which scales.
-        mine, stray = without_stray_words(ratings[ratings["attribute"].astype(str) == name])
-    question = _question(mine, name, rubric)
+        rows, stray = without_stray_words(ratings[ratings["attribute"].astype(str) == name])
+    question = _question(rows, name, rubric)
     if not question.scale.ordered:
         raise VenireError(
             f"the values of {name!r} have no order", remedy="choose an attribute that runs from good to bad"
         )
-    kept, check = check_ratings(mine, {**asked, name: question}, cases=cases)
-    table = reference(kept[kept["attribute"].astype(str) == name], {name: question}, rule=rule).table
+    usable, check = check_ratings(rows, {**questions, name: question}, cases=cases)
+    table = reference(usable[usable["attribute"].astype(str) == name], {name: question}, rule=rule).table
     low, high = map(float, question.scale.ends)
     severe, none = (high, low) if rubric is None or question.better == "low" else (low, high)
     values = dict(zip(table["case"].astype(str), table["value"].astype(float), strict=True))
@@ -106,10 +104,10 @@ def people_labels(
 
 def _question(ratings: pd.DataFrame, name: str, rubric: Rubric | None) -> Question:
     if rubric is not None:
-        known = rubric_questions(rubric)
-        if name not in known:
-            raise VenireError(f"the rubric has no attribute {name!r}", remedy=nearest(name, known))
-        return known[name]
+        questions = rubric_questions(rubric)
+        if name not in questions:
+            raise VenireError(f"the rubric has no attribute {name!r}", remedy=nearest(name, questions))
+        return questions[name]
     question = assumed_question(ratings["value"], None)
     if question is None:
         raise VenireError(f"people gave {name!r} one value throughout", remedy="nothing can follow it")
@@ -117,9 +115,9 @@ def _question(ratings: pd.DataFrame, name: str, rubric: Rubric | None) -> Questi
 
 
 def track(
-    metrics: Sequence[MeasuredMetric], pairs: Sequence[TextPair], labels: PeopleLabels, draws: Draws
+    metrics: Sequence[MeasuredMetric], pairs: Sequence[TextPair], labels: PeopleLabels
 ) -> list[TrackedMetric]:
-    """How each metric follows people; cases of one group are resampled together."""
+    """How each metric follows people; cases of one group are left out together."""
     cases = pd.Series([pair.case for pair in pairs], dtype=object)
     cluster = cluster_numbers(cases, {pair.case: pair.group for pair in pairs})
     turn = 1.0 if labels.worse == "high" else -1.0
@@ -134,7 +132,6 @@ def track(
                 severe=turn * labels.severe,
                 none=turn * labels.none,
                 low_is_good=metric.direction == "low",
-                draws=draws,
             ),
         )
         for metric in metrics

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ...rubrics.csv_cells import cell_number
 from ...rubrics.errors import InvalidFile, MissingExtra
-from ...rubrics.rows import read_rows
-from .metric import Metric, Progress, registered_metrics
+from ...rubrics.rows import cell_number, read_rows
+from .metric import Metric, Progress, chosen_metrics
 from .normalisation import Normalisation
 
 GIVEN = "given"
@@ -84,21 +83,21 @@ def measure(
     Raises:
         MissingExtra: None of them can be measured here. Where some can, the others have a note and no value.
     """
-    chosen = [each for each in registered_metrics() if each.family] if metrics is None else list(metrics)
+    chosen = list(metrics) if metrics is not None else chosen_metrics()
     texts = [(normal(pair.output), normal(pair.reference)) for pair in pairs]
-    read: dict[int, Mapping[str, Sequence[float]] | MissingExtra] = {}
-    found: list[MeasuredMetric] = []
+    readings: dict[int, Mapping[str, Sequence[float]] | MissingExtra] = {}
+    measured: list[MeasuredMetric] = []
     for metric in chosen:
-        if id(metric.measure) not in read:
+        if id(metric.measure) not in readings:
             try:
-                read[id(metric.measure)] = metric.measure(texts, progress)
+                readings[id(metric.measure)] = metric.measure(texts, progress)
             except MissingExtra as absent:
-                read[id(metric.measure)] = absent
-        columns = read[id(metric.measure)]
+                readings[id(metric.measure)] = absent
+        columns = readings[id(metric.measure)]
         if isinstance(columns, MissingExtra):
             why = f"{columns.problem} ({columns.remedy})"
             values = {pair.case: math.nan for pair in pairs}
-            found.append(_metric_values(metric, values, {pair.case: why for pair in pairs}))
+            measured.append(_metric_values(metric, values, {pair.case: why for pair in pairs}))
             continue
         column = columns[metric.value] if metric.value else next(iter(columns.values()))
         values = {pair.case: float(value) for pair, value in zip(pairs, column, strict=True)}
@@ -107,11 +106,11 @@ def measure(
             for pair, (output, reference) in zip(pairs, texts, strict=True)
             if (why := _note(metric, pair, output, reference))
         }
-        found.append(_metric_values(metric, values, notes))
-    missing = [each for each in read.values() if isinstance(each, MissingExtra)]
-    if missing and len(missing) == len(read):
+        measured.append(_metric_values(metric, values, notes))
+    missing = [reading for reading in readings.values() if isinstance(reading, MissingExtra)]
+    if missing and len(missing) == len(readings):
         raise missing[0]
-    return found
+    return measured
 
 
 def read_scores(
@@ -125,7 +124,7 @@ def read_scores(
     values: dict[str, dict[str, float]] = {}
     kinds: dict[str, tuple[str, Literal["high", "low"]]] = {}
     strangers: list[str] = []
-    known = set(cases)
+    case_ids = set(cases)
     for line, row in read_rows(path, required=("case", "metric", "value")):
         case, name, value = _text(row["case"]), _text(row["metric"]), _text(row["value"]).strip()
         if name in measured:
@@ -133,7 +132,7 @@ def read_scores(
                 f"{path}:{line}: the metric {name!r} is measured here too",
                 remedy="give it another name in the file",
             )
-        if case not in known:
+        if case not in case_ids:
             strangers.append(case)
             continue
         direction = _text(row.get("direction")) or "high"
@@ -157,12 +156,12 @@ def read_scores(
         kinds.setdefault(name, (_text(row.get("family")) or GIVEN, "low" if direction == "low" else "high"))
     notes = [f"{path}: {len(strangers)} scores of cases that are not among these, such as {strangers[0]!r}: left out"] if strangers else []  # fmt: skip
     ends = (-math.inf, math.inf)
-    found = []
-    for name, of in values.items():
-        whole = {case: of.get(case, math.nan) for case in cases}
-        why = {case: "no score in the file" for case, value in whole.items() if math.isnan(value)}
-        found.append(MeasuredMetric(name, name, *kinds[name], ends, whole, why))
-    return found, notes
+    given_metrics = []
+    for name, case_scores in values.items():
+        scores = {case: case_scores.get(case, math.nan) for case in cases}
+        why = {case: "no score in the file" for case, value in scores.items() if math.isnan(value)}
+        given_metrics.append(MeasuredMetric(name, name, *kinds[name], ends, scores, why))
+    return given_metrics, notes
 
 
 def _metric_values(metric: Metric, values: Mapping[str, float], notes: Mapping[str, str]) -> MeasuredMetric:

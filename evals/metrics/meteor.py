@@ -11,12 +11,11 @@ import os
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from ...rubrics.errors import MissingExtra
-from .metric import Metric, Progress
+from .metric import EXTRA, Metric, Progress, check_package
 
 if TYPE_CHECKING:
     from nltk.corpus.reader import WordNetCorpusReader
@@ -25,14 +24,12 @@ FOLDER = "WNSEARCHDIR"
 """The environment variable by which WordNet's own programs find their database."""
 DEBIAN = Path("/usr/share/wordnet")
 LEXICOGRAPHER_FILES = 45
-PACKAGE = "pip install 'venire[metrics]'"
 DATA = f"apt-get install wordnet-base, or python -m nltk.downloader wordnet, or set {FOLDER} to the folder of WordNet's files (data.noun, ...)"
 
 
 def _meteor(pairs: Sequence[tuple[str, str]], progress: Progress | None) -> dict[str, list[float]]:
     """References: Banerjee and Lavie (2005), "METEOR: an automatic metric for MT evaluation"."""
-    if find_spec("nltk") is None:
-        raise MissingExtra("METEOR needs nltk and the data of WordNet", remedy=f"{PACKAGE}; then {DATA}")
+    check_package("METEOR", "nltk", f"{EXTRA}; then {DATA}")
     from nltk.translate.meteor_score import single_meteor_score
 
     wordnet = _wordnet(os.environ.get(FOLDER, ""))

@@ -117,8 +117,8 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
         texts: dict[str, str] = {}
         for name in components_to_update:
             verdicts = [row["verdict"] for row in reflective_dataset[name]]
-            asked = (*_key(candidate), name, *(verdict.case for verdict in verdicts))
-            attempt = self._attempts[asked] = self._attempts.get(asked, -1) + 1
+            question = (*_key(candidate), name, *(verdict.case for verdict in verdicts))
+            attempt = self._attempts[question] = self._attempts.get(question, -1) + 1
             answer = self._wait(self._reflector.propose(self._places[name], judge, verdicts, attempt=attempt))
             if isinstance(answer, Refused):
                 self._add(WordingTrial(0, name, self._tried[_key(candidate)].number, "refused", answer.why))
@@ -179,10 +179,10 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
         why = f": {trial.why}" if trial.why else ""
         return f"{trial.number}. {trial.label}: {trial.state}{reward}{why} ({self._scene.room.calls.used.calls} calls)"
 
-    def _wait(self, asked: Coroutine[Any, Any, Result]) -> Result:
+    def _wait(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """The result of what runs in the event loop; a failure is kept, for GEPA would go on after it."""
         try:
-            return asyncio.run_coroutine_threadsafe(asked, self._loop).result()
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
         except Exception as error:
             self.failure = self.failure or error
             raise

@@ -12,17 +12,15 @@ from ...agents.budget import Budget, Meter, unknown_price
 from ...agents.cost import Cost
 from ...agents.gateway import Calls, ModelGateway
 from ...agents.model import Reply, Request
-from ...agents.preflight import Preflight
-from ...agents.providers import Providers
-from ...orchestration.arm_manifest import arm_manifest
+from ...agents.providers import Preflight, Providers
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import hear, models_asked, ready, recount, refuse_unreached
 from ...orchestration.record import Store
-from ...orchestration.record.manifest import arm_fingerprint, case_fingerprint, fingerprint
+from ...orchestration.record.manifest import arm_fingerprint, arm_manifest, case_fingerprint, fingerprint
 from ...orchestration.verdict import Verdict
 from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import ModelSettings
-from ...personas.limits import Limits
+from ...personas.options import Limits
 from ...rubrics.case import Case
 from ...rubrics.errors import ModelUnreachable
 from .wording import Judge
@@ -125,10 +123,10 @@ class Courtroom:
             await self._store.add(
                 number, case, mark, transcript, position=next(self._positions), follows=follows
             )
-        found = self._heard[arm, case.id] = recount(transcript, judge.rubric, judge.jury)
+        verdict = self._heard[arm, case.id] = recount(transcript, judge.rubric, judge.jury)
         self.hearings += 1
         self.heard_cost += transcript.cost
-        return found
+        return verdict
 
     def gateway(self, settings: ModelSettings) -> ModelGateway:
         """Access to a model that is no juror, on the same record and budget."""

@@ -1,4 +1,4 @@
-"""Running an optimisation: the first words on the validation cases, a search, a choice, and the test cases once, at the end."""
+"""Running an optimisation: the first words on the validation cases, a search, a choice, the test cases once at the end, and the files to use."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from ...agents.budget import Budget
 from ...agents.cost import Cost
 from ...agents.providers import Providers
 from ...orchestration.bench import Court
 from ...orchestration.record import Store, recorded_cost
-from ...orchestration.record.atomic_write import write_atomically
+from ...orchestration.record.private_files import write_atomically
 from ...orchestration.run_session import stop_gently
 from ...orchestration.verdict import Verdict
+from ...personas.persona import Persona
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import read_json
+from ...rubrics.rubric import Rubric
+from ..statistics.contrast import Contrast
 from ..statistics.draws import Draws
-from ..statistics.paired_test import Contrast
 from ..statistics.significance import interval_phrase
-from .alternatives import try_alternatives
 from .hearing import Courtroom, check_judge_models
 from .plan import OptimisationPlan
-from .search import Scene, SearchResult, WordingTrial, best_of, validation_front
+from .search import Scene, SearchResult, WordingTrial, best_of, try_alternatives, validation_front
 from .wording import Judge
 
 STATE = "optimisation.json"
@@ -79,11 +81,11 @@ class Optimised:
         n, measure = len(self.plan.parts.test), self.plan.rewards.words
         if self.gain is None:
             return f"No better than what you had: {self.why}. The words are returned as they were ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
-        found = self.gain.difference
+        gain = self.gain.difference
         values = f"{measure} {_three_places(self.rewards[0])} before and {_three_places(self.rewards[1])} after on {n} untouched cases"
         if np.isnan(self.gain.p):
-            return f"It cannot be told whether the new words are better: {values}; {found.note}. {_KEPT}"
-        interval = f"difference {found.value:+.3f}, {interval_phrase(found.low, found.high, '+.3f')}"
+            return f"It cannot be told whether the new words are better: {values}; {gain.note}. {_KEPT}"
+        interval = f"difference {gain.value:+.3f}, {interval_phrase(gain.low, gain.high, '+.3f')}"
         if not self.shown:
             return f"No better than what you had: {self.why}; {values} ({interval}). {_KEPT}"
         if self.gain.shown > 0:
@@ -106,6 +108,28 @@ def optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], None]) 
     """
     _refuse_other(folder, plan)
     return asyncio.run(_optimise(plan, folder, tell))
+
+
+def write_result(folder: Path, first: Judge, best: Judge) -> list[Path]:
+    """Write what changed, each thing to a file of its own; the files, none where the first words are returned."""
+    written: list[Path] = []
+    for before, after in zip(first.jury.seats, best.jury.seats, strict=True):
+        if after.persona is not None and after.persona != before.persona:
+            path = folder / f"persona-{after.persona.name}.yaml"
+            if path not in written:
+                _write(path, _persona(after.persona))
+                written.append(path)
+    if best.rubric != first.rubric:
+        path = folder / f"rubric-{best.rubric.name}.yaml"
+        _write(path, _rubric(best.rubric))
+        written.append(path)
+    if best.jury.stance != first.jury.stance:
+        written.append(folder / "stance.yaml")
+        _write(written[-1], {"stance": best.jury.stance})
+    if best.jury.shots is not None and best.jury.shots != first.jury.shots:
+        written.append(folder / "shots.yaml")
+        _write(written[-1], {"shots": best.jury.shots.model_dump(mode="json", exclude_defaults=True)})
+    return written
 
 
 async def _optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], None]) -> Optimised:
@@ -138,10 +162,10 @@ async def _search_and_test(
         plan.judge, room, plan.rewards, parts.train, parts.validation, parts.cluster, draws,
         lambda: _room_for_more(plan, room), tell,
     )  # fmt: skip
-    found = await _search(plan, scene)
-    best, shown, why = best_of(scene, found)
+    result = await _search(plan, scene)
+    best, better, why = best_of(scene, result)
     search_calls = room.calls.used.calls
-    _write_lineage(folder, found.trials)
+    _write_lineage(folder, result.trials)
     tell(
         f"{'the first words' if best.trial.number == 0 else f'wording {best.trial.number}'}: {why}; now the {len(parts.test)} test cases, once"
     )
@@ -153,15 +177,15 @@ async def _search_and_test(
     )
     return Optimised(
         plan=plan,
-        trials=found.trials,
-        front=validation_front(scene, found),
+        trials=result.trials,
+        front=validation_front(scene, result),
         first=plan.judge,
         best=best.judge,
         chosen=best.trial,
-        shown=shown,
+        shown=better,
         why=why,
         rewards=(plan.rewards.value(before), plan.rewards.value(after)),
-        gain=None if best.judge == plan.judge else plan.rewards.contrast(after, before, cluster, draws),
+        gain=None if best.judge == plan.judge else plan.rewards.contrast(after, before, cluster),
         unanswered=(_open_questions(plan, before), _open_questions(plan, after)),
         spent=room.calls.used,
         search_calls=search_calls,
@@ -209,11 +233,11 @@ def _open_questions(plan: OptimisationPlan, verdicts: Sequence[Verdict]) -> int:
 
 def write_state(folder: Path, plan: OptimisationPlan, *, test_read: bool = False) -> None:
     """Write what the run is of, and whether its test cases have been read; once they have, that stays."""
-    known = _read_state(folder)
-    read = test_read or bool(known and known["test_read"])
+    state = _read_state(folder)
+    was_read = test_read or bool(state and state["test_read"])
     document = {
         "identity": plan.identity,
-        "test_read": read,
+        "test_read": was_read,
         "train": [case.id for case in plan.parts.train],
         "validation": [case.id for case in plan.parts.validation],
         "test": [case.id for case in plan.parts.test],
@@ -225,18 +249,18 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     path = folder / STATE
     if not path.exists():
         return None
-    found = read_json(path)
-    if not isinstance(found, dict) or not {"identity", "test_read"} <= found.keys():
+    state = read_json(path)
+    if not isinstance(state, dict) or not {"identity", "test_read"} <= state.keys():
         raise InvalidFile(f"{path}: not an optimisation's state", remedy="name another folder")
-    return found
+    return state
 
 
 def _refuse_other(folder: Path, plan: OptimisationPlan) -> None:
     """An error where the folder's test cases were read for something else: to go on would be to choose after seeing them."""
-    known = _read_state(folder)
-    if known is None and (folder / "record.sqlite").exists():
+    state = _read_state(folder)
+    if state is None and (folder / "record.sqlite").exists():
         raise VenireError(f"{folder} is a run, and no optimisation", remedy="name another folder")
-    if known is not None and known["test_read"] and known["identity"] != plan.identity:
+    if state is not None and state["test_read"] and state["identity"] != plan.identity:
         raise VenireError(
             f"{folder}: its test cases have been read, and the file, its cases or its budget changed since",
             remedy="name another folder, and keep other cases for the test",
@@ -257,3 +281,30 @@ def redacted_error() -> VenireError:
 
 def _three_places(value: float) -> str:
     return "undefined" if np.isnan(value) else f"{value:.3f}"
+
+
+def _persona(persona: Persona) -> dict[str, Any]:
+    return {**persona.model_dump(mode="json"), "version": persona.version + 1}
+
+
+def _rubric(rubric: Rubric) -> dict[str, Any]:
+    document = rubric.model_dump(mode="python", exclude_defaults=True)
+    document["attributes"] = [dict(attribute) for attribute in document["attributes"]]
+    return {**document, "version": rubric.version + 1}
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    text = yaml.dump(document, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100)
+    write_atomically(path, text)
+
+
+class _Readable(yaml.SafeDumper):
+    """YAML as a person writes it: a text of several lines as a block."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Readable.add_representer(str, _text)
+_Readable.add_representer(tuple, lambda dumper, items: dumper.represent_list(list(items)))

@@ -12,9 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from ...agents.cost import Cost
+from ...agents.cost import Cost, Price, load_prices
 from ...agents.model import Usage
-from ...agents.prices import Price, load_prices
 from ...agents.providers import Providers
 from ...orchestration.record.manifest import fingerprint
 from ...orchestration.worked_examples import ScoredCases
@@ -22,20 +21,18 @@ from ...personas.jury import ModelSettings, load_jury
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import MissingExtra, VenireError
 from ...rubrics.yaml_files import load_yaml
-from ..ratings.clusters import clusters
-from ..ratings.people import last_round, load_ratings
+from ..ratings.folds import clusters
+from ..ratings.people import check_ratings, last_round, load_ratings
 from ..ratings.question import rubric_questions
-from ..ratings.rating_check import check_ratings
-from ..statistics.paired_test import LEAST_CLUSTERS
-from ..studies.cost_estimate import CostEstimate, arm_cost
+from ..statistics.contrast import LEAST_CLUSTERS
 from ..studies.dry_run import DryRun
+from ..studies.plan_cost import CostEstimate, arm_cost
 from ..studies.study import named_rubric
-from .alternatives import OtherJudge, shot_alternatives, written_alternatives
-from .feedback import Remarks
-from .guards import Guard
+from .reflection import Remarks
 from .rewards import Rewards, rewards
 from .schema import OptimisationFile, ThreeWaySplit
-from .wording import Judge, Target, targets
+from .search import OtherJudge, shot_alternatives, written_alternatives
+from .wording import Guard, Judge, Target, targets
 
 REFLECTION_TOKENS = (6000, 600)
 """What one reflection is taken to read and write, before any was made."""
@@ -105,7 +102,7 @@ class OptimisationPlan:
     def json(self) -> dict[str, Any]:
         least = self.least
         return {
-            "optimise": list(self.places) or [each.label for each in self.alternatives],
+            "optimise": list(self.places) or [alternative.label for alternative in self.alternatives],
             "reward": self.rewards.words,
             "train": len(self.parts.train),
             "validation": len(self.parts.validation),
@@ -131,8 +128,10 @@ def plan_optimisation(path: Path) -> OptimisationPlan:
         )
     judge = _judge(file, beside)
     cases = tuple(load_cases(beside / file.cases))
-    given = last_round(load_ratings(beside / file.ratings, wide=file.wide))
-    ratings, check = check_ratings(given, rubric_questions(judge.rubric), cases=[case.id for case in cases])
+    all_ratings = last_round(load_ratings(beside / file.ratings, wide=file.wide))
+    ratings, check = check_ratings(
+        all_ratings, rubric_questions(judge.rubric), cases=[case.id for case in cases]
+    )
     notes = list(check.notes)
     earned = rewards(file.reward, judge.rubric, ratings, file.reference)
     rated = [case for case in cases if any((case.id, name) in earned.truth for name in earned.attributes)]
@@ -140,7 +139,10 @@ def plan_optimisation(path: Path) -> OptimisationPlan:
     notes += _few_clusters(parts)
     places = targets([*file.optimise, *file.candidates], judge)
     guard = Guard.of(
-        cases, judge.rubric, max_words=file.max_words, given=[each.text(judge) for each in places.values()]
+        cases,
+        judge.rubric,
+        max_words=file.max_words,
+        given=[target.text(judge) for target in places.values()],
     )
     notes += [
         f"{case}: gives orders, so its text is shown to nobody who writes ({passages[0].partition(': ')[2][:80]!r})"
@@ -159,7 +161,7 @@ def plan_optimisation(path: Path) -> OptimisationPlan:
         parts = Parts((), (*parts.train, *parts.validation), parts.test, parts.cluster)
     prices = load_prices(beside / file.prices) if file.prices else {}
     plan = OptimisationPlan(
-        file=file, judge=judge, places=places, parts=parts, rewards=earned, remarks=_remarks(given), guard=guard,
+        file=file, judge=judge, places=places, parts=parts, rewards=earned, remarks=_remarks(all_ratings), guard=guard,
         alternatives=tuple(alternatives), prices=prices, hearing=_hearing_cost(judge, parts, file, prices),
         identity=_identity(file, judge, cases, ratings), notes=tuple(notes),
     )  # fmt: skip
@@ -182,7 +184,7 @@ def three_parts(cases: Sequence[Case], split: ThreeWaySplit, *, seed: int) -> Pa
         members.setdefault(named[case.id], []).append(case)
     order = sorted(members)
     random.Random(seed).shuffle(order)
-    wanted = {
+    sizes = {
         name: size if size >= 1 else size * len(cases)
         for name, size in (("test", split.test), ("val", split.val))
     }
@@ -192,14 +194,14 @@ def three_parts(cases: Sequence[Case], split: ThreeWaySplit, *, seed: int) -> Pa
         part = next(
             (
                 name
-                for name, size in wanted.items()
+                for name, size in sizes.items()
                 if abs(len(drawn[name]) + len(members[group]) - size) < abs(len(drawn[name]) - size)
             ),
             "train",
         )
         drawn[part] += members[group]
-    for name, kept in drawn.items():
-        if not kept:
+    for name, members_of_part in drawn.items():
+        if not members_of_part:
             raise VenireError(
                 f"the split leaves no case for {'training' if name == 'train' else name}",
                 remedy=f"there are {len(cases)} rated cases in {len(members)} groups: keep fewer for val and test",
@@ -220,12 +222,12 @@ def _judge(file: OptimisationFile, beside: Path) -> Judge:
 def _remarks(ratings: pd.DataFrame) -> Remarks:
     """What people wrote beside their values."""
     if "rationale" not in ratings:
-        return Remarks({})
-    found: dict[tuple[str, str], tuple[str, ...]] = {}
+        return {}
+    remarks: dict[tuple[str, str], tuple[str, ...]] = {}
     for row in ratings[ratings["rationale"].notna()].itertuples():
         key = (str(row.case), str(row.attribute))
-        found[key] = (*found.get(key, ()), str(row.rationale))
-    return Remarks(found)
+        remarks[key] = (*remarks.get(key, ()), str(row.rationale))
+    return remarks
 
 
 def _few_clusters(parts: Parts) -> list[str]:
@@ -246,8 +248,8 @@ def _hearing_cost(
     dry = DryRun(providers, scored=ScoredCases.of([*parts.train, *cases]), seed=file.seed)
     first = dry.first_step(judge.jury, cases, judge.rubric)
     models = {call.model for case in first for call in case.values()}
-    known = {model: _price(model, judge, providers) for model in models}
-    whole = arm_cost(first, judge.jury, len(judge.rubric.names), known)
+    price_by_model = {model: _price(model, judge, providers) for model in models}
+    whole = arm_cost(first, judge.jury, len(judge.rubric.names), price_by_model)
     share = 1 / len(cases)
     return CostEstimate(
         _times(whole.least, share), None if whole.further is None else _times(whole.further, share)

@@ -16,14 +16,13 @@ from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Scale, Value
 from ..ratings.question import rubric_questions
 from ..ratings.reference import Rule, reference
-from ..statistics.bootstrap import Coefficient, Statistic
 from ..statistics.classification import metric_coefficient
-from ..statistics.draws import Draws
+from ..statistics.contrast import Contrast, paired_difference
 from ..statistics.error import offset_statistic
 from ..statistics.icc import icc_coefficient
 from ..statistics.kappa import kappa_statistic
 from ..statistics.matrix import FloatArray, IntArray
-from ..statistics.paired_test import Contrast, swap_test
+from ..statistics.weighted import Coefficient, Statistic
 from .schema import MeasureName, Reward
 
 WORDS: Mapping[MeasureName | None, str] = {
@@ -55,18 +54,20 @@ class Rewards:
         if truth is None:
             return np.nan
         scale = self.rubric.scale_of(attribute)
-        given = outcome.value if outcome is not None and outcome.status == "reached" else None
+        answer = outcome.value if outcome is not None and outcome.status == "reached" else None
         if self.reward.costs is not None:
-            return self._cell(scale, truth, given)
-        if given is None:
+            return self._cell(scale, truth, answer)
+        if answer is None:
             return np.nan if self.reward.abstention is None else self.reward.abstention
-        return answer_credit(scale, truth, given)
+        return answer_credit(scale, truth, answer)
 
     def of_case(self, verdict: Verdict) -> float:
         """The mean over the questions of a case that have a reward; NaN where none has."""
-        found = [self.of_question(verdict.case, name, verdict.outcomes.get(name)) for name in self.attributes]
-        known = [value for value in found if not np.isnan(value)]
-        return float(np.mean(known)) if known else np.nan
+        earned = [
+            self.of_question(verdict.case, name, verdict.outcomes.get(name)) for name in self.attributes
+        ]
+        defined = [value for value in earned if not np.isnan(value)]
+        return float(np.mean(defined)) if defined else np.nan
 
     def open_questions(self, verdict: Verdict) -> int:
         """The questions of a case that people answered and the verdict does not."""
@@ -89,19 +90,16 @@ class Rewards:
         if self.reward.costs is None:
             return 0.0
         scale = self.rubric.scale_of(self.reward.costs)
-        return min(self._cell(scale, truth, given) for truth in scale.values for given in scale.values)
+        return min(self._cell(scale, truth, answer) for truth in scale.values for answer in scale.values)
 
-    def contrast(
-        self, first: Sequence[Verdict], second: Sequence[Verdict], cluster: IntArray, draws: Draws
-    ) -> Contrast:
+    def contrast(self, first: Sequence[Verdict], second: Sequence[Verdict], cluster: IntArray) -> Contrast:
         """The measure of the first wording minus that of the second, on the same cases in the same order."""
         measure, rows = self._measure(first, second)
-        return swap_test(
+        return paired_difference(
             measure,
             rows[0],
             rows[1],
             cluster,
-            draws=draws,
             method=f"difference in {self.words}",
             otherwise="no question was answered under both wordings",
         )
@@ -116,13 +114,21 @@ class Rewards:
     ) -> tuple[Coefficient, tuple[FloatArray, FloatArray]]:
         """The measure, and for each wording what it is made of, a row a case."""
         if self.reward.measure in (None, "credit"):
-            one, other = (np.array([self.of_case(each) for each in part]) for part in (first, second))
-            both = ~np.isnan(one + other)
-            return _mean, (np.where(both, one, np.nan)[:, None], np.where(both, other, np.nan)[:, None])
-        one, other = self._answers(first), self._answers(second)
+            first_rows, second_rows = (
+                np.array([self.of_case(verdict) for verdict in part]) for part in (first, second)
+            )
+            both = ~np.isnan(first_rows + second_rows)
+            return _mean, (
+                np.where(both, first_rows, np.nan)[:, None],
+                np.where(both, second_rows, np.nan)[:, None],
+            )
+        first_rows, second_rows = self._answers(first), self._answers(second)
         # A question that one of the two leaves open says nothing of either: both are judged on the same.
-        both = ~np.isnan(one + other)
-        return self._over_attributes(), (np.where(both, one, np.nan), np.where(both, other, np.nan))
+        both = ~np.isnan(first_rows + second_rows)
+        return self._over_attributes(), (
+            np.where(both, first_rows, np.nan),
+            np.where(both, second_rows, np.nan),
+        )
 
     def _answers(self, verdicts: Sequence[Verdict]) -> FloatArray:
         """For each attribute two columns: the verdict's value and people's, as numbers."""
@@ -140,18 +146,18 @@ class Rewards:
         parts = [self._of_attribute(name) for name in self.attributes]
 
         def coefficient(rows: FloatArray) -> Statistic:
-            made: list[tuple[Statistic, npt.NDArray[np.bool_]]] = []
+            statistics: list[tuple[Statistic, npt.NDArray[np.bool_]]] = []
             for at, part in enumerate(parts):
                 pair = rows[:, 2 * at : 2 * at + 2]
-                known = np.asarray(~np.isnan(pair).any(axis=1))
-                if known.sum() >= 2:
-                    made.append((part(pair[known]), known))
+                answered = np.asarray(~np.isnan(pair).any(axis=1))
+                if answered.sum() >= 2:
+                    statistics.append((part(pair[answered]), answered))
 
             def mean(weights: FloatArray) -> FloatArray:
-                if not made:
+                if not statistics:
                     return np.full(len(weights), np.nan)
                 return np.asarray(
-                    np.mean([statistic(weights[:, known]) for statistic, known in made], axis=0)
+                    np.mean([statistic(weights[:, answered]) for statistic, answered in statistics], axis=0)
                 )
 
             return mean
@@ -169,20 +175,20 @@ class Rewards:
         # Of two values the higher is the one looked for; of more, every one counts alike.
         return metric_coefficient("f1", levels[-1:] if scale.level == "binary" else levels)
 
-    def _cell(self, scale: Scale, truth: Value, given: Value | None) -> float:
+    def _cell(self, scale: Scale, truth: Value, answer: Value | None) -> float:
         """The worth by the cost matrix; a number between two levels counts as the nearest, in the middle as the lower."""
         assert scale.costs is not None
-        if given is None and self.reward.abstention is not None:
+        if answer is None and self.reward.abstention is not None:
             return self.reward.abstention
-        return scale.costs.reward(_level(scale, truth), None if given is None else _level(scale, given))
+        return scale.costs.reward(_level(scale, truth), None if answer is None else _level(scale, answer))
 
 
-def answer_credit(scale: Scale, truth: Value, given: Value) -> float:
+def answer_credit(scale: Scale, truth: Value, answer: Value) -> float:
     """From 0 to 1: 1 for people's value; on an ordered scale less in proportion to the distance, elsewhere nothing."""
     if not scale.ordered or scale.level == "binary":
-        return float(_same(truth, given))
+        return float(_same(truth, answer))
     low, high = map(float, scale.ends)
-    return 1 - abs(float(given) - float(truth)) / (high - low)
+    return 1 - abs(float(answer) - float(truth)) / (high - low)
 
 
 def rewards(reward: Reward, rubric: Rubric, ratings: pd.DataFrame, rule: Rule | None) -> Rewards:
@@ -227,10 +233,10 @@ def rewards(reward: Reward, rubric: Rubric, ratings: pd.DataFrame, rule: Rule | 
 
 def _mean(rows: FloatArray) -> Statistic:
     """The mean of the first column without its NaNs."""
-    known = ~np.isnan(rows[:, 0])
-    values = rows[known, 0]
+    defined = ~np.isnan(rows[:, 0])
+    values = rows[defined, 0]
     statistic = offset_statistic(values, np.zeros(len(values)))
-    return lambda weights: statistic(weights[:, known])
+    return lambda weights: statistic(weights[:, defined])
 
 
 def _same(first: Value, second: Value) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from ...personas.jury import ModelSettings
-from ...rubrics.fields import or_written_as
+from ...rubrics.yaml_files import or_written_as
 from ..ratings.reference import Rule
 from ..studies.schema import StrictModel, StudyBudget
 

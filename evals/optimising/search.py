@@ -1,22 +1,33 @@
-"""What a search works with and leaves behind: the judge, the cases it may read, and every wording it tried."""
+"""A search for better words: what it works with and leaves behind, the choice of the best, and trying alternatives that need no model to write them.
+
+Alternatives are words that somebody wrote, or worked examples drawn from the training cases.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ...orchestration.verdict import Verdict
+from ...personas.options import Shots
+from ...personas.persona import load_persona
 from ...rubrics.case import Case
+from ...rubrics.errors import VenireError
+from ..statistics.classical_tests import flip_p
 from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
-from ..statistics.sign_flips import flip_p
 from .hearing import Courtroom
 from .rewards import Rewards
-from .wording import Judge
+from .schema import OptimisationFile
+from .wording import Guard, Judge, Target
 
+_SEED_STRIDE = 1_000_003
+"""Derives an independent seed for each draw."""
 LEVEL = 0.025
 """The chance at which words that are no better are returned, over all that were held against the first ones."""
 ENTRY = 0.1
@@ -66,10 +77,10 @@ class Scene:
     def gain_p(self, first: Sequence[Verdict], second: Sequence[Verdict]) -> float:
         """The one-sided p of the second wording's reward being no higher than the first's, whole groups flipped."""
         gains = self.reward_array(second) - self.reward_array(first)
-        known = ~np.isnan(gains)
-        groups = np.array([self.cluster[verdict.case] for verdict in first])[known]
+        defined = ~np.isnan(gains)
+        groups = np.array([self.cluster[verdict.case] for verdict in first])[defined]
         _, at = np.unique(groups, return_inverse=True)
-        return flip_p(np.bincount(at, gains[known]).astype(float), self.draws) if known.any() else 1.0
+        return flip_p(np.bincount(at, gains[defined]).astype(float), self.draws) if defined.any() else 1.0
 
     def reward_array(self, verdicts: Sequence[Verdict]) -> FloatArray:
         return np.array([self.rewards.of_case(verdict) for verdict in verdicts], dtype=float)
@@ -77,8 +88,8 @@ class Scene:
     def mean_reward(self, verdicts: Sequence[Verdict]) -> float | None:
         """The mean over the cases that have a reward; None where none has."""
         rewards = self.reward_array(verdicts)
-        known = rewards[~np.isnan(rewards)]
-        return float(known.mean()) if len(known) else None
+        defined = rewards[~np.isnan(rewards)]
+        return float(defined.mean()) if len(defined) else None
 
     def leaves_more_open(self, first: Sequence[Verdict], second: Sequence[Verdict]) -> int:
         """How many more questions go unanswered under the second wording, where nothing is set for those."""
@@ -113,34 +124,126 @@ class Best(NamedTuple):
     why: str
 
 
-def best_of(scene: Scene, found: SearchResult) -> Best:
+def best_of(scene: Scene, result: SearchResult) -> Best:
     """The best of the other wordings on the validation cases, the first where no other came so far.
 
     It is shown to be better only where its gain there is more than chance among all that were held against the first.
     """
-    first, *others = found.validated
+    first, *others = result.validated
     if not others:
         return Best(first, False, "no other words came as far as the validation cases")
-    best = max(others, key=lambda each: _or_least(scene.mean_reward(each.verdicts)))
+    best = max(others, key=lambda validated: _or_least(scene.mean_reward(validated.verdicts)))
     if more := scene.leaves_more_open(first.verdicts, best.verdicts):
         return Best(best, False, f"it leaves {more} more questions unanswered on the validation cases")
     p = min(1.0, scene.gain_p(first.verdicts, best.verdicts) * len(others))
-    told = f"p {p:.2g}, corrected for {len(others)}"
+    p_words = f"p {p:.2g}, corrected for {len(others)}"
     if p < LEVEL:
-        return Best(best, True, f"the best mean reward on the validation cases ({told})")
-    return Best(best, False, f"no gain on the validation cases beyond chance ({told})")
+        return Best(best, True, f"the best mean reward on the validation cases ({p_words})")
+    return Best(best, False, f"no gain on the validation cases beyond chance ({p_words})")
 
 
 def _or_least(reward: float | None) -> float:
     return -np.inf if reward is None else reward
 
 
-def validation_front(scene: Scene, found: SearchResult) -> list[int]:
+def validation_front(scene: Scene, result: SearchResult) -> list[int]:
     """The numbers of the trials that no other is as good as on every validation case and better on one."""
-    rows = np.array([scene.reward_array(each.verdicts) for each in found.validated])
+    rows = np.array([scene.reward_array(validated.verdicts) for validated in result.validated])
     rows = np.where(np.isnan(rows), -np.inf, rows)
     beaten = [
-        any((other >= row).all() and (other > row).any() for at, other in enumerate(rows) if at != mine)
-        for mine, row in enumerate(rows)
+        any((rival >= row).all() and (rival > row).any() for at, rival in enumerate(rows) if at != place)
+        for place, row in enumerate(rows)
     ]
-    return [each.trial.number for each, worse in zip(found.validated, beaten, strict=True) if not worse]
+    return [
+        validated.trial.number for validated, worse in zip(result.validated, beaten, strict=True) if not worse
+    ]
+
+
+class OtherJudge(NamedTuple):
+    """Another judge to try, and what is other about it."""
+
+    label: str
+    judge: Judge
+    text: str
+
+
+def written_alternatives(
+    file: OptimisationFile, beside: Path, judge: Judge, places: Mapping[str, Target], guard: Guard
+) -> list[OtherJudge]:
+    """The judge with each of the file's candidates in its place.
+
+    Raises:
+        VenireError: A candidate is no text that may stand there.
+    """
+    alternatives: list[OtherJudge] = []
+    for name, texts in file.candidates.items():
+        for number, written in enumerate(texts, 1):
+            text = _text(written, name, beside)
+            if problem := guard.refusal(text, places[name].text(judge)):
+                raise VenireError(
+                    f"candidate {number} of {name!r} may not be used: {problem}",
+                    remedy="rewrite it, or leave it out",
+                )
+            alternatives.append(OtherJudge(f"{name} {number}", places[name].put(judge, text), text))
+    return alternatives
+
+
+def shot_alternatives(
+    file: OptimisationFile, beside: Path, judge: Judge, pool: Sequence[Case], *, seed: int
+) -> list[OtherJudge]:
+    """The judge with worked examples before its first ballot: so many draws of each size from the labelled training cases."""
+    alternatives = []
+    for ids in _drawn_examples(file, pool, seed):
+        shots = Shots(
+            ids=ids, n=len(ids), cases=beside / file.cases, ratings=beside / file.ratings, wide=file.wide
+        )
+        jury = judge.jury.model_copy(update={"shots": shots})
+        names = ", ".join(ids)
+        alternatives.append(OtherJudge(f"examples {names}", Judge(jury, judge.rubric), names))
+    return alternatives
+
+
+def _drawn_examples(file: OptimisationFile, pool: Sequence[Case], seed: int) -> Iterator[tuple[str, ...]]:
+    assert file.shots is not None
+    drawn: set[frozenset[str]] = set()
+    for size in file.shots.k:
+        if size > len(pool):
+            raise VenireError(
+                f"{size} examples are wanted; {len(pool)} training cases have a rating of every attribute",
+                remedy="label more cases, keep fewer for validation and test, or ask for fewer examples",
+            )
+        for draw in range(file.shots.draws):
+            rng = random.Random(seed * _SEED_STRIDE + size * 1000 + draw)
+            ids = tuple(case.id for case in rng.sample(list(pool), size))
+            if frozenset(ids) not in drawn:
+                drawn.add(frozenset(ids))
+                yield ids
+
+
+async def try_alternatives(scene: Scene, alternatives: Sequence[OtherJudge]) -> SearchResult:
+    """The first judge and every alternative, each heard on all validation cases."""
+    result = SearchResult()
+    first = OtherJudge("the first words", scene.judge, "")
+    for number, (label, judge, text) in enumerate([first, *alternatives]):
+        verdicts = await scene.room.verdicts(judge, scene.validation)
+        trial = WordingTrial(
+            number,
+            label,
+            None if number == 0 else 0,
+            "first" if number == 0 else "accepted",
+            text=text,
+            validation=scene.mean_reward(verdicts),
+            calls=scene.room.calls.used.calls,
+        )
+        result.trials.append(trial)
+        result.validated.append(Validated(trial, judge, verdicts))
+        reward = "undefined" if trial.validation is None else f"{trial.validation:.3f}"
+        scene.tell(f"{number}. {label}: validation {reward} ({trial.calls} calls)")
+    return result
+
+
+def _text(written: str, name: str, beside: Path) -> str:
+    """The candidate's words; for a persona, those of a file that it names."""
+    if name.startswith("persona:") and written.endswith((".yaml", ".yml")):
+        return load_persona(beside / written).voice
+    return written

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...rubrics.errors import InvalidFile, MissingExtra
-from ..exchange.import_format import Item, ToolRecords
-from ..exchange.json_files import read_tool_json
-from ..exchange.tool_scores import add_score
+from ..exchange.import_format import Item, ToolRecords, add_score, read_tool_json
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0}
 """What Inspect's own metrics make of correct, partially correct and incorrect; N, no answer, is no score."""

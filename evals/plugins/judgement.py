@@ -12,10 +12,9 @@ from ...orchestration.reading.export import case_json
 from ...orchestration.reading.requirements import Requirement
 from ...orchestration.reading.show import deliberation_text
 from ...orchestration.verdict import Outcome, Status, Verdict
-from ...rubrics.errors import VenireError
+from ...rubrics.errors import VenireError, safe
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
-from ...rubrics.safe_text import safe
 from ...rubrics.scale import Value
 
 _WIDTH = 100

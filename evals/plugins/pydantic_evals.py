@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...orchestration.record.location import without_password
+from ...orchestration.record.database import without_password
 from . import host
 from .judgement import named_scores
 from .samples import case_from_row

@@ -17,16 +17,22 @@ from uuid import uuid4
 from pydantic import ValidationError
 
 from ...agents.budget import Budget, BudgetSpent
-from ...agents.preflight import Preflight
-from ...agents.prices import Price, load_prices
-from ...agents.providers import Providers
-from ...orchestration.arm_manifest import arm_manifest
+from ...agents.cost import Price, load_prices
+from ...agents.providers import Preflight, Providers
 from ...orchestration.bench import Court
-from ...orchestration.deliberate import hear, models_asked, ready, recount, refuse_text, refuse_unreached
-from ...orchestration.first_alone import FirstAlone
+from ...orchestration.deliberate import (
+    FirstCaseGate,
+    hear,
+    models_asked,
+    ready,
+    recount,
+    refuse_text,
+    refuse_unreached,
+)
 from ...orchestration.record import Arm, Location, Store
-from ...orchestration.record.manifest import arm_fingerprint, case_fingerprint, fingerprint
-from ...orchestration.record.opening import run_exists
+from ...orchestration.record.database import is_address
+from ...orchestration.record.manifest import arm_fingerprint, arm_manifest, case_fingerprint, fingerprint
+from ...orchestration.record.store import run_exists
 from ...orchestration.verdict import Verdict
 from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import Jury, load_jury
@@ -35,7 +41,36 @@ from ...rubrics.errors import ModelUnreachable, VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric, load_rubric
 from .judgement import Judgement
-from .shared_records import release_record, share_record
+
+_RECORDS: dict[str, list[Store]] = {}
+"""The store of each record, once for every sitting that holds it."""
+_RECORDS_LOCK = threading.Lock()
+
+
+def share_record(record: Location, *, redact: bool) -> Store:
+    """The open store of `record`, or a new one; each caller releases it once."""
+    key = str(record) if is_address(record) else str(Path(record).resolve())
+    with _RECORDS_LOCK:
+        holders = _RECORDS.get(key, [])
+        if holders and redact and not holders[0].redacted:
+            raise VenireError(
+                f"{holders[0].name}: another jury of this process keeps words in this record",
+                remedy="give this one a record of its own, or redact for both",
+            )
+        store = holders[0] if holders else Store.create(record, redact=redact)
+        _RECORDS[key] = [*holders, store]
+        return store
+
+
+def release_record(store: Store) -> None:
+    """Give a store back; the last to do so closes it."""
+    with _RECORDS_LOCK:
+        key = next(key for key, holders in _RECORDS.items() if holders[0] is store)
+        _RECORDS[key].pop()
+        if not _RECORDS[key]:
+            del _RECORDS[key]
+            store.close_sync()
+
 
 KEPT = 64
 """Judgements cached in memory: a host with a metric for each attribute asks for the same one several times."""
@@ -194,7 +229,7 @@ class Sitting:
         self._positions = count()
         self._loop = _loop()
         self._store, sure = _checked_record(setup)
-        self._first_alone = FirstAlone(sure=sure)
+        self._first_alone = FirstCaseGate(sure=sure)
         if self._store is not None:
             self._court.calls = self._store
             self._court.trace_salt = self._store.trace_salt()

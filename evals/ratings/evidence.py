@@ -5,24 +5,36 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 
 from ...orchestration.record import Store
 from ...rubrics.rubric import Rubric
 from ..statistics.matrix import InvalidRatings
-from .clusters import groups_in, shared_group_note
-from .flag_table import COLUMNS, ArmMoments
+from .folds import groups_in, shared_group_note
+from .people import RatingCheck, check_ratings
+from .pooling import OVERALL
 from .question import Question, rubric_questions
-from .rating_check import RatingCheck, check_ratings
 from .reference import Reference, Rule, reference
-from .run_tables import ArmAbstentions, ArmCosts, ArmRatings, ArmStops, JurorRatings, RoundVotes, arm_tables
+from .run_tables import (
+    COLUMNS,
+    ArmAbstentions,
+    ArmCosts,
+    ArmMoments,
+    ArmRatings,
+    ArmStops,
+    JurorRatings,
+    RoundVotes,
+    arm_tables,
+)
 
 SPLIT = "split"
 """The metadata column in which a case may say which part of a split it is in."""
 
 TextBaselines = Callable[[Sequence[tuple[str, str]]], tuple[pd.DataFrame, list[str]]]
 """Sets outputs beside their references: one row a pair, one column a measure; and what could not be measured."""
+ATTRIBUTE = f"{OVERALL}-attribute"
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,3 +264,55 @@ def _likeness(
         return pd.DataFrame(index=list(texts)), []
     measured, notes = baselines(list(texts.values()))
     return measured.set_axis(list(texts), axis="index"), notes
+
+
+def composite_label(name: str) -> str:
+    """What a composite is called in tables."""
+    return f"{OVERALL}-composite" if name == OVERALL else name
+
+
+def attribute_label(name: str) -> str:
+    """What an attribute is called in tables."""
+    return ATTRIBUTE if name == OVERALL else name
+
+
+def without_reserved_names(evidence: Evidence) -> Evidence:
+    """The evidence with an attribute called `overall` renamed throughout; unchanged where there is none."""
+    if OVERALL not in evidence.questions:
+        return evidence
+
+    def with_label(table: pd.DataFrame) -> pd.DataFrame:
+        if "attribute" not in table:
+            return table
+        return table.assign(attribute=table["attribute"].replace(OVERALL, ATTRIBUTE))
+
+    return replace(
+        evidence,
+        arms=with_label(evidence.arms),
+        people=with_label(evidence.people),
+        questions={attribute_label(name): asked for name, asked in evidence.questions.items()},
+        ballots=with_label(evidence.ballots),
+        moments=with_label(evidence.moments),
+        rounds=with_label(evidence.rounds),
+        rubrics={arm: _renamed_rubric(rubric) for arm, rubric in evidence.rubrics.items()},
+        rescored=with_label(evidence.rescored),
+        abstentions=with_label(evidence.abstentions),
+        notes=(
+            *evidence.notes,
+            f"the attribute {OVERALL!r} stands as {ATTRIBUTE!r}: {OVERALL!r} is all attributes together",
+        ),
+    )
+
+
+def _renamed_rubric(rubric: Rubric) -> Rubric:
+    document = rubric.model_dump()
+    for attribute in document["attributes"]:
+        attribute["name"] = attribute_label(attribute["name"])
+        if "asked_if" in attribute:
+            attribute["asked_if"] = _with_labels(attribute["asked_if"])
+    document["composites"] = {name: _with_labels(parts) for name, parts in document["composites"].items()}
+    return Rubric.model_validate(document)
+
+
+def _with_labels(by_name: dict[str, Any]) -> dict[str, Any]:
+    return {attribute_label(name): value for name, value in by_name.items()}

@@ -1,15 +1,24 @@
-"""Human ratings as one long table."""
+"""People's ratings as one long table, held against the cases and the questions: what is used, what is left out and why."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ...rubrics.ratings import Rating, read_ratings
+from ...rubrics.scale import NOT_APPLICABLE, Scale
 from ..statistics.matrix import InvalidRatings
+from .question import Question
 
 BLANK = "blank"
 """The key of `DataFrame.attrs` under which blank values are counted."""
+_NAMED = 5
+"""How many cases, attributes or values a note names."""
+_LEADING_NUMBER = r"['+\-\u2212]?[.,]?\d"
 
 
 def load_ratings(path: str | Path, *, wide: bool = False) -> pd.DataFrame:
@@ -66,3 +75,212 @@ def last_round(ratings: pd.DataFrame) -> pd.DataFrame:
 
 def _word(value: float | str | None) -> str:
     return value if isinstance(value, str) else f"{value:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class RatingCheck:
+    """How many ratings were given, and what became of those that are not used."""
+
+    given: int
+    """Each rater's last word on an attribute of a case; blank ones and earlier rounds are not among them."""
+    kept: int
+    no_case: Mapping[str, int]
+    """By case id that none of the cases has: how many ratings."""
+    unknown_attributes: Mapping[str, int]
+    """By attribute that nobody was asked about: how many ratings."""
+    off_scale: Mapping[str, tuple[str, ...]]
+    """By attribute: the values that are not on its scale, one for each rating."""
+    in_words: Mapping[str, tuple[str, ...]]
+    """By attribute with a scale of numbers: the values that are no number, one for each rating."""
+    unrated: tuple[str, ...]
+    """The cases of which nobody rated anything that was asked."""
+    blank: int
+    """Ratings without a value, or marked as not applicable."""
+    earlier: int
+    """Ratings of an earlier round, which a later one of the same rater replaces."""
+
+    @property
+    def lost(self) -> int:
+        return self.given - self.kept
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for everything that is left out; none where nothing is."""
+        found = []
+        if self.no_case:
+            many = sum(self.no_case.values())
+            found.append(f"{_ratings(many)} of no case here, left out: {_some(self.no_case)}")
+        if self.unknown_attributes:
+            names = [f"{name!r} ({many})" for name, many in self.unknown_attributes.items()]
+            found.append(f"rated by people but not asked of the juries, and left out: {_some(names)}")
+        for what, values in (("not on its scale", self.off_scale), ("no number", self.in_words)):
+            found += [_values_note(name, what, given) for name, given in values.items()]
+        if self.unrated:
+            found.append(f"{_cases(len(self.unrated))} that nobody rated: {_some(self.unrated)}")
+        return tuple(found)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "given": self.given,
+            "kept": self.kept,
+            "no_case": dict(self.no_case),
+            "unknown_attributes": dict(self.unknown_attributes),
+            "off_scale": {name: list(values) for name, values in self.off_scale.items()},
+            "in_words": {name: list(values) for name, values in self.in_words.items()},
+            "unrated_cases": list(self.unrated),
+            "blank": self.blank,
+            "earlier_rounds": self.earlier,
+        }
+
+
+def check_ratings(
+    human: pd.DataFrame,
+    questions: Mapping[str, Question],
+    *,
+    taken: Collection[str] = (),
+    cases: Collection[str] | None = None,
+    more_to_come: bool = False,
+) -> tuple[pd.DataFrame, RatingCheck]:
+    """The people's last words on what was asked, and what was left out of them.
+
+    Args:
+        taken: Names that arms have: a person of that name is told apart.
+        cases: The ids of the cases; without them, ratings of any case are kept.
+        more_to_come: Whether more cases are still to be heard: ratings of no case then may be of those, and are not lost.
+
+    Raises:
+        InvalidRatings: More than half of the ratings cannot be used, or a person rated a case twice in one round.
+    """
+    final = last_round(human).astype({"case": str, "rater": str, "attribute": str})
+    earlier = int(human["value"].notna().sum()) - len(final)
+    inapplicable = final["value"].astype(str).isin(["", NOT_APPLICABLE])
+    final = final[~inapplicable].copy()
+    final["rater"] = [f"{name} (person)" if name in taken else name for name in final["rater"]]
+    known = set(final["case"]) if cases is None else set(cases)
+    here, asked = final["case"].isin(known), final["attribute"].isin(list(questions))
+    usable = final[here & asked]
+    _refuse_duplicates(usable)
+    parts, off_scale, in_words = [], {}, {}
+    for name, part in usable.groupby("attribute", sort=False):
+        legal, strange, words = _legal(part, questions[str(name)].scale)
+        parts.append(legal)
+        if strange:
+            off_scale[str(name)] = strange
+        if words:
+            in_words[str(name)] = words
+    kept = pd.concat(parts, ignore_index=True) if parts else usable
+    kept = kept[["case", "rater", "attribute", "value"]]
+    rated = set(kept["case"])
+    check = RatingCheck(
+        given=len(final),
+        kept=len(kept),
+        no_case=_counts(final.loc[~here, "case"]),
+        unknown_attributes=_counts(final.loc[here & ~asked, "attribute"]),
+        off_scale=off_scale,
+        in_words=in_words,
+        unrated=() if cases is None else tuple(case for case in cases if case not in rated),
+        blank=int(human.attrs.get(BLANK, 0) + human["value"].isna().sum() + inapplicable.sum()),
+        earlier=earlier,
+    )
+    lost = check.lost - (sum(check.no_case.values()) if more_to_come else 0)
+    if 2 * lost > check.given:
+        raise InvalidRatings(
+            f"{check.lost} of the {check.given} ratings cannot be used: {'; '.join(check.notes)}",
+            remedy="correct the ids, attributes and values of the ratings, or leave out those of other cases",
+        )
+    return kept, check
+
+
+def usable_ratings(
+    ratings: pd.DataFrame, questions: Mapping[str, Question] | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A ratings table without the values that are not on the scales of `questions`, and what was left out.
+
+    Attributes that are not among them stay: their scale is guessed from their values, and that is said. A few words among
+    their numbers make no scale of words: they are left out.
+    """
+    blank = int(ratings.attrs.get(BLANK, 0))
+    notes = [f"{_ratings(blank)} without a value left out"] if blank else []
+    if questions is None:
+        kept, stray = without_stray_words(ratings)
+        return kept, (*notes, *stray, *_numbers_in_words(kept))
+    known = ratings["attribute"].astype(str).isin(list(questions))
+    guessed = sorted(set(ratings.loc[~known, "attribute"].astype(str)))
+    if guessed:
+        notes.append(f"not in the rubric, so their scale is guessed from their values: {_some(guessed)}")
+    kept, check = check_ratings(ratings[known], questions)
+    others, stray = without_stray_words(last_round(ratings[~known]))
+    notes += [*check.notes, *stray, *_numbers_in_words(others)]
+    return pd.concat([kept, others], ignore_index=True), tuple(notes)
+
+
+def without_stray_words(ratings: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The ratings without the words among an attribute's numbers, where most of its values are numbers; and what was left out."""
+    words = ratings["value"].notna() & pd.to_numeric(ratings["value"], errors="coerce").isna()
+    share = words.groupby(ratings["attribute"].astype(str)).transform("mean")
+    stray = words & (share < 0.5)
+    notes = tuple(
+        _values_note(str(name), "no number", tuple(map(str, part["value"])))
+        for name, part in ratings[stray].groupby("attribute", sort=False)
+    )
+    return ratings[~stray], notes
+
+
+def _numbers_in_words(ratings: pd.DataFrame) -> Iterator[str]:
+    """A note for each attribute that is read as words though most of these begin with a number."""
+    words = ratings[ratings["value"].notna() & pd.to_numeric(ratings["value"], errors="coerce").isna()]
+    for name, part in words.groupby("attribute", sort=False):
+        numbered = part["value"].astype(str).str.match(_LEADING_NUMBER)
+        if 2 * numbered.sum() > len(part):
+            example = part.loc[numbered, "value"].iloc[0]
+            yield (
+                f"values of {str(name)!r} such as {str(example)!r} were read as words: "
+                "write the number alone to have them as numbers"
+            )
+
+
+def _refuse_duplicates(ratings: pd.DataFrame) -> None:
+    twice = ratings.duplicated(["case", "rater", "attribute"])
+    if twice.any():
+        row = ratings[twice].iloc[0]
+        raise InvalidRatings(
+            f"rater {row['rater']!r} rated {row['attribute']!r} of case {row['case']!r} more than once",
+            remedy="keep one rating for each case, rater and attribute, or tell them apart in a column `round`",
+        )
+
+
+def _legal(part: pd.DataFrame, scale: Scale) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """The ratings that lie on the scale, as its values; the values that do not; and the words among numbers."""
+    if not scale.numeric:
+        words = part.assign(value=part["value"].astype(str))
+        legal = words["value"].isin([str(value) for value in scale.values])
+        return words[legal], tuple(words.loc[~legal, "value"]), ()
+    numbers = pd.to_numeric(part["value"], errors="coerce")
+    low, high = (float(end) for end in scale.ends)
+    word = numbers.isna()
+    strange = ~word & ~numbers.between(low, high)
+    kept = part.assign(value=numbers)[~word & ~strange]
+    return kept, tuple(f"{value:g}" for value in numbers[strange]), tuple(map(str, part.loc[word, "value"]))
+
+
+def _values_note(name: str, what: str, given: tuple[str, ...]) -> str:
+    be = "is" if len(given) == 1 else "are"
+    return f"{_ratings(len(given))} of {name!r} {be} {what}, left out: {_some(dict.fromkeys(given))}"
+
+
+def _counts(names: pd.Series) -> dict[str, int]:
+    return {str(name): int(many) for name, many in names.value_counts().items()}
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return ", ".join(listed[:_NAMED]) + more
+
+
+def _ratings(many: int) -> str:
+    return f"{many} rating{'' if many == 1 else 's'}"
+
+
+def _cases(many: int) -> str:
+    return f"{many} case{'' if many == 1 else 's'}"

@@ -12,6 +12,8 @@ import pandas as pd
 from ..statistics.matrix import Value
 from .question import Question
 
+OVERALL = "overall"
+"""What all pooled attributes together are called in tables."""
 YES_NO = frozenset({0.0, 1.0})
 
 

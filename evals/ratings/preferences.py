@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from ...rubrics.csv_cells import cell_number
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import near_column, read_json
-from ...rubrics.rows import read_rows
+from ...rubrics.rows import cell_number, read_rows
 
 COLUMNS = ["case", "judge", "first", "second", "swapped", "share"]
 ALIASES = {

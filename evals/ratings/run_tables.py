@@ -1,19 +1,33 @@
-"""A run as tables: what each arm gave each attribute of each case, what that cost, and why it stopped."""
+"""A run as tables: what each arm and juror gave each attribute of each case, what that cost, why it stopped, its flags."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
 import pandas as pd
 
+from ...orchestration.reading.analysis import (
+    Flag,
+    InstantAgreement,
+    contradictions,
+    flags,
+    instant_agreements,
+)
 from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Arm, Store
 from ...orchestration.verdict import Verdict
 from ...rubrics.ballot import Abstention
-from ...rubrics.scale import NOT_APPLICABLE
+from ...rubrics.scale import NOT_APPLICABLE, Value
 
 VALUES = ("case", "rater", "attribute", "value")
 _COSTS = ("cases", "calls", "tokens", "usd", "seconds", "abstentions", "hung", "not_applicable")
+KINDS = (
+    *("hung", "overruled", "unsupported-evidence", "contradicted", "premature-consensus"),
+    *("instruction", "abstention"),
+)
+"""The flags that bear on whether a person should look."""
+COLUMNS = ["arm", "case", "kind", "attribute", "text"]
 
 
 class Collector(Protocol):
@@ -171,3 +185,52 @@ class ArmStops:
     def table(self) -> pd.DataFrame:
         found = pd.DataFrame(self._rows, columns=["arm", "reason", "limit"])
         return found.groupby(["arm", "reason", "limit"], sort=False).size().rename("cases").reset_index()
+
+
+class _Read(NamedTuple):
+    """What one deliberation shows by itself, and the agreements that other arms may contradict."""
+
+    arm: str
+    case: str
+    flags: tuple[Flag, ...]
+    agreements: tuple[InstantAgreement, ...]
+
+
+class ArmMoments:
+    """One row for each flag of each deliberation: `arm`, `case`, `kind`, `attribute`, `text`."""
+
+    def __init__(self) -> None:
+        self._read: list[_Read] = []
+        self._reached: dict[str, dict[str, dict[str, Value]]] = {}
+        """By case and arm, what each attribute was given."""
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        self._reached.setdefault(verdict.case, {})[arm.name] = {
+            name: outcome.value
+            for name, outcome in verdict.outcomes.items()
+            if outcome.status == "reached" and outcome.value is not None
+        }
+        found = tuple(flag for flag in flags(verdict, arm.rubric) if flag.kind in KINDS)
+        agreements = instant_agreements(verdict.transcript, arm.rubric)
+        self._read.append(_Read(arm.name, verdict.case, found, agreements))
+
+    def table(self) -> pd.DataFrame:
+        rows = [
+            (read.arm, read.case, flag.kind, flag.attribute, flag.text)
+            for read in self._read
+            for flag in (*read.flags, *self._contradictions(read))
+        ]
+        return pd.DataFrame(rows, columns=COLUMNS)
+
+    def _contradictions(self, read: _Read) -> list[Flag]:
+        return [
+            flag
+            for other, values in self._reached[read.case].items()
+            if other != read.arm
+            for flag in contradictions(read.agreements, other, values)
+        ]
+
+
+def to_frame(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """One row an attribute of a verdict, and one a derived score; what was not reached has no value, never a number."""
+    return pd.DataFrame([row for verdict in verdicts for row in verdict.rows()])

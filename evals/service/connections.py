@@ -1,22 +1,183 @@
-"""Open connections: at most so many, and none that waits for its client keeps a place that another needs."""
+"""Who may connect and ask: names served, tokens, TLS, and open connections, of which there are at most so many."""
 
 from __future__ import annotations
 
 import asyncio
+import hmac
+import ipaddress
+import logging
+import os
+import re
+import secrets
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
 from aiohttp import web
 
-from .throttled_log import ThrottledLog
+from ...rubrics.errors import VenireError
+from .judging import RequestError
 
 IDLE_SECONDS = 30.0
 """Seconds that a connection may wait for its client: for a handshake, for a request, for the next one."""
 HANDSHAKE_SECONDS = 10.0
+LOG_SECONDS = 1.0
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]@/\s]+)(?::\d{1,5})?")
+
+
+class AccessCheck:
+    """Refuses requests by another name than those served, from another page, or without the token."""
+
+    def __init__(self, hosts: AllowedHosts, token: str, log: ThrottledLog) -> None:
+        self._hosts = hosts
+        self._token = token
+        self._log = log
+
+    def check_host(self, headers: Iterable[str]) -> None:
+        """Raises RequestError 421 unless the `Host` headers are one, and name what is served."""
+        if not self._hosts.allow(headers):
+            self._log.warning("request refused: its Host is not one that is served")
+            remedy = "ask by the address it listens at, or start it with --allow-host NAME"
+            raise RequestError(421, "this Host is not served here", remedy)
+
+    def check_origin(self, origin: str | None) -> None:
+        """Raises RequestError 403 for a page that came from elsewhere."""
+        if origin is not None and not self._hosts.allow([origin.partition("://")[2]]):
+            raise RequestError(403, "this Origin is not served here", "start it with --allow-host NAME")
+
+    def check_token(self, authorization: str) -> None:
+        """Raises RequestError 401 unless the header is `Bearer` and the token."""
+        kind, _, sent = authorization.partition(" ")
+        matches = hmac.compare_digest(sent.strip().encode("utf-8", "replace"), self._token.encode())
+        if kind.lower() != "bearer" or not matches:
+            challenge = {"WWW-Authenticate": "Bearer"}
+            raise RequestError(401, "a token is needed", "send Authorization: Bearer TOKEN", **challenge)
+
+
+def service_token(variable: str, host: str) -> tuple[bool, str]:
+    """Whether a token was given, and the token: the one in the environment, or a new one.
+
+    Raises:
+        VenireError: None is given, and other machines can reach `host`.
+    """
+    given = os.environ.get(variable, "").strip()
+    if given:
+        return True, given
+    if not is_loopback(host):
+        raise VenireError(
+            f"{host} can be reached from other machines, and {variable} is not set",
+            remedy=f"set {variable} to a token of your own, or serve on 127.0.0.1",
+        )
+    return False, secrets.token_urlsafe(24)
+
+
+class AllowedHosts:
+    """The names served: those of `names`; on loopback all of loopback's; on every address, any address in digits.
+
+    A page that had its own name point at this server (DNS rebinding) sends that name, and is refused. An address in
+    digits cannot be pointed elsewhere.
+    """
+
+    def __init__(self, host: str, names: Iterable[str] = ()) -> None:
+        self._names = {_fold(name) for name in (host, *names)}
+        self._any_address = _is_wildcard(host)
+        if is_loopback(host) or self._any_address:
+            self._names |= {"localhost", "127.0.0.1", "::1"}
+
+    def allow(self, headers: Iterable[str]) -> bool:
+        """Whether a request's `Host` headers are one, and name what is served; its port is not looked at."""
+        given = list(headers)
+        match = _HOST.fullmatch(given[0].strip()) if len(given) == 1 else None
+        if match is None:
+            return False
+        name = _fold(match[1])
+        return name in self._names or (self._any_address and _is_address(name))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens at `host`."""
+    return ipaddress.ip_address(host).is_loopback if _is_address(host) else host == "localhost"
+
+
+def url_host(host: str) -> str:
+    """The host as it stands in an address: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
+def _is_wildcard(host: str) -> bool:
+    return _is_address(host) and ipaddress.ip_address(host).is_unspecified
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _fold(name: str) -> str:
+    return name.strip("[]").lower().removesuffix(".")
+
+
+def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    """The server's TLS settings (1.2 or later); None where neither file is given.
+
+    Raises:
+        VenireError: One file is given without the other, cannot be read, or they do not belong together.
+    """
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise VenireError("--tls-cert and --tls-key go together", remedy="give both files, or neither")
+    for path in (certificate, key):
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise VenireError(
+                f"{path} cannot be read: {error.strerror}",
+                remedy="name the PEM files of the certificate and its key",
+            ) from None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key, password=_refuse_password)
+    except ssl.SSLError as error:
+        raise VenireError(
+            f"{certificate} and {key} are not a certificate and its key: {error.reason or 'no PEM'}",
+            remedy="both are PEM files; the certificate's own comes first in its chain",
+        ) from None
+    return context
+
+
+def _refuse_password() -> str:
+    raise VenireError(
+        "the key is encrypted, and nobody is there to type its password",
+        remedy="decrypt it into a file that only the server's user can read: openssl pkey -in KEY -out PLAIN",
+    )
+
+
+class ThrottledLog:
+    """Warnings to `logger`, at most one a second of each kind; the next line says how many were left out."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+        self._last: dict[str, float] = {}
+        self._left_out: Counter[str] = Counter()
+
+    def warning(self, kind: str) -> None:
+        """Log `kind`, a fixed text, unless it was logged within the last second."""
+        now = time.monotonic()
+        if now - self._last.get(kind, -LOG_SECONDS) < LOG_SECONDS:
+            self._left_out[kind] += 1
+            return
+        self._last[kind] = now
+        more = self._left_out.pop(kind, 0)
+        self._logger.warning("%s%s", kind, f" (and {more} more before)" if more else "")
 
 
 @dataclass(slots=True)

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from ...rubrics.rubric import Rubric
 from ..plugins.judgement import Judgement, names_with_best, one_share
-from .case_request import RequestError
+from .judging import RequestError, read_body
 
 Document = dict[str, Any]
 CASE_KEYS = ("source", "reference", "question", "audience", "group", "system")
@@ -78,17 +78,12 @@ def read_grader_run(body: bytes) -> GraderRun:
     Raises:
         RequestError: 400 if the body is not JSON, 422 if it is no request for a grader of this kind.
     """
-    try:
-        run = GraderRun.model_validate_json(body)
-    except ValidationError as error:
-        first = error.errors()[0]
-        if first["type"] == "json_invalid":
-            raise RequestError(400, "the body is no JSON", "send grader, model_sample and item") from None
-        where = ".".join(map(str, first["loc"])) or "the body"
-        remedy = (
-            "send a grader of the type score_model, a model_sample and an item, as GET /openapi.json has it"
-        )
-        raise RequestError(422, f"{where}: {first['msg']}", remedy) from None
+    run = read_body(
+        GraderRun,
+        body,
+        "grader, model_sample and item",
+        "a grader of the type score_model, a model_sample and an item, as GET /openapi.json has it",
+    )
     if len(set(run.grader.range)) == 1:
         raise RequestError(422, "grader.range: both ends are one", "send [0, 1], or leave it out")
     return run

@@ -7,10 +7,8 @@ from typing import Any
 
 from ...orchestration.transcript import Stop
 from ...orchestration.verdict import Outcome
-from .case_request import CaseRequest
 from .graders import GraderRun
-from .mcp import HANDSHAKES
-from .mcp_envelope import STATELESS
+from .judging import CaseRequest
 
 _REFS = "#/components/schemas/{model}"
 _COUNT = {"type": "integer", "minimum": 0}
@@ -22,7 +20,6 @@ _PAGING = {"after": "How many ids to leave out first.", "most": "How many ids to
 _PROBLEMS = {
     400: "The body is not JSON.",
     401: "Missing or wrong token.",
-    403: "The request's Origin is not one that is served.",
     404: "No such deliberation, or no such address.",
     405: "The address takes other methods.",
     408: "The body did not come in time.",
@@ -49,7 +46,6 @@ def openapi_document(*, rubric: str, jury: str) -> dict[str, Any]:
             "/v1/deliberations/{case}": {"get": _fetch()},
             "/v1/status": {"get": _status()},
             "/v1/fine_tuning/alpha/graders/run": {"post": _grade()},
-            "/mcp": {"post": _mcp()},
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -86,36 +82,6 @@ def _grade() -> dict[str, Any]:
                 "content": _json({"$ref": _REFS.format(model="GraderAnswer")}),
             },
             **_problems(400, 401, 408, 413, 415, 421, 422, 503),
-        },
-    }
-
-
-def _mcp() -> dict[str, Any]:
-    parts = {"jsonrpc": {"const": "2.0"}, "id": {"type": ["string", "integer"]}, "method": {"type": "string"}}
-    message = {"type": "object", "required": ["jsonrpc"], "properties": {"jsonrpc": parts["jsonrpc"]}}
-    # Wrong params are answered with an error of JSON-RPC, as a method that is not known is: both with 200.
-    asked = {"type": "object", "required": ["jsonrpc", "method"], "properties": parts}
-    answer = {"description": "The answer, which may be an error of JSON-RPC.", "content": _json(message)}
-    return {
-        "operationId": "mcp",
-        "summary": "Model Context Protocol, streamable HTTP: the tools judge_case and explain_verdict",
-        "description": f"The revision {STATELESS} is spoken too; its headers repeat what the body says, which no schema can tell.",
-        "parameters": [
-            {"name": "MCP-Protocol-Version", "in": "header", "schema": {"enum": list(HANDSHAKES)}}
-        ],
-        "requestBody": {"required": True, "content": _json(asked)},
-        "responses": {
-            "200": answer,
-            "202": {"description": "A notification was taken."},
-            "400": {
-                **answer,
-                "description": "No JSON-RPC message, a batch, or a version that is not spoken: an error of JSON-RPC.",
-            },
-            "404": {
-                **answer,
-                "description": f"By {STATELESS}, a method that is not known: an error of JSON-RPC.",
-            },
-            **_problems(401, 403, 408, 413, 415, 421),
         },
     }
 

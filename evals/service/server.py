@@ -1,68 +1,40 @@
-"""The service's process: start, serve, and on SIGINT or SIGTERM finish the accepted requests."""
+"""The HTTP service: serve until SIGINT or SIGTERM, and finish the accepted requests."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import resource
-import secrets
 import signal
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from ...orchestration.record import Location, Store
+from ...orchestration.record import Location
 from ...personas.jury import Jury
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
-from ..plugins.sitting import convene
-from .connections import Connections
-from .hosts import AllowedHosts, is_loopback
-from .service import Service
-from .throttled_log import ThrottledLog
-from .tls import tls_context
+from .connections import (
+    AccessCheck,
+    AllowedHosts,
+    Connections,
+    ThrottledLog,
+    service_token,
+    tls_context,
+    url_host,
+)
+from .graders import case_document, grader_answer, read_grader_run, rewarded_name
+from .judging import PATIENCE, JudgeQueue, RequestError, ServiceConfig, open_queue, read_case
+from .openapi import FARTHEST, MOST, openapi_document
 
 _LOG = logging.getLogger(__name__)
 
 OTHER_FILES = 256
 """Open files beside the clients' connections: the record, and the connections to providers."""
+BODY_SECONDS = 10.0
+"""Seconds in which a request's body must be there."""
 
-PATIENCE = 60.0
-"""Seconds to finish accepted requests after a signal."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceConfig:
-    """Settings of the service."""
-
-    host: str
-    port: int
-    allow_host: tuple[str, ...]
-    """Names that a request's `Host` may have, beside `host`."""
-    tls_cert: Path | None
-    """Certificate chain in PEM; with `tls_key`, the service speaks HTTPS."""
-    tls_key: Path | None
-    token_env: str
-    """Environment variable with the token; if it is not set, one is generated and printed once."""
-    max_body: int
-    """Bytes."""
-    in_flight: int
-    """Calls to each provider at a time."""
-    at_once: int
-    """Deliberations at a time."""
-    most_waiting: int
-    """Requests that may wait for their turn."""
-    max_connections: int
-    """Open connections at a time; beyond that, those that wait for their client give way."""
-    max_usd: float | None
-    """Budget of this process."""
-    max_tokens: int | None
-    prices: Path | None
-    redact: bool
-    """Keep the words of cases and jurors out of the record."""
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def serve(
@@ -70,41 +42,15 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM."""
     tls = tls_context(config.tls_cert, config.tls_key)
-    given, token = _token(config)
+    is_given, token = service_token(config.token_env, config.host)
     log = ThrottledLog(_LOG)
     connections = Connections(_allowed_connections(config.max_connections), tls=tls, log=log)
-    sitting = convene(
-        rubric,
-        jury,
-        record=record,
-        prices=config.prices,
-        max_usd=config.max_usd,
-        max_tokens=config.max_tokens,
-        in_flight=config.in_flight,
-        redact=config.redact,
-        must_reach=True,
-    )
-    if not given:
-        say(f"token: {token}")
-    try:
-        reading = Store.read(record)
-        try:
-            service = Service(
-                sitting,
-                reading,
-                token=token,
-                hosts=AllowedHosts(config.host, config.allow_host),
-                connections=connections,
-                log=log,
-                max_body=config.max_body,
-                at_once=config.at_once,
-                most_waiting=config.most_waiting,
-            )
-            asyncio.run(_serve(service, connections, config, say))
-        finally:
-            reading.release()
-    finally:
-        sitting.close()
+    access = AccessCheck(AllowedHosts(config.host, config.allow_host), token, log)
+    with open_queue(rubric, jury, record, config) as queue:
+        if not is_given:
+            say(f"token: {token}")
+        service = Service(queue, access, connections, log, max_body=config.max_body)
+        asyncio.run(_serve(service, connections, config, say))
 
 
 def _allowed_connections(most: int) -> int:
@@ -116,19 +62,6 @@ def _allowed_connections(most: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         return max(1, soft - OTHER_FILES)
     return most
-
-
-def _token(config: ServiceConfig) -> tuple[bool, str]:
-    """Whether a token was given, and the token: the one in the environment, or a new one."""
-    given = os.environ.get(config.token_env, "").strip()
-    if given:
-        return True, given
-    if not is_loopback(config.host):
-        raise VenireError(
-            f"{config.host} can be reached from other machines, and {config.token_env} is not set",
-            remedy=f"set {config.token_env} to a token of your own, or serve on 127.0.0.1",
-        )
-    return False, secrets.token_urlsafe(24)
 
 
 def _quiet() -> logging.Logger:
@@ -166,13 +99,136 @@ async def _serve(
                 remedy="choose another --port",
             ) from None
         sweep = loop.create_task(connections.close_idle())
-        shown = f"[{config.host}]" if ":" in config.host else config.host
         scheme = "http" if config.tls_cert is None else "https"
         port = listening.sockets[0].getsockname()[1]
-        say(f"serving at {scheme}://{shown}:{port}, described at /openapi.json")
+        say(f"serving at {scheme}://{url_host(config.host)}:{port}, described at /openapi.json")
         await stopped.wait()
         say("finishing what was accepted")
         sweep.cancel()
         listening.close()
     finally:
         await runner.cleanup()
+
+
+class Service:
+    """HTTP API of one jury under one rubric, behind a bearer token."""
+
+    def __init__(
+        self,
+        queue: JudgeQueue,
+        access: AccessCheck,
+        connections: Connections,
+        log: ThrottledLog,
+        *,
+        max_body: int,
+    ) -> None:
+        self._queue = queue
+        self._access = access
+        self._connections = connections
+        self._log = log
+        self._max_body = max_body
+        self._openapi_document = openapi_document(
+            rubric=queue.sitting.rubric.name, jury=queue.sitting.jury.name
+        )
+
+    def app(self) -> web.Application:
+        app = web.Application(middlewares=[self._guard], client_max_size=self._max_body)
+        app.router.add_get("/openapi.json", self._openapi)
+        app.router.add_post("/v1/deliberations", self._score)
+        app.router.add_get("/v1/deliberations", self._list)
+        app.router.add_get("/v1/deliberations/{case:.+}", self._fetch)
+        app.router.add_get("/v1/status", self._status)
+        app.router.add_post("/v1/fine_tuning/alpha/graders/run", self._grade)
+        return app
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Check `Host`, and the token except for the OpenAPI document; turn every error into JSON."""
+        self._connections.request_came(request.protocol)
+        try:
+            self._access.check_host(request.headers.getall("Host", []))
+            if request.path != "/openapi.json":
+                self._access.check_token(request.headers.get("Authorization", ""))
+            return await handler(request)
+        except RequestError as error:
+            return _problem_response(error.status, error.problem, error.remedy, error.headers)
+        except web.HTTPException as error:
+            allow = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
+            return _problem_response(error.status, error.reason, "see GET /openapi.json", allow)
+        except ConnectionError:
+            self._log.warning("client gone before its request was read")
+            return _problem_response(400, "the connection was lost", "send it again", {})
+        except VenireError as error:
+            return _problem_response(503, error.problem, error.remedy, {})
+        except Exception as error:
+            self._queue.log_bug(_LOG, error)
+            return _problem_response(500, "this is a bug of the server's", "see its log", {})
+
+    async def _openapi(self, request: web.Request) -> web.Response:
+        return web.json_response(self._openapi_document)
+
+    async def _score(self, request: web.Request) -> web.Response:
+        _check_json(request)
+        case = read_case(await _body(request))
+        with self._connections.keep_open(request.protocol):
+            body = await self._queue.judge(case)
+        return web.Response(body=body, content_type="application/json")
+
+    async def _grade(self, request: web.Request) -> web.Response:
+        """OpenAI's graders API: the sample as a case, the verdict as a reward."""
+        _check_json(request)
+        run = read_grader_run(await _body(request))
+        rewarded_name(run, self._queue.sitting.rubric)
+        case = read_case(case_document(run))
+        with self._connections.keep_open(request.protocol):
+            await self._queue.judge(case)
+        return web.json_response(grader_answer(run, self._queue.kept_judgement(case.id)))
+
+    async def _fetch(self, request: web.Request) -> web.Response:
+        return web.json_response(self._queue.kept_judgement(request.match_info["case"]).document)
+
+    async def _list(self, request: web.Request) -> web.Response:
+        after = _whole(request, "after", 0, least=0, greatest=FARTHEST)
+        most = _whole(request, "most", 100, least=1, greatest=MOST)
+        ids = self._queue.case_ids()
+        return web.json_response({"cases": ids[after : after + most], "total": len(ids)})
+
+    async def _status(self, request: web.Request) -> web.Response:
+        return web.json_response(self._queue.state())
+
+
+def _check_json(request: web.Request) -> None:
+    if request.content_type != "application/json":
+        raise RequestError(415, "the body is not application/json", "send Content-Type: application/json")
+
+
+async def _body(request: web.Request) -> bytes:
+    """The body, read before the request takes a place: whoever sends slowly holds none."""
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise RequestError(415, "the body is compressed", "send it as it is")
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await request.read()
+    except TimeoutError:
+        raise RequestError(
+            408, "the body did not come in time", "send it again", Connection="close"
+        ) from None
+    except RuntimeError:
+        # aiohttp's word for a connection that was closed while its body was read.
+        if request.transport is not None:
+            raise
+        raise ConnectionResetError from None
+
+
+def _whole(request: web.Request, name: str, default: int, *, least: int, greatest: int) -> int:
+    given = request.query.getall(name, [str(default)])
+    if len(given) == 1 and given[0].isascii() and given[0].isdigit() and len(given[0]) < 19:
+        number = int(given[0])
+        if least <= number <= greatest:
+            return number
+    problem = f"{name} is not a whole number from {least} to {greatest}"
+    raise RequestError(422, problem, f"leave {name} out, or mend it")
+
+
+def _problem_response(status: int, problem: str, remedy: str, headers: dict[str, str]) -> web.Response:
+    return web.json_response({"problem": problem, "remedy": remedy}, status=status, headers=headers)

@@ -3,23 +3,23 @@
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 
-from .bootstrap import Bootstrap, Coefficient, OfSums, Statistic
 from .estimate import Estimate, undefined
-from .holding import COUNTS, RANKS, SQUARES, Basis
-from .jackknife import CORRELATION
+from .gate import RANKED, SQUARED
+from .jackknife import CASES, FISHER, Jackknife, approximate
 from .matrix import FloatArray, InvalidRatings, Matrix, Ratings, matrix, on_scale
+from .weighted import Coefficient, OfSums, Statistic
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
-BASES: dict[Level, Basis] = {"nominal": COUNTS, "ordinal": RANKS, "interval": SQUARES, "ratio": SQUARES}
 
 FEW_VALUES = 40
-"""Up to here a table of coincidences per case is cheaper than ranking every rating in every resample."""
+"""Up to here a table of coincidences per case is cheaper than ranking every rating without every case."""
 
 
-def krippendorff_alpha(ratings: Ratings, *, level: Level, bootstrap: Bootstrap) -> Estimate:
-    """Krippendorff's alpha, with an interval from resampling whole cases.
+def krippendorff_alpha(ratings: Ratings, *, level: Level, jackknife: Jackknife = CASES) -> Estimate:
+    """Krippendorff's alpha.
 
     Missing ratings: cases with fewer than two ratings are left out, as they pair with nothing.
 
@@ -35,39 +35,33 @@ def krippendorff_alpha(ratings: Ratings, *, level: Level, bootstrap: Bootstrap) 
     References:
         Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability".
     """
-    everyone = matrix(ratings, by=bootstrap.by)
+    grid = matrix(ratings, by=jackknife.by)
     if level != "nominal":
-        everyone = everyone.numbers(f"{level} alpha")
-    return alpha_of(everyone.pairable(), level=level, bootstrap=bootstrap, everyone=everyone)
-
-
-def alpha_of(grid: Matrix, *, level: Level, bootstrap: Bootstrap, everyone: Matrix | None = None) -> Estimate:
-    """`krippendorff_alpha` of a matrix whose cases all have two ratings or more; `everyone` has the others too."""
-    grid, scale = on_scale(grid)
-    method = f"Krippendorff's alpha, {level}"
-    n = len(grid.cases)
+        grid = grid.numbers(f"{level} alpha")
+    grid, scale = on_scale(grid.pairable())
+    method, n = f"Krippendorff's alpha, {level}", len(grid.cases)
     if n == 0 or len(scale) < 2:
         why = (
             "no case has two ratings"
             if n == 0
             else "only one value was ever used, so there is nothing to tell apart"
         )
-        return undefined(why, method=method, n=n, confidence=bootstrap.confidence)
+        return undefined(why, method=method, n=n, confidence=jackknife.confidence)
     if level == "ratio" and scale[0] < 0:
         raise InvalidRatings(
             f"ratio alpha needs values of zero or more; the ratings hold {scale[0]:g}",
             remedy="use the interval level",
         )
-    return bootstrap.estimate(
+    squared = level in ("interval", "ratio")
+    found = jackknife.estimate(
         alpha_coefficient(scale, level),
         grid,
         method=method,
         otherwise="expected disagreement is zero",
-        link=CORRELATION,
-        everyone=everyone,
-        population=lambda trait: trait.of_pairs(alpha_coefficient(trait.scale, level)),
-        basis=BASES[level],
+        transform=FISHER,
+        gate=SQUARED if squared else RANKED,
     )
+    return approximate(found) if squared else found
 
 
 def alpha_coefficient(scale: FloatArray, level: Level) -> Coefficient:
@@ -171,3 +165,76 @@ def _alpha(observed: FloatArray, expected: FloatArray, n: FloatArray, least: flo
     """`least` is the expected disagreement up to which it may be rounding."""
     ratio = np.divide(observed * (n - 1), expected, out=np.full_like(n, np.nan), where=expected > least)
     return 1 - ratio
+
+
+WORTH_NAMING = 0.05
+"""How much alpha must rise without a rater before the rater is named."""
+
+
+def rater_outliers(ratings: Ratings, *, level: Level, jackknife: Jackknife = CASES) -> pd.DataFrame:
+    """One row per rater: how harsh, how much alpha would rise without them, and whether that says outlier.
+
+    A rater is an outlier when leaving them out raises Krippendorff's alpha by 0.05 or more and the interval
+    of that rise, by the jackknife, lies above zero. Two raters cannot outvote each other, so fewer than three
+    raters have no outlier.
+
+    Returns:
+        Columns `rater`, `n` (ratings), `severity` (mean distance above the others' mean on the same cases;
+        NaN for text), `rise`, `low`, `high`, `outlier`, `note`.
+    """
+    grid = matrix(ratings, by=jackknife.by)
+    rated = (~np.isnan(grid.values)).sum(axis=0)
+    rows = []
+    for number, rater in enumerate(grid.raters):
+        rise, low, high, note = _rise(grid, number, level, jackknife)
+        rows.append(
+            {
+                "rater": rater,
+                "n": int(rated[number]),
+                "severity": _severity(grid, number),
+                "rise": rise,
+                "low": low,
+                "high": high,
+                "outlier": bool(rise >= WORTH_NAMING and low > 0),
+                "note": note,
+            }
+        )
+    columns = ["rater", "n", "severity", "rise", "low", "high", "outlier", "note"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _rise(grid: Matrix, number: int, level: Level, jackknife: Jackknife) -> tuple[float, float, float, str]:
+    """Alpha of the others minus alpha of everyone, with its interval."""
+    if len(grid.raters) < 3:
+        return np.nan, np.nan, np.nan, "fewer than three raters"
+    others = [column for column in range(len(grid.raters)) if column != number]
+    _, scale = on_scale(grid)
+    if len(scale) < 2:
+        return np.nan, np.nan, np.nan, "only one value was ever used"
+    make = alpha_coefficient(scale, level)
+
+    def rise(values: FloatArray) -> Statistic:
+        whole, rest = _pairable(values, range(values.shape[1])), _pairable(values, others)
+        everyone, without = make(values[whole]), make(values[rest][:, others])
+        return lambda weights: without(weights[:, rest]) - everyone(weights[:, whole])
+
+    found = jackknife.estimate(
+        rise, grid, method="rise in alpha", otherwise="alpha is undefined with or without", gate=RANKED
+    )
+    return found.value, found.low, found.high, found.note
+
+
+def _pairable(values: FloatArray, columns: "range | list[int]") -> np.ndarray:
+    """The cases with two ratings or more in `columns`."""
+    return np.flatnonzero((~np.isnan(values[:, list(columns)])).sum(axis=1) >= 2)
+
+
+def _severity(grid: Matrix, number: int) -> float:
+    if grid.labels is not None:
+        return np.nan
+    mine = grid.values[:, number]
+    others = np.delete(grid.values, number, axis=1)
+    shared = ~np.isnan(mine) & (~np.isnan(others)).any(axis=1)
+    if not shared.any():
+        return np.nan
+    return float((mine[shared] - np.nanmean(others[shared], axis=1)).mean())

@@ -1,15 +1,154 @@
-"""Agreement of any number of raters, case by case, set against chance."""
+"""Agreement of any number of raters, case by case, alone and set against chance: percent, Fleiss' kappa, Gwet's AC1 and AC2."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .bootstrap import OfSums, Statistic
-from .matrix import FloatArray
+from .estimate import Estimate, undefined
+from .gate import OPEN, RANKED
+from .jackknife import CASES, FISHER, SHARE, Jackknife
+from .matrix import FloatArray, Ratings, Value, matrix, on_scale
+from .weighted import Coefficient, OfSums, Statistic
 
-Chance = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-"""Chance agreement of ratings spread as the first rows with ratings spread as the second, under the weights."""
+Weighting = Literal["identity", "linear", "quadratic", "ordinal"]
+Chance = Callable[[FloatArray, FloatArray], FloatArray]
+"""Chance agreement of ratings spread over the values as each row says, under the weights."""
+COMPLETE = "chance agreement is complete"
+
+
+def percent_agreement(ratings: Ratings, *, jackknife: Jackknife = CASES) -> Estimate:
+    """The share of pairs of ratings that are equal, averaged over cases; between 0 and 1.
+
+    Missing ratings: cases with fewer than two are left out.
+
+    Args:
+        ratings: Columns `case`, `rater`, `value`.
+
+    Returns:
+        The estimate; `n` counts cases with two ratings or more. NaN when there is none.
+    """
+    grid, scale = on_scale(matrix(ratings, by=jackknife.by).pairable())
+    return jackknife.estimate(
+        lambda values: _mean_agreement(values, scale),
+        grid,
+        method="percent agreement",
+        otherwise="no case has two ratings",
+        transform=SHARE,
+        gate=OPEN,
+    )
+
+
+def fleiss_kappa(ratings: Ratings, *, jackknife: Jackknife = CASES) -> Estimate:
+    """Fleiss' kappa: nominal agreement of many raters beyond chance.
+
+    Missing ratings: Gwet's generalisation. A case with two ratings or more counts for agreement, a case
+    with one still counts for how often each value is used. With as many ratings for every case this is
+    the coefficient of 1971.
+
+    Args:
+        ratings: Columns `case`, `rater`, `value`.
+
+    Returns:
+        The estimate; `n` counts cases with two ratings or more. NaN when there is none or only one value
+        was ever used.
+
+    References:
+        Fleiss (1971), Psychological Bulletin 76:378-382; Gwet (2014), Handbook, chapter 2.
+    """
+    grid, scale = on_scale(matrix(ratings, by=jackknife.by))
+    method, n = "Fleiss' kappa", len(grid.pairable().cases)
+    if n == 0 or len(scale) < 2:
+        why = "no case has two ratings" if n == 0 else "only one value was ever used"
+        return undefined(why, method=method, n=n, confidence=jackknife.confidence)
+    return jackknife.estimate(
+        fleiss_coefficient(scale),
+        grid,
+        method=method,
+        otherwise=COMPLETE,
+        transform=FISHER,
+        gate=RANKED,
+        n=n,
+    )
+
+
+def gwet_ac(
+    ratings: Ratings,
+    *,
+    weighting: Weighting = "identity",
+    categories: Sequence[Value] | None = None,
+    jackknife: Jackknife = CASES,
+) -> Estimate:
+    """AC1 (identity weights) or AC2 (any other): agreement beyond chance that does not collapse when one value dominates.
+
+    Missing ratings: a case with two ratings or more counts for agreement; a case with one still counts
+    for how often each value is used.
+
+    Args:
+        ratings: Columns `case`, `rater`, `value`.
+        weighting: Partial credit for near misses; anything but `identity` needs an order.
+        categories: The scale. Give it: chance agreement falls as the scale grows, used or not.
+
+    Returns:
+        The estimate; `n` counts cases with two ratings or more. NaN when there is none, or when the
+        scale has a single value.
+
+    References:
+        Gwet (2008), British Journal of Mathematical and Statistical Psychology 61:29-48.
+    """
+    grid = matrix(ratings, by=jackknife.by)
+    if weighting != "identity" and categories is None:
+        grid = grid.numbers("AC2")
+    grid, scale = on_scale(grid, categories)
+    name = "Gwet's AC1" if weighting == "identity" else f"Gwet's AC2, {weighting} weights"
+    n = len(grid.pairable().cases)
+    if n == 0 or len(scale) < 2:
+        why = (
+            "no case has two ratings"
+            if n == 0
+            else "only one value was ever used; give the scale's categories"
+        )
+        return undefined(why, method=name, n=n, confidence=jackknife.confidence)
+    return jackknife.estimate(
+        ac_coefficient(scale, weighting),
+        grid,
+        method=name,
+        otherwise=COMPLETE,
+        transform=FISHER,
+        gate=OPEN,
+        n=n,
+    )
+
+
+def fleiss_coefficient(scale: FloatArray) -> Coefficient:
+    """Fleiss' kappa on `scale` as a function of the weights of cases."""
+    return lambda values: _chance_corrected(values, scale, np.eye(len(scale)), _fleiss_chance)
+
+
+def ac_coefficient(scale: FloatArray, weighting: Weighting) -> Coefficient:
+    """AC1 or AC2 on `scale` as a function of the weights of cases."""
+    weights = agreement_weights(scale, weighting)
+    return lambda values: _chance_corrected(values, scale, weights, _gwet_chance)
+
+
+def agreement_weights(scale: FloatArray, weighting: Weighting) -> FloatArray:
+    """The weight of each pair of values: 1 when equal, 0 when as far apart as the scale allows.
+
+    `linear` and `quadratic` go by the distance between values, `ordinal` by the number of pairs of
+    ranks that lie between them, `identity` gives no partial credit.
+
+    References:
+        Gwet (2014), "Handbook of Inter-Rater Reliability", 4th ed., chapter 3.
+    """
+    q = len(scale)
+    if weighting == "identity" or q < 2:
+        return np.eye(q)
+    if weighting == "ordinal":
+        steps = np.abs(np.subtract.outer(np.arange(q), np.arange(q)))
+        apart = steps * (steps + 1) / 2
+    else:
+        apart = np.abs(np.subtract.outer(scale, scale))
+    return 1 - (apart / apart.max()) ** (2 if weighting == "quadratic" else 1)
 
 
 class CaseTotals(NamedTuple):
@@ -23,8 +162,7 @@ class CaseTotals(NamedTuple):
     """1 where a case has two ratings or more, otherwise 0."""
 
 
-def tally(values: FloatArray, scale: FloatArray, weights: FloatArray) -> CaseTotals:
-    """The tally of cases with a rating or more."""
+def _case_totals(values: FloatArray, scale: FloatArray, weights: FloatArray) -> CaseTotals:
     counts = (values[:, :, None] == scale).sum(axis=1).astype(float)
     ratings = counts.sum(axis=1)
     paired = ratings >= 2
@@ -33,39 +171,35 @@ def tally(values: FloatArray, scale: FloatArray, weights: FloatArray) -> CaseTot
     return CaseTotals(counts / ratings[:, None], np.where(paired, agreement, 0.0), paired.astype(float))
 
 
-def chance_corrected(values: FloatArray, scale: FloatArray, weights: FloatArray, chance: Chance) -> Statistic:
+def _mean_agreement(values: FloatArray, scale: FloatArray) -> OfSums:
+    agreement = _case_totals(values, scale, np.eye(len(scale))).agreement
+    return OfSums(
+        np.column_stack([agreement, np.ones(len(values))]), lambda total: _ratio(total[:, 0], total[:, 1])
+    )
+
+
+def _chance_corrected(
+    values: FloatArray, scale: FloatArray, weights: FloatArray, chance: Chance
+) -> Statistic:
     """(observed - chance) / (1 - chance) as a function of the weights of cases."""
-    shares, agreement, paired = tally(values, scale, weights)
+    shares, agreement, paired = _case_totals(values, scale, weights)
     sums = np.column_stack([paired, agreement, np.ones(len(paired)), shares])
 
     def value(total: FloatArray) -> FloatArray:
         observed = _ratio(total[:, 1], total[:, 0])
-        spread = total[:, 3:] / total[:, 2:3]
-        expected = chance(spread, spread, weights)
+        expected = chance(total[:, 3:] / total[:, 2:3], weights)
         return _ratio(observed - expected, 1 - expected)
 
     return OfSums(sums, value)
 
 
-def standard_error(values: FloatArray, scale: FloatArray, weights: FloatArray, chance: Chance) -> float:
-    """The standard error of a chance-corrected coefficient over cases, by linearisation.
+def _fleiss_chance(shares: FloatArray, weights: FloatArray) -> FloatArray:
+    return ((shares @ weights) * shares).sum(axis=1)
 
-    References:
-        Gwet (2008), British Journal of Mathematical and Statistical Psychology 61:29-48.
-    """
-    shares, agreement, paired = tally(values, scale, weights)
-    n = len(paired)
-    if n < 2 or paired.sum() == 0:
-        return np.nan
-    overall = shares.mean(axis=0, keepdims=True)
-    expected = float(chance(overall, overall, weights)[0])
-    if expected >= 1:
-        return np.nan
-    observed = agreement.sum() / paired.sum()
-    value = (observed - expected) / (1 - expected)
-    own = np.where(paired > 0, n / paired.sum() * (agreement - expected) / (1 - expected), 0.0)
-    pull = 2 * (1 - value) * (chance(shares, overall, weights) - expected) / (1 - expected)
-    return float(np.sqrt(((own - pull - value) ** 2).sum() / (n * (n - 1))))
+
+def _gwet_chance(shares: FloatArray, weights: FloatArray) -> FloatArray:
+    q = len(weights)
+    return weights.sum() / (q * (q - 1)) * (shares * (1 - shares)).sum(axis=1)
 
 
 def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:

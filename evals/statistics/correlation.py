@@ -1,31 +1,41 @@
 """Pearson, Spearman and Kendall correlations between raters."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
 import numpy as np
 
-from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate
-from .holding import RANKS, SQUARES, Basis
-from .jackknife import CORRELATION
-from .matrix import FloatArray, Ratings
+from .gate import RANKED_PAIRS, SQUARED_PAIRS, Gate
+from .jackknife import CASES, FISHER, Jackknife
+from .matrix import FloatArray, IntArray, Ratings
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
+from .weighted import OfSums, Statistic
+
+
+def mean_ranks(values: FloatArray) -> FloatArray:
+    """The rank of each value from 1, the lowest; equal ones share the mean of theirs."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(count) - (count - 1) / 2)[place]
+
 
 FLAT = "a rater gave one value throughout, so there is nothing to correlate"
 
 
-def pearson(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def pearson(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | None = None) -> Estimate:
     """Pearson's r. Pairs of raters use the cases both rated; more than two raters give the mean over pairs."""
-    return _estimate(ratings, pearson_statistic, "Pearson's r", bootstrap, raters, basis=SQUARES)
+    return _estimate(ratings, pearson_statistic, "Pearson's r", jackknife, raters, SQUARED_PAIRS)
 
 
-def spearman(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
-    """Spearman's rho: Pearson's r of ranks, ties sharing their mean rank; ranked anew in each resample.
+def spearman(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | None = None) -> Estimate:
+    """Spearman's rho: Pearson's r of ranks, ties sharing their mean rank; ranked anew without each case.
 
     Pairs of raters use the cases both rated; more than two raters give the mean over pairs.
     """
-    return _estimate(ratings, spearman_statistic, "Spearman's rho", bootstrap, raters)
+    return _estimate(ratings, spearman_statistic, "Spearman's rho", jackknife, raters)
 
 
-def kendall(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def kendall(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | None = None) -> Estimate:
     """Kendall's tau-b, which allows for ties.
 
     Pairs of raters use the cases both rated; more than two raters give the mean over pairs.
@@ -33,7 +43,7 @@ def kendall(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = N
     References:
         Kendall (1945), Biometrika 33:239-251.
     """
-    return _estimate(ratings, kendall_statistic, "Kendall's tau-b", bootstrap, raters)
+    return _estimate(ratings, kendall_statistic, "Kendall's tau-b", jackknife, raters)
 
 
 def pearson_statistic(x: FloatArray, y: FloatArray) -> Statistic:
@@ -41,14 +51,13 @@ def pearson_statistic(x: FloatArray, y: FloatArray) -> Statistic:
     x, y = _standard(x), _standard(y)
     sums = np.column_stack([x, y, x * y, x**2, y**2, np.ones(len(x))])
 
-    def value(weights: FloatArray) -> FloatArray:
-        total = weights @ sums
+    def value(total: FloatArray) -> FloatArray:
         n = np.maximum(total[:, 5], 1)
         across, down = total[:, 0] / n, total[:, 1] / n
         shared = total[:, 2] - n * across * down
         return _correlation(shared, total[:, 3] - n * across**2, total[:, 4] - n * down**2, n)
 
-    return value
+    return OfSums(sums, value)
 
 
 def spearman_statistic(x: FloatArray, y: FloatArray) -> Statistic:
@@ -86,25 +95,18 @@ def _estimate(
     ratings: Ratings,
     statistic: PairStatistic,
     method: str,
-    bootstrap: Bootstrap,
+    jackknife: Jackknife,
     raters: Raters | None,
-    basis: Basis = RANKS,
+    gate: Gate = RANKED_PAIRS,
 ) -> Estimate:
-    grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(method)
+    grid = pair_matrix(ratings, raters, by=jackknife.by).numbers(method)
     return pair_estimate(
-        grid,
-        statistic,
-        bootstrap,
-        method=method,
-        otherwise=FLAT,
-        link=CORRELATION,
-        population=lambda trait: trait.mean_over_pairs(statistic),
-        basis=basis,
+        grid, statistic, jackknife, method=method, otherwise=FLAT, transform=FISHER, gate=gate
     )
 
 
 def _standard(values: FloatArray) -> FloatArray:
-    """Centred and scaled, so that a flat resample can be told from rounding."""
+    """Centred and scaled, so that a flat column can be told from rounding."""
     centred = values - values.mean()
     return centred / max(float(np.abs(centred).max()), 1e-300)
 
@@ -127,3 +129,91 @@ def _correlation(shared: FloatArray, left: FloatArray, right: FloatArray, n: Flo
     moving = (left > 1e-12 * n) & (right > 1e-12 * n)
     bottom = np.sqrt(np.where(moving, left, 1.0)) * np.sqrt(np.where(moving, right, 1.0))
     return np.where(moving, np.clip(shared / bottom, -1.0, 1.0), np.nan)
+
+
+NOBODY = -1
+"""In the place of a case, where a stratum has fewer than the largest."""
+BLOCK = 60_000
+"""Weights used at a time: few enough to stay in the processor's cache."""
+
+Part = Callable[[IntArray, FloatArray], FloatArray]
+"""From the numbers of some strata and the weights of their cases (stratum, place, row) to what they add (stratum, row, sum)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfStrata:
+    """A statistic of sums over strata, each a function of the weights of that stratum's own cases."""
+
+    cases: IntArray
+    """The cases of each stratum, one row a stratum, `NOBODY` at the end."""
+    part: Part
+    width: int
+    value: Statistic
+    """From rows of sums to one value each."""
+
+    def __call__(self, weights: FloatArray) -> FloatArray:
+        every = np.arange(len(self.cases))
+        step = max(1, BLOCK // max(1, self.cases.size))
+        total = [
+            self.part(every, self.of_cases(weights[start : start + step].T)).sum(axis=0)
+            for start in range(0, len(weights), step)
+        ]
+        return self.value(np.concatenate(total))
+
+    def of_clusters(self, cluster: IntArray, clusters: int) -> "OfStrata":
+        """The same of the weights of clusters; `cluster` says which each case is in."""
+        return replace(self, cases=np.where(self.cases == NOBODY, NOBODY, cluster[self.cases]))
+
+    def of_cases(self, rows: FloatArray, strata: IntArray | slice = slice(None)) -> FloatArray:
+        """The rows of the cases of these strata, by stratum and place: zeros where there is nobody."""
+        return np.concatenate([rows, np.zeros((1, *rows.shape[1:]))])[self.cases[strata]]
+
+
+def stratified_spearman_statistic(x: FloatArray, y: FloatArray, stratum: IntArray) -> OfStrata:
+    """Pearson's r of mean ranks within each stratum, centred and divided by its size, as a function of the weights of cases.
+
+    Scores calibrated by different curves are such cases: within a fold a curve that rises keeps every rank, and
+    across folds equal scores become unequal for no reason of theirs. With one stratum this is Spearman's rho.
+    """
+    _, number, size = np.unique(stratum, return_inverse=True, return_counts=True)
+    cases = np.full((len(size), int(size.max(initial=0))), NOBODY)
+    for each, many in enumerate(size):
+        cases[each, :many] = np.flatnonzero(number == each)
+    across, down = _members(x, cases), _members(y, cases)
+
+    def rank_products(strata: IntArray, weights: FloatArray) -> FloatArray:
+        sides = (_stratum_ranks(weights, members[strata]) for members in (across, down))
+        (first, square), (second, other) = sides
+        return np.stack([(weights * first * second).sum(axis=1), square, other], axis=2)
+
+    return OfStrata(cases, rank_products, 3, _stratified_correlation)
+
+
+def _stratified_correlation(total: FloatArray) -> FloatArray:
+    shared, left, right = total.T
+    moving = (left > 1e-12) & (right > 1e-12)
+    bottom = np.sqrt(np.where(moving, left, 1.0) * np.where(moving, right, 1.0))
+    return np.where(moving, np.clip(shared / bottom, -1.0, 1.0), np.nan)
+
+
+def _members(values: FloatArray, cases: IntArray) -> FloatArray:
+    """By stratum, distinct value in order and case: 1 where the case has the value."""
+    mine = np.where(cases == NOBODY, np.inf, np.append(values, np.nan)[cases])
+    order = mine.argsort(axis=1, kind="stable")
+    ordered = np.take_along_axis(mine, order, axis=1)
+    # The first case of a stratum has its first value, and each that differs from the one before it the next.
+    rises = np.column_stack([np.zeros(len(cases), dtype=bool), ordered[:, 1:] != ordered[:, :-1]])
+    value = np.empty_like(cases)
+    np.put_along_axis(value, order, rises.cumsum(axis=1), axis=1)
+    found = (value[:, None, :] == np.arange(cases.shape[1])[:, None]) & (cases != NOBODY)[:, None, :]
+    used = int(found.any(axis=(0, 2)).sum())
+    return found[:, :used].astype(float)
+
+
+def _stratum_ranks(weights: FloatArray, members: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Each case's mean rank from the middle, as a share of its stratum, and the sum of its squares over the stratum's cases."""
+    used = members @ weights
+    reached = used.cumsum(axis=1)
+    total = reached[:, -1:]
+    rank = (reached - (used + total) / 2) / np.maximum(total, 1)
+    return members.transpose(0, 2, 1) @ rank, (used * rank * rank).sum(axis=1)

@@ -6,12 +6,78 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .bootstrap import Bootstrap, Kind
+from .estimate import Estimate, undefined
+from .matrix import FloatArray, IntArray, Matrix
+from .weighted import BLOCK, Coefficient, Statistic, over_clusters
+
+ENOUGH = 0.5
+"""The share of resamples that must be defined for an interval to be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How to resample: the source of chance, and how often.
+
+    References:
+        Efron (1979), "Bootstrap methods: another look at the jackknife", Annals of Statistics 7:1-26.
+    """
+
+    rng: np.random.Generator
+    resamples: int = 1000
+    confidence: float = 0.95
+
+    def estimate(self, coefficient: Coefficient, grid: Matrix, *, method: str, otherwise: str) -> Estimate:
+        """The coefficient of `grid` between the percentiles of its resamples; `otherwise` says why, should it be NaN."""
+        return self.estimate_and_p(coefficient, grid, method=method, otherwise=otherwise)[0]
+
+    def estimate_and_p(
+        self, coefficient: Coefficient, grid: Matrix, *, method: str, otherwise: str
+    ) -> tuple[Estimate, float]:
+        """`estimate`, with the two-sided p of a true value of zero: the data count as one resample, so p is never zero."""
+        n = len(grid.cases)
+        if not n:
+            return undefined(otherwise, method=method, confidence=self.confidence), np.nan
+        statistic, frequency = over_clusters(coefficient, grid)
+        value = float(statistic(frequency[None].astype(float))[0])
+        if np.isnan(value):
+            return undefined(otherwise, method=method, n=n, confidence=self.confidence), np.nan
+        drawn = self.draws(statistic, frequency)
+        drawn = np.sort(drawn[~np.isnan(drawn)])
+        why = self._too_few(len(drawn), int(frequency.sum()))
+        if why:
+            return Estimate(value, np.nan, np.nan, n, method, self.confidence, f"no interval: {why}"), np.nan
+        ends = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
+        low, high = np.quantile(drawn, ends)
+        lost = self.resamples - len(drawn)
+        note = f"{lost} of {self.resamples} resamples were undefined" if lost else ""
+        what = f"{grid.clusters} groups" if grid.clustered else "cases"
+        label = f"{method}; percentile bootstrap of {what}, {self.resamples} resamples"
+        beyond = min((drawn <= 1e-12).sum(), (drawn >= -1e-12).sum())
+        p = min(1.0, 2 * (int(beyond) + 1) / (len(drawn) + 1))
+        return Estimate(value, float(low), float(high), n, label, self.confidence, note), p
+
+    def draws(self, statistic: Statistic, frequency: IntArray) -> FloatArray:
+        """The statistic of each resample; none where there is one cluster."""
+        n = int(frequency.sum())
+        counts = self.rng.multinomial(n, frequency / n, size=self.resamples if n > 1 else 0).astype(float)
+        step = max(1, BLOCK // len(frequency))
+        parts = [statistic(counts[start : start + step]) for start in range(0, len(counts), step)]
+        nothing = statistic(frequency[None].astype(float))[:0]
+        return np.concatenate([nothing, *parts])
+
+    def _too_few(self, defined: int, clusters: int) -> str:
+        if clusters < 2:
+            return "one case cannot be resampled"
+        if defined < max(1, ENOUGH * self.resamples):
+            return f"{defined} of {self.resamples} resamples were defined"
+        if 2 / (defined + 1) > 1 - self.confidence + 1e-12:
+            return f"{defined} resamples are too few for one of {self.confidence:.0%}"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """The seed and the number of resamples that every interval of one analysis shares."""
+    """The seed and the number of resamples that every drawn number of one analysis shares."""
 
     seed: int = 0
     resamples: int = 1000
@@ -20,13 +86,6 @@ class Draws:
         """A source of chance that starts at the seed: two of them give the same numbers."""
         return np.random.default_rng(self.seed)
 
-    def bootstrap(
-        self, *, by: str = "case", kind: Kind = "holding", levels: tuple[float, ...] | None = None
-    ) -> Bootstrap:
-        """A bootstrap that starts at the seed, so that everything it is made for sees the same resamples.
-
-        Args:
-            by: The column whose equal values are drawn together.
-            levels: The values of the scale, used or not, where they are known.
-        """
-        return Bootstrap(self.rng(), self.resamples, by=by, kind=kind, levels=levels)
+    def bootstrap(self) -> Bootstrap:
+        """A bootstrap that starts at the seed, so that everything it is made for sees the same resamples."""
+        return Bootstrap(self.rng(), self.resamples)

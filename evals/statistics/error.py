@@ -4,43 +4,50 @@ from dataclasses import replace
 
 import numpy as np
 
-from .bootstrap import Bootstrap, OfSums, Statistic
 from .estimate import Estimate
-from .holding import SHARES, SQUARED_ERRORS, Basis
-from .jackknife import DIFFERENCE, DISTANCE, ERROR
+from .gate import OPEN
+from .jackknife import CASES, LOG, RAW, Jackknife
 from .matrix import FloatArray, Ratings
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
+from .weighted import OfSums, Statistic
 
 EMPTY = "no case has both ratings"
 
 
-def offset(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def offset(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | None = None) -> Estimate:
     """The mean of the first rater minus the second, over the cases both rated.
 
     With two raters and none named, the first is the first by name. With more it is the mean over pairs
     of the size of their offset, as its sign would depend on their names, and has no interval.
     """
-    grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers("the offset")
+    grid = pair_matrix(ratings, raters, by=jackknife.by).numbers("the offset")
     if len(grid.raters) == 2:
         name = f"offset, {grid.raters[0]} minus {grid.raters[1]}"
         return pair_estimate(
-            grid, offset_statistic, bootstrap, method=name, otherwise=EMPTY, least=1, link=DIFFERENCE
+            grid, offset_statistic, jackknife, method=name, otherwise=EMPTY, least=1, transform=RAW, gate=OPEN
         )
     found = pair_estimate(
-        grid, size_of_offset, bootstrap, method="size of the offset", otherwise=EMPTY, least=1, link=DISTANCE
+        grid,
+        size_of_offset,
+        jackknife,
+        method="size of the offset",
+        otherwise=EMPTY,
+        least=1,
+        transform=RAW,
+        gate=OPEN,
     )
     note = found.note or "no interval: sizes of offsets lie above zero even where raters do not differ"
     return replace(found, low=np.nan, high=np.nan, note=note)
 
 
-def mae(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def mae(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | None = None) -> Estimate:
     """The mean absolute difference, over the cases both rated; over pairs when there are more raters."""
-    return _estimate(ratings, mae_statistic, "mean absolute error", bootstrap, raters)
+    return _estimate(ratings, mae_statistic, "mean absolute error", jackknife, raters)
 
 
-def rmse(ratings: Ratings, *, bootstrap: Bootstrap, raters: Raters | None = None) -> Estimate:
+def rmse(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | None = None) -> Estimate:
     """The root of the mean squared difference, over the cases both rated; over pairs when more raters."""
-    return _estimate(ratings, rmse_statistic, "root mean squared error", bootstrap, raters, SQUARED_ERRORS)
+    return _estimate(ratings, rmse_statistic, "root mean squared error", jackknife, raters)
 
 
 def offset_statistic(x: FloatArray, y: FloatArray) -> OfSums:
@@ -67,24 +74,11 @@ def size_of_offset(x: FloatArray, y: FloatArray) -> Statistic:
 
 
 def _estimate(
-    ratings: Ratings,
-    statistic: PairStatistic,
-    method: str,
-    bootstrap: Bootstrap,
-    raters: Raters | None,
-    basis: Basis = SHARES,
+    ratings: Ratings, statistic: PairStatistic, method: str, jackknife: Jackknife, raters: Raters | None
 ) -> Estimate:
-    grid = pair_matrix(ratings, raters, by=bootstrap.by).numbers(f"the {method}")
+    grid = pair_matrix(ratings, raters, by=jackknife.by).numbers(f"the {method}")
     return pair_estimate(
-        grid,
-        statistic,
-        bootstrap,
-        method=method,
-        otherwise=EMPTY,
-        least=1,
-        link=ERROR,
-        population=lambda trait: trait.mean_over_pairs(statistic),
-        basis=basis,
+        grid, statistic, jackknife, method=method, otherwise=EMPTY, least=1, transform=LOG, gate=OPEN
     )
 
 

@@ -1,22 +1,22 @@
-"""Cohen's kappa, plain and weighted."""
+"""Cohen's kappa, plain and weighted, and quadratic kappa of scores that need not be categories."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from .bootstrap import Bootstrap, Statistic
+from .chance import Weighting, agreement_weights
 from .estimate import Estimate
-from .holding import COUNTS, SQUARES
-from .jackknife import CORRELATION, MEAN_OF_PAIRS
-from .matrix import FloatArray, Ratings, Value, on_scale
+from .gate import RANKED_PAIRS, SQUARED_PAIRS
+from .jackknife import CASES, FISHER, Jackknife
+from .matrix import FloatArray, IntArray, Ratings, Value, on_scale
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
-from .weights import Weighting, agreement_weights
+from .weighted import OfSums, Statistic
 
 
 def cohen_kappa(
     ratings: Ratings,
     *,
-    bootstrap: Bootstrap,
+    jackknife: Jackknife = CASES,
     weighting: Weighting = "identity",
     raters: Raters | None = None,
     categories: Sequence[Value] | None = None,
@@ -43,7 +43,7 @@ def cohen_kappa(
         Cohen (1960), Educational and Psychological Measurement 20:37-46.
         Cohen (1968), Psychological Bulletin 70:213-220.
     """
-    grid = pair_matrix(ratings, raters, by=bootstrap.by)
+    grid = pair_matrix(ratings, raters, by=jackknife.by)
     if weighting != "identity" and categories is None:
         grid = grid.numbers(f"{weighting} kappa")
     grid, scale = on_scale(grid, categories)
@@ -52,14 +52,13 @@ def cohen_kappa(
     return pair_estimate(
         grid,
         kappa_statistic(scale, weighting),
-        bootstrap,
+        jackknife,
         method=name,
         otherwise=same,
-        link=CORRELATION if len(grid.raters) == 2 else MEAN_OF_PAIRS,
+        transform=FISHER,
+        gate=SQUARED_PAIRS if weighting == "quadratic" else RANKED_PAIRS,
         # Of two raters one case says 0 or nothing; a pair among many that shares one case would say it as loudly as the rest.
         least=1 if len(grid.raters) == 2 else 2,
-        population=lambda trait: trait.mean_over_pairs(kappa_statistic(trait.scale, weighting)),
-        basis=SQUARES if weighting == "quadratic" else COUNTS,
     )
 
 
@@ -83,3 +82,34 @@ def kappa_statistic(scale: FloatArray, weighting: Weighting) -> PairStatistic:
         return value
 
     return statistic
+
+
+def concordance_statistic(x: FloatArray, y: FloatArray, stratum: IntArray | None = None) -> OfSums:
+    """Twice the covariance over what the variances and the offset add up to, as a function of the weights of cases.
+
+    With quadratic weights Cohen's kappa needs no categories: it is this, Lin's concordance with variances
+    over n. NaN where both raters gave one and the same value. With strata, covariances, variances and offsets are
+    taken within each and then added up: that strata differ in their means is no agreement.
+
+    References:
+        Krippendorff (1970), "Bivariate agreement coefficients for reliability of data".
+        Lin (1989), "A concordance correlation coefficient to evaluate reproducibility", Biometrics 45:255-268.
+    """
+    middle = (x.mean() + y.mean()) / 2 if len(x) else 0.0
+    x, y = x - middle, y - middle
+    _, code = np.unique(np.zeros(len(x)) if stratum is None else stratum, return_inverse=True)
+    strata = int(code.max(initial=0)) + 1
+    within = np.stack([x, y, np.ones(len(x))], axis=1)[:, :, None] * np.eye(strata)[code][:, None, :]
+    sums = np.column_stack([within.reshape(len(x), -1), x * y, x**2 + y**2])
+
+    def value(total: FloatArray) -> FloatArray:
+        # One row a sum, so that arithmetic runs along the many totals.
+        columns = np.ascontiguousarray(total.T)
+        (first, second, n), (both, squares) = columns[:-2].reshape(3, strata, -1), columns[-2:]
+        # What the squares of means and of their difference add up to is twice their product.
+        shared = (first * second / np.maximum(n, 1)).sum(axis=0)
+        every = np.maximum(n.sum(axis=0), 1)
+        top, bottom = 2 * (both - shared) / every, (squares - 2 * shared) / every
+        return np.divide(top, bottom, out=np.full(len(total), np.nan), where=bottom > 1e-12)
+
+    return OfSums(sums, value)

@@ -1,21 +1,32 @@
-"""Statistics of two raters, and their mean over all pairs of raters."""
+"""Coefficients of two raters, and their mean over the pairs of more.
 
-from collections.abc import Callable, Sequence
+All that such a coefficient needs is how often the two raters' values meet. That is counted once for every pair, all in all and
+without each cluster; many coefficients of one matrix are asked for in turn, so the counts on short scales are remembered.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from .bootstrap import Bootstrap, Statistic
 from .estimate import Estimate, undefined
-from .holding import COUNTS, Basis, Population
-from .jackknife import Link
+from .gate import Gate
+from .jackknife import Jackknife, Transform
 from .matrix import FloatArray, IntArray, Matrix, Ratings, matrix
-from .pair_tables import PairTables, pair_tables
+from .weighted import Statistic
 
 PairStatistic = Callable[[FloatArray, FloatArray], Statistic]
 """From what two raters gave the same cases to the statistic as a function of the cases' weights."""
 
 Raters = tuple[str, str]
+PAIRS = 64
+"""Pairs of raters counted at a time."""
+SHORT = 12
+"""The most values that a scale has for which pairs are counted together and the counts remembered."""
+APART = 1e-3
+"""How far apart values on such a scale are at least, over its range: a pair that uses two of them still moves."""
 
 
 def pair_matrix(ratings: Ratings, raters: Raters | None, *, by: str = "case") -> Matrix:
@@ -36,14 +47,13 @@ def pair_matrix(ratings: Ratings, raters: Raters | None, *, by: str = "case") ->
 def pair_estimate(
     grid: Matrix,
     statistic: PairStatistic,
-    bootstrap: Bootstrap,
+    jackknife: Jackknife,
     *,
     method: str,
     otherwise: str,
-    link: Link,
-    population: Population | None = None,
+    transform: Transform,
+    gate: Gate,
     least: int = 2,
-    basis: Basis = COUNTS,
 ) -> Estimate:
     """The statistic of two raters or, of more, its mean over the pairs for which it is defined.
 
@@ -52,93 +62,129 @@ def pair_estimate(
     """
     k = len(grid.raters)
     if k < 2:
-        return undefined("fewer than two raters", method=method, confidence=bootstrap.confidence)
-    everyone, grid = grid, grid.pairable()
-    each = [(tables, _values(tables, statistic, least)) for tables in pair_tables(grid)]
-    if not any((tables.shared >= least).any() for tables, _ in each):
+        return undefined("fewer than two raters", method=method, confidence=jackknife.confidence)
+    grid = grid.pairable()
+    tables = [(part, _values(part, statistic, least)) for part in pair_tables(grid)]
+    if not any((part.shared >= least).any() for part, _ in tables):
         few = (
             f"no two raters share {least} cases or more"
             if k > 2
             else f"fewer than {least} cases have both ratings"
         )
-        return undefined(few, method=method, n=len(grid.cases), confidence=bootstrap.confidence)
-    pairs = np.concatenate([tables.raters for tables, _ in each])
-    values = np.concatenate([found[: len(tables.raters)] for tables, found in each])
+        return undefined(few, method=method, n=len(grid.cases), confidence=jackknife.confidence)
+    pairs = np.concatenate([part.raters for part, _ in tables])
+    values = np.concatenate([rows[: len(part.raters)] for part, rows in tables])
     defined = ~np.isnan(values)
     count = int(defined.sum())
-    named = method if k == 2 else f"{method}, mean over {count} of {k * (k - 1) // 2} rater pairs"
-    if bootstrap.kind != "holding":
-        return bootstrap.estimate(
-            lambda given: _mean_over(given, pairs[defined], statistic),
-            grid,
-            method=named,
-            otherwise=otherwise,
-        )
-    return bootstrap.with_interval(
+    return jackknife.of_left_out(
         float(values[defined].mean()) if count else np.nan,
-        lambda: (_mean_without_each(grid.clusters, each), np.ones(grid.clusters, dtype=np.int64)),
+        lambda: (_mean_without_each(grid.clusters, tables), None),
         grid,
-        everyone=everyone,
-        link=link,
-        population=population,
-        method=named,
+        method=method if k == 2 else f"{method}, mean over {count} of {k * (k - 1) // 2} rater pairs",
         otherwise=otherwise,
+        transform=transform,
+        gate=gate,
         n=len(grid.cases),
-        basis=basis,
-    )
+        pairs=pairs[defined],
+    )[0]
 
 
-def _values(tables: PairTables, statistic: PairStatistic, least: int) -> FloatArray:
+def _values(tables: "PairTables", statistic: PairStatistic, least: int) -> FloatArray:
     """The statistic of each row of counts; of a pair who share fewer than `least` cases, NaN."""
-    found = statistic(*tables.values)(tables.counts)
-    found[: len(tables.raters)][tables.shared < least] = np.nan
-    return found
+    values = statistic(*tables.values)(tables.counts)
+    values[tables.counts.sum(axis=1) < least] = np.nan
+    return values
 
 
-def _mean_without_each(clusters: int, each: Sequence[tuple[PairTables, FloatArray]]) -> FloatArray:
+def _mean_without_each(clusters: int, tables: "Sequence[tuple[PairTables, FloatArray]]") -> FloatArray:
     """The mean over pairs without each cluster in turn; a pair that this leaves undefined takes no part."""
     total, count = np.zeros(clusters), np.zeros(clusters)
-    for tables, found in each:
-        values = found[: len(tables.raters)]
+    for part, rows in tables:
+        values = rows[: len(part.raters)]
         defined = ~np.isnan(values)
         total += values[defined].sum()
         count += defined.sum()
-        taking_part = defined[tables.pair]
-        cluster, row = tables.cluster[taking_part], tables.row[taking_part]
-        without, lost = found[row], np.isnan(found[row])
-        change = np.where(lost, 0.0, without) - values[tables.pair[taking_part]]
+        taking_part = defined[part.pair]
+        cluster, row = part.cluster[taking_part], part.row[taking_part]
+        without, lost = rows[row], np.isnan(rows[row])
+        change = np.where(lost, 0.0, without) - values[part.pair[taking_part]]
         total += np.bincount(cluster, change, minlength=clusters)
         count -= np.bincount(cluster, lost, minlength=clusters)
     return np.divide(total, count, out=np.full(clusters, np.nan), where=count > 0)
 
 
-def _mean_over(values: FloatArray, pairs: IntArray, statistic: PairStatistic) -> Statistic:
-    """The mean over `pairs`; in a resample, over those it leaves defined."""
-    parts = [_of_pair(values, pair, statistic) for pair in pairs]
+class PairTables(NamedTuple):
+    """Some pairs of raters, each with the cases both rated as counts of the pairs of values that they hold."""
 
-    def mean(weights: FloatArray) -> FloatArray:
-        each = np.array([part(weights) for part in parts]).reshape(len(parts), len(weights))
-        known = ~np.isnan(each)
-        count = known.sum(axis=0)
-        total = np.where(known, each, 0.0).sum(axis=0)
-        return np.divide(total, count, out=np.full(len(weights), np.nan), where=count > 0)
+    raters: IntArray
+    """The two of each pair, one row a pair."""
+    values: tuple[FloatArray, FloatArray]
+    """The first rater's value and the second's, of each column of counts."""
+    shared: IntArray
+    """By pair, how many cases both rated."""
+    counts: FloatArray
+    """One row a pair; below these, one row for each way in which leaving out a cluster changes a pair's."""
+    pair: IntArray
+    """For each pair and each cluster that it shares, the pair's place;"""
+    cluster: IntArray
+    """the cluster;"""
+    row: IntArray
+    """and the row of what is left without it."""
 
-    return mean
+
+def pair_tables(grid: Matrix) -> Iterator[PairTables]:
+    """The tables of all pairs who share a case, in order; each pair by itself unless the scale is short.
+
+    Many coefficients of one matrix are asked for in turn, so the counts on short scales are remembered.
+    """
+    scale = np.unique(grid.values[~np.isnan(grid.values)])
+    if len(scale) <= SHORT and (np.diff(scale) >= APART * (scale[-1:] - scale[:1])).all():
+        yield from _cached_tables(grid.values.tobytes(), grid.values.shape, grid.cluster.tobytes())
+    else:
+        yield from _count_pairs(grid.values, grid.cluster, 1)
 
 
-def _of_pair(values: FloatArray, pair: IntArray, statistic: PairStatistic) -> Statistic:
-    """The statistic of two columns, over the distinct pairs of values they hold."""
-    x, y = values[:, pair[0]], values[:, pair[1]]
-    both = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[both], y[both]
-    _, across = np.unique(x, return_inverse=True)
-    _, down = np.unique(y, return_inverse=True)
-    code = across * (down.max(initial=0) + 1) + down
-    _, first, cell = np.unique(code, return_index=True, return_inverse=True)
-    if len(first) > len(x) / 2:
-        inner = statistic(x, y)
-        return lambda weights: inner(weights[:, both])
-    member = np.zeros((len(both), len(first)))
-    member[np.flatnonzero(both), cell] = 1
-    inner = statistic(x[first], y[first])
-    return lambda weights: inner(weights @ member)
+@lru_cache(maxsize=4)
+def _cached_tables(values: bytes, shape: tuple[int, int], cluster: bytes) -> tuple[PairTables, ...]:
+    cells = np.frombuffer(values).reshape(shape)
+    return tuple(_count_pairs(cells, np.frombuffer(cluster, dtype=np.int64), PAIRS))
+
+
+def _count_pairs(values: FloatArray, cluster: IntArray, at_a_time: int) -> Iterator[PairTables]:
+    scale, codes = np.unique(values, return_inverse=True)
+    codes, known = codes.reshape(values.shape), ~np.isnan(values)
+    met = known.astype(float)
+    first, second = np.triu(met.T @ met, 1).nonzero()
+    for start in range(0, len(first), at_a_time):
+        x, y = first[start : start + at_a_time], second[start : start + at_a_time]
+        case, pair = (known[:, x] & known[:, y]).nonzero()
+        code = codes[case, x[pair]] * len(scale) + codes[case, y[pair]]
+        kinds, kind = np.unique(code, return_inverse=True)
+        whole = np.bincount(pair * len(kinds) + kind, minlength=len(x) * len(kinds)).astype(float)
+        whole = whole.reshape(len(x), len(kinds))
+        left, touched = _without(whole, pair, kind, cluster[case])
+        yield PairTables(
+            np.column_stack([x, y]),
+            (scale[kinds // len(scale)], scale[kinds % len(scale)]),
+            np.bincount(pair, minlength=len(x)),
+            np.concatenate([whole, left]),
+            *touched,
+        )
+
+
+def _without(
+    whole: FloatArray, pair: IntArray, kind: IntArray, cluster: IntArray
+) -> tuple[FloatArray, tuple[IntArray, IntArray, IntArray]]:
+    """What is left of pairs' counts; and by pair and cluster, in which row."""
+    pairs, kinds = whole.shape
+    clusters = int(cluster.max()) + 1
+    each, entry = np.unique(pair * clusters + cluster, return_inverse=True)
+    if len(each) == len(entry):
+        # Clusters are single cases, of which all that hold the same two values leave the same.
+        ways, way = np.unique(pair * kinds + kind, return_inverse=True)
+        left = whole[ways // kinds]
+        left[np.arange(len(ways)), ways % kinds] -= 1
+        return left, (pair, cluster, pairs + way)
+    left = whole[each // clusters]
+    np.subtract.at(left, (entry, kind), 1)
+    return left, (each // clusters, each % clusters, pairs + np.arange(len(each)))

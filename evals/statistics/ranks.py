@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from .bootstrap import Bootstrap, Coefficient, Statistic, over_cases
+from .draws import Bootstrap
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, Matrix
+from .weighted import Coefficient, Statistic, over_clusters
 
 FEW = 5
 """With fewer cases than this a system has a rank and no interval: resampling two or three cases knows nothing."""
@@ -23,8 +24,8 @@ def ranking(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
     size = scores.groupby("system").size().reindex(names).to_numpy(int)
     rows = []
     for number, side in enumerate(sides):
-        boot = Bootstrap(np.random.default_rng(seed), resamples, kind="percentile")
-        statistic, frequency = over_cases(_means(len(names), number), grid)
+        boot = Bootstrap(np.random.default_rng(seed), resamples)
+        statistic, frequency = over_clusters(_means(len(names), number), grid)
         mean = statistic(frequency[None, :].astype(float))
         rank = _ranks(mean)[0]
         drawn = _ranks(boot.draws(statistic, frequency))
@@ -67,7 +68,7 @@ def rank_agreement(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.Dat
         wanted["change"] = _apart(_tau(len(names), 1, people), _tau(len(names), 0, people))
     rows = []
     for side in ("before", "after", "change"):
-        boot = Bootstrap(np.random.default_rng(seed), resamples, kind="percentile")
+        boot = Bootstrap(np.random.default_rng(seed), resamples)
         found: Estimate = undefined("there are no calibrated scores", method="Kendall's tau-b")
         p = np.nan
         if side in wanted:

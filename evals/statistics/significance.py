@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from .matrix import FloatArray
 
 LEVEL = 0.05
 """Below this corrected p a difference is stated as one."""
@@ -29,3 +34,18 @@ def signed_number(value: float, places: int = 2) -> str:
     """A difference with its sign; to more places where these would print it as zero."""
     shown = f"{value or 0.0:+.{places}f}"
     return shown if float(shown) or not value else f"{value:+.1g}"
+
+
+def holm(p_values: Sequence[float]) -> FloatArray:
+    """Holm's step-down p-values; NaN stays NaN and counts as no test.
+
+    References:
+        Holm (1979), Scandinavian Journal of Statistics 6:65-70.
+    """
+    p = np.asarray(p_values, dtype=float)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    corrected = np.full(len(p), np.nan)
+    steps = (len(order) - np.arange(len(order))) * p[order]
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else steps
+    return corrected

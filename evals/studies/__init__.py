@@ -5,5 +5,5 @@
     study_run.py  all arms in one run                   run_plan
     findings.py   which arm to use, and why             plan_findings, findings_at
 
-`evals/pages/study_plan.py` and `study_report.py` show the plan and the findings; `commands/studying.py` calls each step.
+`evals/studies/study_plan.py` and `study_report.py` show the plan and the findings; `commands/studying.py` calls each step.
 """

@@ -3,32 +3,162 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
 from ...orchestration.record import Store
+from ..audits.audit import Severity
 from ..audits.detection import detection_section, outside_label
-from ..audits.severity import Severity
 from ..comparison.comparison import Comparison, compare_evidence
-from ..comparison.effects import INTERCEPTS
+from ..comparison.effects import INTERCEPTS, strata_sentences, strata_table
+from ..comparison.effects import STRATA_METHODS as STRATA_METHODS
 from ..comparison.evaluators import evaluators_section
-from ..comparison.strata import METHODS as STRATA_METHODS
-from ..comparison.strata import strata_sentences, strata_table
-from ..figures.section import Section
-from ..ratings.evidence import Evidence, gather
-from ..ratings.marks import lay_marks
+from ..ratings.evidence import Evidence, attribute_label, gather, without_reserved_names
+from ..ratings.pooling import OVERALL
 from ..ratings.reference import Rule
-from ..ratings.reserved_names import attribute_label, without_reserved_names
-from ..ratings.sheet import OVERALL, lay_out
+from ..ratings.score_tables import lay_marks, lay_out
+from ..report.section import Section
+from ..statistics.classical_tests import chi_square_p, median_and_quartiles, welch_p
 from ..statistics.draws import Draws
 from ..statistics.significance import LEVEL, interval_phrase, p_words
-from .corpus_table import corpus_section
-from .cost_section import cost_section
-from .design import Design, TableName
+from .schema import Design, PeopleSettings, TableName
 
-AGREEMENT = ["arm", "kind", "attribute", "icc3k", "f_low", "f_high", "bootstrap_low", "bootstrap_high", "median_difference", "q1", "q3",
+CORPUS = ["what", "level", "development", "test", "p"]
+LENGTHS = {"source_length": "length of notes (words)", "output_length": "length of output (words)"}
+SPLIT_METHODS = (
+    "The parts are compared by Pearson's chi-square for categories and Welch's t test for numbers, one value a case; cases of one "
+    "group are counted as if independent."
+)
+
+
+def corpus_section(cases: pd.DataFrame, columns: Sequence[str], test: Collection[str]) -> Section:
+    """Counts, categories and lengths of the development and the test cases, with a test of the split for each.
+
+    Args:
+        cases: One row a case: `case`, `group`, `system`, the lengths, and `columns`.
+        columns: Further columns to describe.
+    """
+    held = cases["case"].isin(list(test)).to_numpy(bool)
+    parts = {"development": cases[~held], "test": cases[held]}
+    rows: list[dict[str, object]] = [
+        _row("cases", "", {name: f"{len(part)}" for name, part in parts.items()})
+    ]
+    if cases["group"].notna().any():
+        rows.append(_row("groups", "", {name: f"{part['group'].nunique()}" for name, part in parts.items()}))
+    tests: dict[str, float] = {}
+    for column in dict.fromkeys(("system", *columns, "source_length", "output_length")):
+        if cases[column].notna().any():
+            described, tests[column] = _column_rows(column, parts)
+            rows += described
+    uneven = {name: p for name, p in tests.items() if p < LEVEL}
+    if not test:
+        told = "No case is held out: there is no split to test."
+    elif uneven:
+        named = ", ".join(f"{LENGTHS.get(name, name)} ({p_words(p)})" for name, p in uneven.items())
+        told = f"The parts differ in {named}, not corrected for {len(tests)} tests."
+    else:
+        told = f"The parts are not shown to differ in any of {len(tests)} characteristics."
+    return Section(
+        "corpus", "The corpus, and its split", (told,), {"table": pd.DataFrame(rows, columns=CORPUS)},
+        methods=(SPLIT_METHODS,) if test else (),
+    )  # fmt: skip
+
+
+def _column_rows(column: str, parts: Mapping[str, pd.DataFrame]) -> tuple[list[dict[str, object]], float]:
+    """The rows of one column and the p of its test: the median and quartiles of numbers, counts and shares of words."""
+    values = [part[column].dropna() for part in parts.values()]
+    if all(pd.api.types.is_numeric_dtype(part[column].dtype) for part in parts.values()):
+        numbers = [each.to_numpy(float) for each in values]
+        p = welch_p(*numbers)
+        told = {
+            name: "{:.4g} ({:.4g}, {:.4g})".format(*median_and_quartiles(each)) if len(each) else ""
+            for name, each in zip(parts, numbers, strict=True)
+        }
+        return [_row(f"{LENGTHS.get(column, column)}, median (quartiles)", "", told, p)], p
+    levels = sorted(set(map(str, pd.concat(values))))
+    counts = np.array(
+        [[(each.astype(str) == level).sum() for each in values] for level in levels], dtype=float
+    )
+    p = chi_square_p(counts)
+    rows = [
+        _row(
+            f"{column}, n (%)" if number == 0 else "",
+            level,
+            {
+                name: f"{counts[number, at]:.0f} ({counts[number, at] / max(1, len(part)):.1%})"
+                for at, (name, part) in enumerate(parts.items())
+            },
+            p if number == 0 else float("nan"),
+        )
+        for number, level in enumerate(levels)
+    ]
+    return rows, p
+
+
+def _row(what: str, level: str, told: Mapping[str, str], p: float = float("nan")) -> dict[str, object]:
+    return {"what": what, "level": level, **told, "p": p}
+
+
+COSTS = ["judge", "repeats", "cases", "seconds", "usd", "seconds_per_answer", "usd_per_answer", "saved"]
+PERSON = "a person"
+
+
+def cost_section(costs: pd.DataFrame, repeats: Mapping[str, int], people: PeopleSettings) -> Section:
+    """One row a judge, a person first: seconds and dollars of a case and of one answer, and the share of a person's time saved.
+
+    Args:
+        costs: One row an arm: `arm`, `cases`, `usd_per_case`, `seconds_per_case`.
+        repeats: By arm, how often each of its seats is asked.
+    """
+    theirs = math.nan if people.minutes is None else 60 * people.minutes
+    paid = math.nan if people.minutes is None or people.wage is None else people.minutes / 60 * people.wage
+    rows = [(PERSON, 1, math.nan, theirs, paid, theirs, paid, math.nan)]
+    for row in costs.to_dict("records"):
+        times = repeats.get(str(row["arm"]), 1)
+        # Answers that were written down beforehand take no time: what they took is not known.
+        seconds, usd = float(row["seconds_per_case"]) or math.nan, float(row["usd_per_case"])
+        rows.append(
+            (str(row["arm"]), times, float(row["cases"]), seconds, usd, seconds / times, usd / times, 1 - seconds / theirs)
+        )  # fmt: skip
+    missing = [key for key in ("minutes", "wage") if getattr(people, key) is None]
+    notes = (
+        (f"what a person takes is not known: the study file says no {' and no '.join(missing)} under people",)
+        if missing
+        else ()
+    )
+    return Section(
+        "costs",
+        "Time and cost of a case",
+        tuple(_sentences(rows, missing)),
+        {"table": pd.DataFrame(rows, columns=COSTS)},
+        methods=(
+            "Seconds and dollars are what an arm's calls took alone, added up over its seats, rounds and repeats; asked at the same time they take "
+            "less by the clock. A price that nobody knows is blank. Training is not in it.",
+        ),
+        notes=notes,
+    )
+
+
+def _sentences(
+    rows: list[tuple[str, int, float, float, float, float, float, float]], missing: list[str]
+) -> list[str]:
+    if missing:
+        return [f"{len(rows) - 1} arms, with no person to hold them against: the notes say what is missing."]
+    _, _, _, theirs, paid, *_ = rows[0]
+    return [
+        f"{name} takes {_amount(seconds, '{:.3g} s', 'an unknown time')} and {_amount(usd, '${:.4g}', 'an unknown price')} a case where a person takes {theirs:.3g} s and ${paid:.2f}."
+        for name, _, _, seconds, usd, *_ in rows[1:]
+    ]
+
+
+def _amount(value: float, form: str, unknown: str) -> str:
+    return unknown if math.isnan(value) else form.format(value)
+
+
+AGREEMENT = ["arm", "kind", "attribute", "icc3k", "low", "high", "median_difference", "q1", "q3",
              "wilcoxon_p", "alpha", "alpha_low", "alpha_high", "ac2", "ac2_low", "ac2_high", "n", "note"]  # fmt: skip
 
 
@@ -91,7 +221,7 @@ def design_sections(given: DesignInput, tasks: Mapping[str, Comparison]) -> tupl
         "effects": lambda: _effects(compared),
         "strata": lambda: _strata(given),
         "tasks": lambda: _tasks(compared, tasks),
-        "evaluators": lambda: evaluators_section(lay_marks(given.scored), given.draws),
+        "evaluators": lambda: evaluators_section(lay_marks(given.scored)),
         "detection": lambda: _detection(given),
     }
     sections = {section.name: section for section in compared.sections}
@@ -135,8 +265,7 @@ def agreement_section(compared: Comparison, name: str, title: str) -> Section:
     table = pd.DataFrame(rows, columns=AGREEMENT)
     whole = table[table["attribute"] == OVERALL]
     said = [
-        f"{row['arm']}: ICC(3,k) {row['icc3k']:.3f} ({_interval('F interval', row['f_low'], row['f_high'])}; "
-        f"{_interval('bootstrap', row['bootstrap_low'], row['bootstrap_high'])}), median difference {row['median_difference']:g} ({row['q1']:g}, {row['q3']:g}), Wilcoxon's "
+        f"{row['arm']}: ICC(3,k) {row['icc3k']:.3f} ({_interval('95% interval', row['low'], row['high'])}), median difference {row['median_difference']:g} ({row['q1']:g}, {row['q3']:g}), Wilcoxon's "
         f"{p_words(float(row['wilcoxon_p']))}."
         for row in whole.to_dict("records")
         if row["icc3k"] == row["icc3k"]
@@ -222,7 +351,7 @@ def _moving_term(term: str) -> str:
 
 def _strata(given: DesignInput) -> Section:
     columns = list(given.design.strata)
-    table = strata_table(lay_out(given.scored), given.scored.cases, columns, given.draws)
+    table = strata_table(lay_out(given.scored), given.scored.cases, columns)
     told = strata_sentences(table) or [f"No case has a value of {', '.join(columns) or 'any stratum'}."]
     return Section("strata", "Agreement by stratum", tuple(told), {"table": table}, methods=(STRATA_METHODS,))
 

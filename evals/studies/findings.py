@@ -12,27 +12,26 @@ from ...agents.cost import Cost
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
 from ...rubrics.scale import NOT_APPLICABLE
-from ..audits.classes_section import classes_section
-from ..audits.independence_section import independence_section
+from ..audits.classes import classes_section
+from ..audits.independence import independence_section
 from ..comparison.comparison import Comparison, compare_evidence
-from ..figures.section import Section
 from ..ratings.evidence import gather, two_panels
+from ..ratings.people import check_ratings
 from ..ratings.question import Question, rubric_questions
-from ..ratings.rating_check import check_ratings
 from ..ratings.reference import Rule, reference
 from ..ratings.run_tables import RoundVotes, arm_tables
-from ..selection import Composition, analyse, weigh
-from ..selection.juror_pool import legal_judgements
+from ..report.section import Section
 from ..statistics.draws import Draws
-from .blind_ballots import blind_ballots
-from .credit_table import UNITS, credit_table, groups_of
+from ..studies.deliberated_arms import weigh
+from ..studies.recorded_jurors import analyse
+from .candidates import Composition
 from .design_sections import design_sections, gather_design
-from .plan import StudyPlan
-from .recorded_plan import RecordedPlan, plan_recorded
+from .judgements import UNITS, blind_ballots, credit_table, groups_of
+from .juror_pool import legal_judgements
+from .plan import RecordedPlan, StudyPlan, plan_recorded, task_folder
 from .study import load_study
 from .study_files import default_folder
 from .study_record import StudyRecord, read_record, recorded_ratings, trials_table
-from .tasks import task_folder
 
 MOST_SENTENCES = 4
 """Juries and attributes whose effective votes are said in words; the table has all."""

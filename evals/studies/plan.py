@@ -1,4 +1,4 @@
-"""The plan: every arm of a study, what it would cost, and everything that is wrong, before anything is spent."""
+"""The plan: every arm of a study, its further tasks or its recorded judgements, and everything that is wrong, before anything is spent."""
 
 from __future__ import annotations
 
@@ -10,28 +10,148 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...agents.cost import CostUnit
-from ...agents.prices import Price, load_prices
+from ...agents.cost import CostUnit, Price, load_prices
 from ...personas.jury import Jury
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import InvalidFile, MissingExtra, VenireError
+from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
 from ...rubrics.yaml_files import Written
 from ..ratings.evidence import two_panels
+from ..ratings.folds import groups_in
 from ..ratings.people import load_ratings
-from .axes import Axes, axes_of
-from .budget import cost_unit, near_budget, over_budget
-from .case_split import CaseSplit, split_cases
-from .cost_estimate import CostEstimate
-from .design_checks import design_errors
-from .errors import ErrorList
-from .grid import grid_arms
-from .plan_cost import Scope, estimate_cost
-from .rating_checks import rating_gaps, rubric_errors
-from .recorded_plan import RecordedPlan, plan_recorded
-from .study import Study, load_study, named_rubric
-from .study_arms import LeftOut, StudyArm, duplicate_names, listed_arms
-from .tasks import TaskPlan, plan_tasks
+from ..ratings.question import Question, rubric_questions
+from ..ratings.recordings import Recording, llmbar, load_judgements, pandalm
+from .arms import CaseSplit, LeftOut, StudyArm, duplicate_names, listed_arms, split_cases
+from .checks import design_errors, rating_gaps, rubric_errors
+from .grid import Axes, axes_of, grid_arms
+from .plan_cost import CostEstimate, Scope, cost_unit, estimate_cost, near_budget, over_budget
+from .schema import Task
+from .study import ErrorList, Study, load_study, named_rubric
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPlan:
+    """Judgements, people's ratings, and what was asked; nothing is left to ask."""
+
+    path: Path
+    study: Study
+    recording: Recording
+
+    @property
+    def jurors(self) -> list[str]:
+        return list(dict.fromkeys(self.recording.judgements["juror"].astype(str)))
+
+    @property
+    def questions(self) -> dict[str, Question]:
+        """What juries are scored on: the attributes that the study names, or all."""
+        return rubric_questions(self.recording.rubric, only=self.study.attributes or None)
+
+    @property
+    def test(self) -> tuple[str, ...] | None:
+        """The test cases; None where the study names none, so that each case is held out in turn."""
+        if "split" not in self.study.model_fields_set:
+            return None
+        judgements = self.recording.judgements.astype({"case": str})
+        cases = list(dict.fromkeys(judgements["case"]))
+        groups = {str(case): str(group) for case, group in groups_in(judgements).items()}
+        return split_cases(cases, groups, self.study.split, seed=self.study.seeds.split).test or None
+
+
+def plan_recorded(path: Path, study: Study) -> RecordedPlan:
+    """The study with its tables read; everything that is wrong with them is raised at once."""
+    errors = ErrorList()
+    recording = _read(path.parent, study, errors)
+    if recording is not None:
+        errors.add(*rubric_errors(study, recording.rubric))
+        judged, rated = set(recording.judgements["case"]), set(recording.people["case"].astype(str))
+        if not judged & rated:
+            errors.add(
+                VenireError(
+                    "ratings: nobody rated a case that is judged",
+                    remedy="check that both files use the same case ids",
+                )
+            )
+    if errors or recording is None:
+        raise errors.as_one(path)
+    return RecordedPlan(path, study, recording)
+
+
+def _read(beside: Path, study: Study, errors: ErrorList) -> Recording | None:
+    source = study.judgements
+    assert source is not None
+    if source.llmbar is not None:
+        return errors.attempt(partial(llmbar, beside / source.llmbar, subset=source.subset or "LLMBar"))
+    if source.pandalm is not None:
+        return errors.attempt(partial(pandalm, beside / source.pandalm))
+    assert source.file is not None and study.rubric is not None and study.ratings is not None
+    judgements = errors.attempt(partial(load_judgements, beside / source.file))
+    rubric = errors.attempt(partial(named_rubric, study.rubric, beside))
+    people = errors.attempt(partial(load_ratings, beside / study.ratings, wide=study.wide))
+    if judgements is None or rubric is None or people is None:
+        return None
+    return Recording(study.name, rubric, (), judgements, people)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlan:
+    """One further task that can be run: nothing in it is wrong."""
+
+    name: str
+    rubric: Rubric
+    cases: tuple[Case, ...]
+    ratings: pd.DataFrame
+    arms: tuple[StudyArm, ...]
+
+
+def task_folder(run: Path, name: str) -> Path:
+    """Where the record of a task is kept, within the study's run."""
+    return run / "tasks" / name
+
+
+def plan_tasks(study: Study, written: Written, arms: Sequence[StudyArm], errors: ErrorList) -> list[TaskPlan]:
+    """Every task that the file names, with the arms that judge it; what is wrong with one is added to `errors`."""
+    planned = []
+    for name, task in study.tasks.items():
+        where = f"{written.path}:{written.line('tasks', name)}"
+        made = errors.attempt(partial(_plan_task, name, task, written.path.parent, arms), where)
+        if made is None:
+            continue
+        gaps, _ = rating_gaps(made.ratings, made.cases, made.rubric, made.rubric.names)
+        errors.at(where, *gaps)
+        planned.append(made)
+    return planned
+
+
+def _plan_task(name: str, task: Task, beside: Path, arms: Sequence[StudyArm]) -> TaskPlan:
+    known = {arm.name: arm for arm in arms}
+    for wanted in task.arms:
+        if wanted not in known:
+            raise VenireError(
+                f"the task {name} names no arm of the study: {wanted!r}", remedy=nearest(wanted, known)
+            )
+    cases = tuple(load_cases(beside / task.cases))
+    ratings = load_ratings(beside / task.ratings, wide=task.wide)
+    chosen = (
+        [known[wanted] for wanted in task.arms] if task.arms else [arm for arm in arms if arm.on == "all"]
+    )
+    juries = [StudyArm(_for_task(arm.jury, task, cases, beside)) for arm in chosen]
+    return TaskPlan(name, named_rubric(task.rubric, beside), cases, ratings, tuple(juries))
+
+
+def _for_task(jury: Jury, task: Task, cases: Sequence[Case], beside: Path) -> Jury:
+    """The jury; one that is shown examples of the study's cases is shown the task's, never one of the same group."""
+    if jury.shots is None or not jury.shots.among:
+        return jury
+    shots = jury.shots.model_copy(
+        update={
+            "cases": beside / task.cases,
+            "ratings": beside / task.ratings,
+            "wide": task.wide,
+            "among": tuple(sorted(case.id for case in cases)),
+        }
+    )
+    return jury.model_copy(update={"shots": shots})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The names of the files that a study writes beside its run, and where that run is."""
+"""Where studies are: those that come with the package or a plug-in, the directory of a run, and the files that a study keeps in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,24 @@ from pathlib import Path
 
 from ...orchestration.record import Location
 from ...rubrics.errors import VenireError
-from .shipped import is_shipped
+from ...rubrics.plugins import library, library_file
+
+LIBRARY = Path(__file__).parent / "library"
+GROUP = "venire.studies"
+
+
+def study_path(named: Path) -> Path:
+    """The file or run that is named; where there is none, the shipped study of that name, with or without `.yaml`."""
+    if named.exists() or named.parent != Path():
+        return named
+    name = named.stem if named.suffix in (".yaml", ".yml") else str(named)
+    return library_file(GROUP, name, "study")
+
+
+def is_shipped(path: Path) -> bool:
+    """Whether a file is one of a library's."""
+    return path in library(GROUP).values()
+
 
 RECORD = "study.json"
 RATINGS = "study-ratings.csv"

@@ -1,27 +1,38 @@
-"""What a study keeps beside its run: `study.json`, the ratings it was planned with, and its trials."""
+"""One session of a study, with what is left of its budget; and what is kept beside its run: `study.json`, the ratings and the trials."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from rich.console import Console
 
-from ...agents.cost import CostUnit
-from ...orchestration.record.atomic_write import write_atomically
-from ...rubrics.csv_cells import from_csv_cell
+from ...agents.cost import Cost, CostUnit, Price
+from ...agents.providers import Preflight
+from ...orchestration.record import recorded_cost
+from ...orchestration.record.private_files import write_atomically
+from ...orchestration.run_session import RunSession, check_models, run_session
+from ...orchestration.runner import RunResult
+from ...orchestration.worked_examples import ScoredCases
+from ...personas.jury import Jury
+from ...rubrics.case import Case
 from ...rubrics.errors import InvalidFile, VenireError
-from ..ratings.csv_text import csv_text
+from ...rubrics.rows import from_csv_cell
+from ...rubrics.rubric import Rubric
 from ..ratings.people import load_ratings
 from ..ratings.reference import Rule
-from ..selection import Goal, objective
-from .design import Design
-from .plan import Plan
-from .schema import Calibration
-from .study_arms import StudyArm
+from ..report.files import csv_text
+from .arms import StudyArm
+from .choices import Goal
+from .objectives import objective
+from .plan import Plan, TaskPlan, task_folder
+from .schema import Calibration, Design
+from .study import Study
 from .study_files import RATINGS, RECORD, TRIALS
 
 
@@ -101,23 +112,21 @@ def read_record(folder: Path) -> StudyRecord:
             attributes=tuple(document["attributes"]),
             selection=tuple(document["selection"]),
             test=tuple(document["test"]),
-            # Runs of before have the default.
-            reference=document.get("reference"),
+            reference=document["reference"],
             unit=document["unit"],
             seed=document["seeds"]["statistics"],
             planned=document["planned"],
             search=document["search"],
-            goal=_goal(document.get("goal")),
-            # Runs of before asked for no tables, and had every arm hear every case.
-            design=Design.model_validate(document.get("design", {})),
-            chosen_from=None if document.get("chosen_from") is None else tuple(document["chosen_from"]),
+            goal=_goal(document["goal"]),
+            design=Design.model_validate(document["design"]),
+            chosen_from=None if document["chosen_from"] is None else tuple(document["chosen_from"]),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidFile(f"{path}: not a study's record: {error}", remedy="run the study again") from None
 
 
 def _goal(written: Mapping[str, Any] | None) -> Goal | None:
-    """The goal as `study.json` has it; runs of before have none."""
+    """The goal as `study.json` has it."""
     return (
         None
         if written is None
@@ -146,3 +155,82 @@ def recorded_trials(folder: Path) -> Iterator[dict[str, Any]]:
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             yield json.loads(line)
+
+
+@dataclass(frozen=True, slots=True)
+class StudySession:
+    """The run's directory, where progress is shown, and how fast models may be asked."""
+
+    folder: Path
+    console: Console
+    quiet: bool = False
+    in_flight: int = 32
+    rpm: int | None = None
+    tpm: int | None = None
+    retry: bool = False
+    """Hear again the cases for which a model could not be reached."""
+    preflight: Preflight = field(default_factory=Preflight)
+    started: float = field(default_factory=time.monotonic)
+
+
+def hear_juries(
+    plan: Plan,
+    session: StudySession,
+    juries: Sequence[Jury],
+    cases: Sequence[Case],
+    *,
+    task: TaskPlan | None = None,
+) -> RunResult:
+    """Have `juries` deliberate on `cases`, of the study or of a further task, with what is left of the study's budget."""
+    budget = plan.study.budget
+    folders = [session.folder, *(task_folder(session.folder, each.name) for each in plan.tasks)]
+    paid = sum(map(recorded_cost, folders), Cost())
+    passed = time.monotonic() - session.started
+    return run_session(
+        RunSession(
+            cases=cases,
+            rubric=plan.rubric if task is None else task.rubric,
+            juries=juries,
+            folder=session.folder if task is None else task_folder(session.folder, task.name),
+            **budget.remaining(paid, passed),
+            in_flight=session.in_flight,
+            rpm=session.rpm,
+            tpm=session.tpm,
+            prices=plan.prices,
+            seed=plan.study.seeds.run,
+            scored=ScoredCases.of(plan.cases if task is None else task.cases),
+            redact=plan.study.redact,
+            retry=session.retry,
+            preflight=session.preflight,
+        ),
+        session.console,
+        quiet=session.quiet,
+    )
+
+
+def ask_models(
+    session: StudySession,
+    juries: Sequence[Jury],
+    cases: Sequence[Case],
+    study: Study,
+    rubric: Rubric,
+    prices: Mapping[str, Price],
+) -> None:
+    """Ask every model that the study still needs whether it can be reached, before anything else is done for it.
+
+    Raises:
+        ModelUnreachable: One cannot be, and the record holds no calls that the study could go on with.
+    """
+    run = RunSession(
+        cases=cases,
+        rubric=rubric,
+        juries=juries,
+        folder=session.folder,
+        prices=prices,
+        seed=study.seeds.run,
+        scored=ScoredCases.of(cases),
+        redact=study.redact,
+        retry=session.retry,
+        preflight=session.preflight,
+    )
+    check_models(run)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...orchestration.reading.unreached import UnreachedModel, unreached_at
+from ...orchestration.reading.status import UnreachedModel, unreached_at
 from ...orchestration.record import Store
 from ...orchestration.runner import RunResult
-from .plan import Plan, StudyPlan
-from .study_arms import StudyArm
-from .study_record import write_ratings, write_record
-from .study_session import StudySession, hear_juries
-from .tasks import task_folder
+from .arms import StudyArm
+from .plan import Plan, StudyPlan, task_folder
+from .study_record import StudySession, hear_juries, write_ratings, write_record
 
 
 @dataclass(frozen=True, slots=True)

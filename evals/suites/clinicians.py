@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
+from rich.table import Table
 
 from ...rubrics.errors import MissingExtra, VenireError
 from ...rubrics.plugins import plugged_in
 from ..metrics.metric import GROUP as METRICS
 from ..metrics.metric import Metric
-from ..statistics.draws import Draws
+from ..report.section import estimate_json
+from ..report.terminal import estimate_words
 from ..statistics.estimate import Estimate, undefined
-from ..statistics.pairwise_icc import pairwise_icc, zscored_icc
+from ..statistics.icc import pairwise_icc, zscored_icc
+from ..statistics.jackknife import Jackknife
+from .suite_tables import simple_table
 
 COMBINED = "all sets"
 JURY, PEOPLE = "jury", "people, pairwise"
@@ -41,9 +46,7 @@ class PeopleAgreement:
     notes: tuple[str, ...]
 
 
-def agreement_with_people(
-    answers: pd.DataFrame, ratings: pd.DataFrame, *, draws: Draws | None = None
-) -> PeopleAgreement:
+def agreement_with_people(answers: pd.DataFrame, ratings: pd.DataFrame) -> PeopleAgreement:
     """The jury, ROUGE-L and MiniLM against people on every set that they rated, and on all together.
 
     A person's rating of an answer is the mean over the attributes that they gave; it is z-scored within the person and set, and people's
@@ -56,11 +59,10 @@ def agreement_with_people(
     References:
         Bedi et al. (2025), "MedHELM", section 4.3.3 and table 2.
     """
-    draws = draws or Draws()
-    known = answers.set_index("case")
-    matched = ratings[ratings["case"].isin(known.index)]
+    answers_by_case = answers.set_index("case")
+    matched = ratings[ratings["case"].isin(answers_by_case.index)]
     if matched.empty:
-        example = next(iter(known.index), "")
+        example = next(iter(answers_by_case.index), "")
         raise VenireError(
             "no rating is of an answer that the jury judged",
             remedy=f"name answers as the record does, such as {example!r}, in the column case",
@@ -68,20 +70,35 @@ def agreement_with_people(
     notes = []
     if lost := len(ratings) - len(matched):
         notes.append(
-            f"{lost} rating(s) match no judged answer: {ratings.loc[~ratings['case'].isin(known.index), 'case'].iloc[0]!r} first"
+            f"{lost} rating(s) match no judged answer: {ratings.loc[~ratings['case'].isin(answers_by_case.index), 'case'].iloc[0]!r} first"
         )
     numbers = matched.assign(value=pd.to_numeric(matched["value"], errors="coerce")).dropna(subset=["value"])
     composite = numbers.groupby(["case", "rater"], sort=False)["value"].mean().reset_index()
-    composite["set"] = composite["case"].map(known["set"])
-    composite["group"] = composite["case"].map(known["group"])
+    composite["set"] = composite["case"].map(answers_by_case["set"])
+    composite["group"] = composite["case"].map(answers_by_case["group"])
     measures = _measures(answers, set(composite["case"]), notes)
     rows: list[MeasureAgreement] = []
     sets = list(dict.fromkeys(composite["set"]))
     for name in [*sets, *([COMBINED] if len(sets) > 1 else [])]:
         its = composite if name == COMBINED else composite[composite["set"] == name]
-        rows += _set_rows(name, its, measures, draws, notes)
+        rows += _set_rows(name, its, measures, notes)
     rated = {name: int(composite.loc[composite["set"] == name, "case"].nunique()) for name in sets}
     return PeopleAgreement(tuple(rows), rated, tuple(dict.fromkeys(notes)))
+
+
+def people_table(agreement: PeopleAgreement) -> Table:
+    """One row a set and measure: ICC(3,k) after z-scoring, with its interval."""
+    table = simple_table("set", "measure", "ICC(3,k), z-scored", "answers")
+    for row in agreement.rows:
+        table.add_row(row.set, row.measure, estimate_words(row.estimate), str(row.estimate.n))
+    return table
+
+
+def people_json(agreement: PeopleAgreement) -> dict[str, Any]:
+    sets: dict[str, dict[str, Any]] = {}
+    for row in agreement.rows:
+        sets.setdefault(row.set, {})[row.measure] = estimate_json(row.estimate)
+    return {"sets": sets, "rated": dict(agreement.rated), "notes": list(agreement.notes)}
 
 
 def _measures(answers: pd.DataFrame, rated: set[str], notes: list[str]) -> dict[str, pd.Series[float]]:
@@ -105,7 +122,6 @@ def _set_rows(
     name: str,
     composite: pd.DataFrame,
     measures: Mapping[str, pd.Series[float]],
-    draws: Draws,
     notes: list[str],
 ) -> list[MeasureAgreement]:
     spread = composite.groupby("rater")["value"].agg(["std", "count"])
@@ -127,15 +143,14 @@ def _set_rows(
                 both[["case", "group"]].assign(value=both["other"], rater=measure),
             ]
         )
-        bootstrap = draws.bootstrap(by="group")
         found = (
-            zscored_icc(long, bootstrap=bootstrap)
+            zscored_icc(long, jackknife=Jackknife(by="group"))
             if len(both) > 1
             else undefined(f"{len(both)} answer(s) with both", method=METHOD)
         )
         rows.append(MeasureAgreement(name, measure, found.out_of(len(people))))
     if kept["rater"].nunique() > 1:
-        pairs = pairwise_icc(kept[["case", "group", "rater", "value"]], bootstrap=draws.bootstrap(by="group"))
+        pairs = pairwise_icc(kept[["case", "group", "rater", "value"]], jackknife=Jackknife(by="group"))
     else:
         pairs = undefined("one person alone", method="pairwise ICC(3,k)")
     return [*rows, MeasureAgreement(name, PEOPLE, pairs)]

@@ -6,26 +6,30 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from rich.table import Table
 
 from ...orchestration.deliberate import recount
 from ...orchestration.record import Store
-from ...orchestration.record.opening import run_exists
+from ...orchestration.record.store import run_exists
 from ...orchestration.run_session import RunSession, run_session
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric, load_rubric
+from ..report.section import estimate_json
+from ..report.terminal import estimate_words
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate, undefined
-from .answering import question_id
 from .board import board
 from .score_table import ScoreTable
 from .suite import LoadedSuite, SuitePart, arm_name
 from .suite_results import SuiteResults
-from .suite_run import SuiteRun, SuiteSession
+from .suite_run import SuiteRun, SuiteSession, question_id
+from .suite_tables import four_decimals, plain_number, simple_table
 
 GOLD = "gold"
 """The record of what judges said of references, within a suite's run."""
@@ -68,16 +72,16 @@ class GoldFilter:
 
 def gold_cases(part: SuitePart) -> list[Case]:
     """The references of a scenario as texts under judgement, with the prompt as their source."""
-    found = []
+    references = []
     for case in part.cases:
         prompt = part.prompts.get(case.id, "")
         if case.target is not None and str(case.target).strip():
-            found.append(
+            references.append(
                 Case(
                     id=question_id(part, case.id), output=str(case.target), source=(prompt,) if prompt else ()
                 )
             )
-    return found
+    return references
 
 
 def run_gold(
@@ -127,11 +131,13 @@ def gold_rubric(name: str) -> tuple[Rubric, str]:
 
 def gold_parts(suite: LoadedSuite, scenarios: Sequence[str]) -> list[SuitePart]:
     """The parts named, or all."""
-    known = {part.name: part for part in suite.parts}
+    part_by_name = {part.name: part for part in suite.parts}
     for name in scenarios:
-        if name not in known:
-            raise VenireError(f"the suite runs no scenario {name!r}", remedy=f"it runs {', '.join(known)}")
-    return [known[name] for name in scenarios] if scenarios else list(known.values())
+        if name not in part_by_name:
+            raise VenireError(
+                f"the suite runs no scenario {name!r}", remedy=f"it runs {', '.join(part_by_name)}"
+            )
+    return [part_by_name[name] for name in scenarios] if scenarios else list(part_by_name.values())
 
 
 def recorded_gold(folder: Path, part: SuitePart, jury: str, attribute: str) -> dict[str, bool]:
@@ -143,9 +149,9 @@ def recorded_gold(folder: Path, part: SuitePart, jury: str, attribute: str) -> d
         arm = next((arm for arm in store.arms() if arm.name == arm_name(part.name, jury)), None)
         if arm is None:
             return {}
-        now = {each.id: each.output for each in gold_cases(part)}
+        now = {reference.id: reference.output for reference in gold_cases(part)}
         ids = {question_id(part, case.id): case.id for case in part.cases}
-        found: dict[str, bool] = {}
+        verdicts: dict[str, bool] = {}
         for transcript in store.transcripts(arm):
             stored = store.case(transcript.case)
             if stored is None or now.get(transcript.case) != stored.output:
@@ -153,8 +159,8 @@ def recorded_gold(folder: Path, part: SuitePart, jury: str, attribute: str) -> d
             outcome = recount(transcript, arm.rubric, arm.jury).outcomes[attribute]
             # An even bench that is split has a mean in the middle: it found nothing either way.
             if outcome.status == "reached" and outcome.value not in (0.5, None):
-                found[ids[transcript.case]] = float(outcome.value) > 0.5
-        return found
+                verdicts[ids[transcript.case]] = float(outcome.value) > 0.5
+        return verdicts
     finally:
         store.release()
 
@@ -168,7 +174,7 @@ def gold_filter(
         verdicts: By scenario and case, whether the reference is reasonable.
     """
     draws = draws or Draws()
-    scenarios, kept, notes = [], dict[str, pd.DataFrame](), list[str]()
+    scenarios, reasonable_cases, notes = [], dict[str, pd.DataFrame](), list[str]()
     for name, reasonable in verdicts.items():
         cases = results.table.cases.get(name)
         if cases is None or cases.empty:
@@ -176,22 +182,79 @@ def gold_filter(
             continue
         column = results.table.columns[name]
         scenarios.append(_scenario_gold(name, cases.map(column.share), reasonable, draws))
-        kept[name] = cases[[reasonable.get(str(case), False) for case in cases.index]]
-        if kept[name].empty:
+        reasonable_cases[name] = cases[[reasonable.get(str(case), False) for case in cases.index]]
+        if reasonable_cases[name].empty:
             notes.append(f"{name}: no reference is reasonable: without them the scenario has no score")
     means = results.table.means.copy()
-    for name, cases in kept.items():
+    for name, cases in reasonable_cases.items():
         means[name] = cases.mean() if len(cases) else math.nan
     filtered = ScoreTable(
-        means, results.table.columns, {**results.table.cases, **{n: c for n, c in kept.items() if len(c)}}
+        means,
+        results.table.columns,
+        {**results.table.cases, **{n: c for n, c in reasonable_cases.items() if len(c)}},
     )
     after = board(filtered, ties=results.board.ties, draws=Draws(draws.seed, 1))
     return GoldFilter(
         tuple(scenarios),
-        tuple((each.system, each.win_rate) for each in results.board.standings),
-        tuple((each.system, each.win_rate) for each in after.standings),
+        tuple((standing.system, standing.win_rate) for standing in results.board.standings),
+        tuple((standing.system, standing.win_rate) for standing in after.standings),
         tuple(notes),
     )
+
+
+def gold_tables(gold: GoldFilter) -> list[Table]:
+    """References by scenario with the means of either side; the ranking before and after."""
+    table = simple_table("scenario", "reasonable", "not", "undecided", "mean", "mean, not", "difference")
+    for scenario in gold.scenarios:
+        table.add_row(
+            scenario.scenario, str(scenario.reasonable), str(scenario.unreasonable), str(scenario.undecided), four_decimals(scenario.kept_mean),
+            four_decimals(scenario.other_mean), estimate_words(scenario.difference),
+        )  # fmt: skip
+    ranking = simple_table("every case", "win rate", "reasonable references", "win rate ")
+    for (before, rate), (after, later) in zip(gold.before, gold.after, strict=True):
+        ranking.add_row(before, four_decimals(rate), after, four_decimals(later))
+    return [table, ranking]
+
+
+def gold_sentences(gold: GoldFilter) -> list[str]:
+    moved = gold.moved
+    sentences = [
+        f"The ranking changes: {', '.join(moved)} stand(s) elsewhere."
+        if moved
+        else "The ranking is the same with and without."
+    ]
+    sentences += [
+        f"{scenario.scenario}: {scenario.difference.note}: the difference is undefined."
+        for scenario in gold.scenarios
+        if not scenario.difference.defined
+    ]
+    return [*sentences, *gold.notes]
+
+
+def gold_json(gold: GoldFilter) -> dict[str, Any]:
+    return {
+        "scenarios": {
+            scenario.scenario: {
+                "reasonable": scenario.reasonable,
+                "unreasonable": scenario.unreasonable,
+                "undecided": scenario.undecided,
+                "mean_reasonable": plain_number(scenario.kept_mean),
+                "mean_unreasonable": plain_number(scenario.other_mean),
+                "difference": estimate_json(scenario.difference),
+                "systems": {
+                    name: {"reasonable": plain_number(yes), "unreasonable": plain_number(no)}
+                    for name, (yes, no) in scenario.systems.items()
+                },
+            }
+            for scenario in gold.scenarios
+        },
+        "ranking": {
+            "all": [{"system": name, "win_rate": plain_number(rate)} for name, rate in gold.before],
+            "reasonable": [{"system": name, "win_rate": plain_number(rate)} for name, rate in gold.after],
+            "moved": gold.moved,
+        },
+        "notes": list(gold.notes),
+    }
 
 
 def _scenario_gold(

@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from ...orchestration.record.private_files import write_atomically
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import nearest, read_text
+from ..report.files import csv_text
 from .score_table import Direction
 
 LARGEST = 2**30
@@ -145,13 +149,15 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
         (_stat_name(each), statistic_mean(each)) for each in _list(folder / "stats.json") if _is_plain(each)
     ]
     means = {(metric, split): value for (metric, split), value in totals if value is not None}
-    known = {metric for _, stats in instances for metric, _ in stats} or {metric for metric, _ in means}
-    if not known:
+    known_metrics = {metric for _, stats in instances for metric, _ in stats} or {
+        metric for metric, _ in means
+    }
+    if not known_metrics:
         notes.append(
             f"{folder.name}: no per_instance_stats.json and no stats.json with a number in it: left out"
         )
         return None
-    metric = _metric(name, known, metrics)
+    metric = _metric(name, known_metrics, metrics)
     split = next((each for each in SPLITS if any((metric, each) in stats for _, stats in instances) or (metric, each) in means), "")  # fmt: skip
     scores = {
         case: stats[metric, split] for case, stats in _by_case(instances).items() if (metric, split) in stats
@@ -189,13 +195,13 @@ _Stats = dict[tuple[str, str], float]
 
 def _instances(folder: Path) -> list[tuple[str, _Stats]]:
     """Each instance and trial with its values; those of perturbed instances are left out."""
-    found = []
+    instances = []
     for entry in _list(folder / "per_instance_stats.json"):
         if entry.get("perturbation") is not None:
             continue
-        stats = {_stat_name(each): value for each in entry.get("stats") or () if _is_plain(each) and (value := statistic_mean(each)) is not None}  # fmt: skip
-        found.append((str(entry.get("instance_id") or ""), stats))
-    return found
+        stats = {_stat_name(stat): value for stat in entry.get("stats") or () if _is_plain(stat) and (value := statistic_mean(stat)) is not None}  # fmt: skip
+        instances.append((str(entry.get("instance_id") or ""), stats))
+    return instances
 
 
 def _by_case(instances: Iterable[tuple[str, _Stats]]) -> dict[str, _Stats]:
@@ -209,22 +215,22 @@ def _by_case(instances: Iterable[tuple[str, _Stats]]) -> dict[str, _Stats]:
     }
 
 
-def _metric(run: str, known: set[str], wanted: Sequence[str]) -> str:
-    if wanted:
-        chosen = next((metric for metric in wanted if metric in known), None)
+def _metric(run: str, known_metrics: set[str], preferred: Sequence[str]) -> str:
+    if preferred:
+        chosen = next((metric for metric in preferred if metric in known_metrics), None)
         if chosen is None:
             raise InvalidFile(
-                f"{run}: no metric {', '.join(wanted)} in it",
-                remedy=nearest(wanted[0], sorted(known)),
+                f"{run}: no metric {', '.join(preferred)} in it",
+                remedy=nearest(preferred[0], sorted(known_metrics)),
             )
         return chosen
-    judged = sorted(metric for metric in known if metric.endswith("_accuracy") and metric not in MAIN)
-    shown = MAIN_OF.get(run.partition(":")[0], ())
-    chosen = next((metric for metric in (*judged, *shown, *MAIN) if metric in known), None)
+    judged = sorted(metric for metric in known_metrics if metric.endswith("_accuracy") and metric not in MAIN)
+    usual = MAIN_OF.get(run.partition(":")[0], ())
+    chosen = next((metric for metric in (*judged, *usual, *MAIN) if metric in known_metrics), None)
     if chosen is None:
         raise InvalidFile(
             f"{run}: none of its metrics is one that HELM's boards show",
-            remedy=f"choose with --metric: {', '.join(sorted(known)[:12])}",
+            remedy=f"choose with --metric: {', '.join(sorted(known_metrics)[:12])}",
         )
     return chosen
 
@@ -257,14 +263,14 @@ def _outputs(folder: Path) -> tuple[dict[str, str], dict[str, list[str]], dict[s
 
 
 def _states(file: Path) -> Iterator[Mapping[str, Any]]:
-    found = _json(file) if file.is_file() else {}
-    states = found.get("request_states") if isinstance(found, Mapping) else None
-    yield from (each for each in states or () if isinstance(each, Mapping))
+    document = _json(file) if file.is_file() else {}
+    states = document.get("request_states") if isinstance(document, Mapping) else None
+    yield from (state for state in states or () if isinstance(state, Mapping))
 
 
 def _tokens(instances: Iterable[tuple[str, _Stats]], split: str, names: Sequence[str]) -> int | None:
     """The sum over a split's instances of the first of these counts; None where some instance has none."""
-    of_split = [stats for _, stats in instances if any(each == split for _, each in stats)]
+    of_split = [stats for _, stats in instances if any(stat_split == split for _, stat_split in stats)]
     for name in names:
         values = [stats.get((name, split)) for stats in of_split]
         if values and all(value is not None for value in values):
@@ -275,10 +281,12 @@ def _tokens(instances: Iterable[tuple[str, _Stats]], split: str, names: Sequence
 def _scenario_name(run: str) -> str:
     """A run's name without the model: `mmlu:subject=philosophy`."""
     name, _, arguments = run.partition(":")
-    kept = [
-        each for each in arguments.split(",") if each and not each.startswith(("model=", "model_deployment="))
+    arguments_kept = [
+        argument
+        for argument in arguments.split(",")
+        if argument and not argument.startswith(("model=", "model_deployment="))
     ]
-    return f"{name}:{','.join(kept)}" if kept else name
+    return f"{name}:{','.join(arguments_kept)}" if arguments_kept else name
 
 
 def _stat_name(stat: Mapping[str, Any]) -> tuple[str, str]:
@@ -306,16 +314,16 @@ def _list(file: Path) -> list[Mapping[str, Any]]:
     """The objects in a file; none where it is not there."""
     if not file.is_file():
         return []
-    found = _json(file)
-    if not isinstance(found, list):
+    document = _json(file)
+    if not isinstance(document, list):
         raise InvalidFile(f"{file}: no list in it", remedy="name a folder as HELM wrote it")
-    return [each for each in found if isinstance(each, Mapping)]
+    return [item for item in document if isinstance(item, Mapping)]
 
 
-def _mapping(found: Any, file: Path) -> Mapping[str, Any]:
-    if not isinstance(found, Mapping):
+def _mapping(adapter: Any, file: Path) -> Mapping[str, Any]:
+    if not isinstance(adapter, Mapping):
         raise InvalidFile(f"{file}: no adapter_spec in it", remedy="name a folder as HELM wrote it")
-    return found
+    return adapter
 
 
 def _json(file: Path) -> Any:
@@ -325,3 +333,59 @@ def _json(file: Path) -> Any:
         raise InvalidFile(
             f"{file}: not JSON: {error}", remedy="copy the folder again: the file is cut off"
         ) from None
+
+
+def helm_tables(imported: HelmImport) -> dict[str, pd.DataFrame]:
+    """`scores` and `columns` as `suite table` reads them, and `tokens`."""
+    scores, columns, tokens = [], [], []
+    by_scenario: dict[str, list[HelmRun]] = {}
+    for run in imported.runs:
+        by_scenario.setdefault(run.scenario, []).append(run)
+        rows = run.scores.items() if run.scores else [("", run.mean)]
+        scores += [{"system": run.system, "scenario": run.scenario, "case": case, "score": value, "metric": run.metric} for case, value in rows]  # fmt: skip
+        tokens.append(
+            {
+                "system": run.system,
+                "scenario": run.scenario,
+                "prompt_tokens": run.prompt_tokens,
+                "completion_tokens": run.completion_tokens,
+                "max_tokens": run.max_tokens,
+                "calls": len(run.scores) or None,
+            }
+        )
+    for scenario, runs in by_scenario.items():
+        scale = metric_scale(runs)
+        low, high = ("", "") if scale is None else scale
+        direction = (
+            "none"
+            if scale is None and metric_direction(runs[0].metric) == "higher"
+            else metric_direction(runs[0].metric)
+        )
+        if scale is not None or direction == "none":
+            columns.append({"scenario": scenario, "category": scenario.partition(":")[0], "direction": direction, "low": low, "high": high})  # fmt: skip
+    whole = ["prompt_tokens", "completion_tokens", "max_tokens", "calls"]
+    return {
+        "scores": pd.DataFrame(scores),
+        "columns": pd.DataFrame(columns, columns=["scenario", "category", "direction", "low", "high"]),
+        "tokens": pd.DataFrame(tokens).astype(dict.fromkeys(whole, "Int64")),
+    }
+
+
+def write_helm(imported: HelmImport, folder: Path) -> Mapping[str, Path]:
+    """Write `scores.csv`, `columns.csv`, `tokens.csv` and `outputs.jsonl`; their paths by name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {}
+    for name, table in helm_tables(imported).items():
+        written[name] = folder / f"{name}.csv"
+        write_atomically(written[name], csv_text(table))
+    lines = [json.dumps(row) for run in imported.runs for row in _output_rows(run)]
+    written["outputs"] = folder / "outputs.jsonl"
+    write_atomically(written["outputs"], "".join(f"{line}\n" for line in lines))
+    return written
+
+
+def _output_rows(run: HelmRun) -> list[dict[str, Any]]:
+    return [
+        {"scenario": run.scenario, "case": case, "system": run.system, "output": text, "target": run.targets.get(case, [])}
+        for case, text in run.outputs.items()
+    ]  # fmt: skip

@@ -37,7 +37,7 @@ def load_recorded(
     Args:
         systems: Name (blank where the file has a column for it), files, scenario where the file has none, column names.
     """
-    found: Recorded = {}
+    recorded: Recorded = {}
     notes = []
     for name, files, scenario, columns in systems:
         for unknown in set(columns) - set(COLUMNS):
@@ -45,10 +45,10 @@ def load_recorded(
                 f"{suite}: columns: {unknown!r} is none that outputs have", remedy=nearest(unknown, COLUMNS)
             )
         for file in files:
-            other = _read(file, name, scenario, columns, scenarios, found)
-            if other:
-                notes.append(f"{file.name}: {other} output(s) are of scenarios that are not in the suite")
-    return found, notes
+            elsewhere = _read(file, name, scenario, columns, scenarios, recorded)
+            if elsewhere:
+                notes.append(f"{file.name}: {elsewhere} output(s) are of scenarios that are not in the suite")
+    return recorded, notes
 
 
 def _read(
@@ -57,12 +57,12 @@ def _read(
     scenario: str | None,
     columns: Mapping[str, str],
     scenarios: Sequence[str],
-    found: Recorded,
+    recorded: Recorded,
 ) -> int:
     """Add a file's rows to `found`; how many belong to other scenarios."""
-    called = {each: columns.get(each, each) for each in COLUMNS}
-    required = tuple(called[each] for each in ("case", "output", *(() if name else ("system",))))
-    other = 0
+    called = {column: columns.get(column, column) for column in COLUMNS}
+    required = tuple(called[column] for column in ("case", "output", *(() if name else ("system",))))
+    elsewhere = 0
     for line, row in read_rows(file, required=required):
         where = f"{file}:{line}"
         if called["scenario"] in row and str(row[called["scenario"]] or "").strip():
@@ -75,7 +75,7 @@ def _read(
                 remedy="add a column scenario, or write scenario: NAME beside outputs:",
             )
         if at not in scenarios:
-            other += 1
+            elsewhere += 1
             continue
         system, case = name or _text(where, row, called["system"]), _text(where, row, called["case"])
         if row.get(called["output"]) is None:
@@ -83,7 +83,7 @@ def _read(
                 f"{where}: no {called['output']!r}",
                 remedy=f"{near_column('output', row)}give every row an output; blank where there was none",
             )
-        its = found.setdefault(at, {}).setdefault(system, {})
+        its = recorded.setdefault(at, {}).setdefault(system, {})
         if case in its:
             raise InvalidFile(
                 f"{where}: {system!r} has two outputs for case {case!r} of {at!r}", remedy="keep one of them"
@@ -93,27 +93,27 @@ def _read(
             _tokens(where, row, called["prompt_tokens"]),
             _tokens(where, row, called["completion_tokens"]),
         )
-    return other
+    return elsewhere
 
 
 def _text(where: str, row: Mapping[str, Any], column: str) -> str:
-    given = str(row.get(column) if row.get(column) is not None else "").strip()
-    if not given:
+    cell = str(row.get(column) if row.get(column) is not None else "").strip()
+    if not cell:
         raise InvalidFile(f"{where}: no {column!r}", remedy=f"{near_column(column, row)}give it in every row")
-    return given
+    return cell
 
 
 def _tokens(where: str, row: Mapping[str, Any], column: str) -> int | None:
-    given = row.get(column)
-    if given is None or not str(given).strip():
+    cell = row.get(column)
+    if cell is None or not str(cell).strip():
         return None
     try:
-        number = float(str(given))
+        number = float(str(cell))
     except ValueError:
         number = -1.0
     if number < 0 or number != int(number):
         raise InvalidFile(
-            f"{where}: {given!r} is no number of tokens",
+            f"{where}: {cell!r} is no number of tokens",
             remedy=f"give {column} as a whole number, or leave it blank",
         )
     return int(number)

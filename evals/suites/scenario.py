@@ -1,11 +1,14 @@
-"""A scenario: cases with what is right, how they are asked and how answers are scored. One YAML file, no code."""
+"""A scenario: cases with what is right, the prompt that asks them and how answers are scored. One YAML file, no code."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, Literal, Self
 
 from pydantic import (
@@ -20,12 +23,81 @@ from pydantic import (
 )
 
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.files import near_column, nearest
+from ...rubrics.files import near_column, nearest, read_text
 from ...rubrics.rows import read_rows
 from ...rubrics.yaml_files import inner_errors, load_yaml, wrong
-from ..datasets.published_cases import READERS
-from .prompt import PromptTemplate, load_prompt
+from ..ratings.published_cases import READERS
 from .scorer import AnswerForm, AnyScorer, JudgedScorer, ScorerOptions, Seating, scorer, scorer_names
+
+_COLUMN = re.compile(r"\{([A-Za-z_][\w-]*)\}")
+
+
+@dataclass(frozen=True)
+class PromptTemplate:
+    """What a system is asked, case by case."""
+
+    file: Path
+    text: str
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it names."""
+        return tuple(dict.fromkeys(_COLUMN.findall(self.text)))
+
+    def render(self, columns: Mapping[str, Any], *, case: str) -> str:
+        """The prompt of one case: a list of choices gets letters, other lists a paragraph each.
+
+        Raises:
+            InvalidFile: The case lacks a column that the prompt names.
+        """
+
+        def value(match: re.Match[str]) -> str:
+            name = match[1]
+            if columns.get(name) is None:
+                raise InvalidFile(
+                    f"{self.file}: case {case!r} has no column {name!r}",
+                    remedy=f"{near_column(name, columns)}name columns that every case has",
+                )
+            return column_text(columns[name])
+
+        return _COLUMN.sub(value, self.text)
+
+    def check_columns(self, columns: Mapping[str, Any], *, target: str | None) -> None:
+        """Raise `InvalidFile` where the prompt names no column, one that is not there, or the one that holds what is right."""
+        if not self.columns:
+            raise InvalidFile(
+                f"{self.file}: the prompt names no column, so that every case would be asked the same",
+                remedy="write {COLUMN} where a case's text belongs",
+            )
+        for name in self.columns:
+            if name not in columns:
+                raise InvalidFile(
+                    f"{self.file}: no column {name!r} in the cases",
+                    remedy=f"{near_column(name, columns)}the columns are {', '.join(map(str, columns))}",
+                )
+        if target in self.columns:
+            raise InvalidFile(
+                f"{self.file}: the prompt shows {target!r}, which holds what is right",
+                remedy="leave it out of the prompt",
+            )
+
+
+def load_prompt(file: Path) -> PromptTemplate:
+    """The template in a text file."""
+    return PromptTemplate(file, read_text(file).rstrip("\n"))
+
+
+def column_text(value: Any) -> str:
+    """A column as a system reads it."""
+    if isinstance(value, Mapping):
+        return "\n".join(f"{label}. {text}" for label, text in value.items())
+    if isinstance(value, list | tuple):
+        short = len(value) <= len(ascii_uppercase) and all(
+            isinstance(item, str) and "\n" not in item for item in value
+        )
+        return "\n".join(f"{label}. {text}" for label, text in zip(ascii_uppercase, value, strict=False)) if short else "\n\n".join(map(str, value))  # fmt: skip
+    return str(value)
+
 
 TARGETS = ("target", "reference")
 """Columns that hold what is right, the first that a case has, unless the scenario names another."""
@@ -103,12 +175,12 @@ class Scenario(BaseModel):
             self._options_of(*self._rule)
         if beside is None:
             return self
-        found: dict[str, Any] = {}
+        paths: dict[str, Any] = {}
         if self.cases is not None:
-            found["cases"] = beside / self.cases
+            paths["cases"] = beside / self.cases
         if self.prompt is not None:
-            found["prompt"] = beside / self.prompt
-        return self.model_copy(update=found)
+            paths["prompt"] = beside / self.prompt
+        return self.model_copy(update=paths)
 
     @property
     def _rule(self) -> tuple[AnyScorer, dict[str, Any]]:
@@ -127,22 +199,24 @@ class Scenario(BaseModel):
             written = self.score[name]
             further = {key: value for key, value in self.score.items() if key != name}
         try:
-            found = scorer(name)
+            named_scorer = scorer(name)
         except VenireError as error:
             raise wrong(f"{error.problem}\n{error.remedy}", "score") from None
         if isinstance(written, Mapping):
-            return found, {**written, **further}
-        if not found.shorthand:
+            return named_scorer, {**written, **further}
+        if not named_scorer.shorthand:
             raise wrong(f"{name} takes no option\nwrite score: {name}", "score")
-        return found, {found.shorthand: written, **further}
+        return named_scorer, {named_scorer.shorthand: written, **further}
 
-    def _options_of(self, found: AnyScorer, written: dict[str, Any]) -> ScorerOptions:
+    def _options_of(self, named_scorer: AnyScorer, written: dict[str, Any]) -> ScorerOptions:
         try:
-            return found.options.model_validate(written, context={"beside": self._beside})
+            return named_scorer.options.model_validate(written, context={"beside": self._beside})
         except ValidationError as error:
-            flat = not isinstance(self.score, dict) or not isinstance(self.score.get(found.name), Mapping)
-            inside = ("score",) if flat else ("score", found.name)
-            raise inner_errors(error, found.options, lambda at: (*inside, *at)) from None
+            flat = not isinstance(self.score, dict) or not isinstance(
+                self.score.get(named_scorer.name), Mapping
+            )
+            inside = ("score",) if flat else ("score", named_scorer.name)
+            raise inner_errors(error, named_scorer.options, lambda at: (*inside, *at)) from None
 
     @cached_property
     def scorer(self) -> AnyScorer:
@@ -196,17 +270,17 @@ def load_scenario(name_or_path: str | Path, *, data: Path | None = None) -> Scen
     """
     file = Path(name_or_path)
     if file.suffix in (".yaml", ".yml"):
-        found = load_yaml(file, Scenario)
-        return found if found.name else found.model_copy(update={"name": file.stem})
+        scenario = load_yaml(file, Scenario)
+        return scenario if scenario.name else scenario.model_copy(update={"name": file.stem})
     shipped = {path.stem: path for path in sorted(LIBRARY.glob("*.yaml"))}
     if str(name_or_path) not in shipped:
         raise VenireError(
             f"no scenario named {str(name_or_path)!r}", remedy=nearest(str(name_or_path), shipped)
         )
     file = shipped[str(name_or_path)]
-    found = load_yaml(file, Scenario)
-    published = None if found.cases is None else (data or Path()) / found.cases.relative_to(LIBRARY)
-    return found.model_copy(update={"name": file.stem, "cases": published})
+    scenario = load_yaml(file, Scenario)
+    published = None if scenario.cases is None else (data or Path()) / scenario.cases.relative_to(LIBRARY)
+    return scenario.model_copy(update={"name": file.stem, "cases": published})
 
 
 def load_scenario_cases(scenario: Scenario) -> list[ScenarioCase]:
@@ -236,14 +310,14 @@ def load_scenario_cases(scenario: Scenario) -> list[ScenarioCase]:
 
 def check_hash(scenario: Scenario) -> None:
     """Raise `InvalidFile` where the cases are not the file whose hash the source gives."""
-    wanted = scenario.source.sha256 if scenario.source is not None else None
-    if wanted is None or scenario.cases is None or not scenario.cases.is_file():
+    expected = scenario.source.sha256 if scenario.source is not None else None
+    if expected is None or scenario.cases is None or not scenario.cases.is_file():
         return
     with scenario.cases.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != wanted.lower():
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != expected.lower():
         raise InvalidFile(
-            f"{scenario.cases}: not the file that {scenario.name} was made for (sha256 {found[:12]}..., not {wanted[:12]}...)",
+            f"{scenario.cases}: not the file that {scenario.name} was made for (sha256 {digest[:12]}..., not {expected[:12]}...)",
             remedy="get the published one, or write the new hash under source: {sha256: ...}",
         )
 
@@ -262,5 +336,5 @@ def _target(scenario: Scenario, file: Path, line: int, row: Mapping[str, Any]) -
             remedy=f"{near_column(scenario.target, row)}it is the scenario's target",
         )
     named = [scenario.target] if scenario.target is not None else TARGETS
-    given = next((row[name] for name in named if name in row), None)
-    return None if isinstance(given, str) and not given.strip() else given
+    target = next((row[name] for name in named if name in row), None)
+    return None if isinstance(target, str) and not target.strip() else target

@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ...rubrics.csv_cells import cell_number
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import near_column, nearest
-from ...rubrics.rows import read_rows
+from ...rubrics.rows import cell_number, read_rows
 
 Direction = Literal["higher", "lower", "none"]
 DIRECTIONS: Mapping[str, Direction] = {
@@ -80,31 +79,31 @@ def load_scores(path: str | Path, columns: str | Path | None = None) -> ScoreTab
     cells = _long_cells(file, rows) if long else _wide_cells(file, rows)
     table = pd.DataFrame(cells, columns=["system", "scenario", "case", "score"])
     systems, scenarios = table["system"].unique(), table["scenario"].unique()
-    known = _columns(Path(columns), list(scenarios)) if columns is not None else {}
+    described = _columns(Path(columns), list(scenarios)) if columns is not None else {}
     means = table.groupby(["system", "scenario"])["score"].mean().unstack()
-    shown = {name: known.get(name, ScenarioColumn(name)) for name in scenarios}
-    _check_scales(file, table, known)
+    column_by_name = {name: described.get(name, ScenarioColumn(name)) for name in scenarios}
+    _check_scales(file, table, described)
     by_case = {
         str(name): its.pivot(index="case", columns="system", values="score").reindex(columns=systems)
         for name, its in table[table["case"] != ""].groupby("scenario", sort=False)
     }
     return ScoreTable(
         means.reindex(index=systems, columns=scenarios),
-        shown,
+        column_by_name,
         by_case,
-        tuple(name for name in scenarios if name not in known and _is_off_scale(table, name)),
+        tuple(name for name in scenarios if name not in described and _is_off_scale(table, name)),
     )
 
 
 def _wide_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tuple[str, str, str, float]]:
-    cells, seen = [], set()
+    cells, systems = [], set()
     for line, row in rows:
         system = _name(file, line, row, "system")
-        if system in seen:
+        if system in systems:
             raise InvalidFile(
                 f"{file}:{line}: {system!r} stands there twice", remedy="give each system one row"
             )
-        seen.add(system)
+        systems.add(system)
         for scenario, given in row.items():
             if scenario != "system":
                 cells.append((system, str(scenario), "", _score(file, line, given)))
@@ -114,17 +113,17 @@ def _wide_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tupl
 
 
 def _long_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tuple[str, str, str, float]]:
-    cells, seen = [], set()
+    cells, keys = [], set()
     for line, row in rows:
         system, scenario = (_name(file, line, row, name) for name in ("system", "scenario"))
         case = str(row.get("case") or "").strip()
-        if (system, scenario, case) in seen:
+        if (system, scenario, case) in keys:
             which = f"case {case!r} of {scenario!r}" if case else repr(scenario)
             raise InvalidFile(
                 f"{file}:{line}: {system!r} has two scores for {which}",
                 remedy="keep one row, or tell them apart in a column case",
             )
-        seen.add((system, scenario, case))
+        keys.add((system, scenario, case))
         cells.append((system, scenario, case, _score(file, line, row.get("score"))))
     return cells
 
@@ -136,24 +135,24 @@ def _name(file: Path, line: int, row: Mapping[str, Any], column: str) -> str:
     return name
 
 
-def _score(file: Path, line: int, given: Any) -> float:
+def _score(file: Path, line: int, cell: Any) -> float:
     """The number in a cell; NaN where it is blank."""
-    if given is None or not str(given).strip():
+    if cell is None or not str(cell).strip():
         return math.nan
-    score = float(given) if isinstance(given, bool) else cell_number(given, f"{file}:{line}")
+    score = float(cell) if isinstance(cell, bool) else cell_number(cell, f"{file}:{line}")
     if score is None or not math.isfinite(score):
         raise InvalidFile(
-            f"{file}:{line}: {str(given)[:40]!r} is no score",
+            f"{file}:{line}: {str(cell)[:40]!r} is no score",
             remedy="write a number, or leave the cell blank",
         )
     return score
 
 
 def _columns(file: Path, scenarios: list[str]) -> dict[str, ScenarioColumn]:
-    known: dict[str, ScenarioColumn] = {}
+    column_by_name: dict[str, ScenarioColumn] = {}
     for line, row in read_rows(file, required=("scenario",)):
         name = _name(file, line, row, "scenario")
-        if name in known:
+        if name in column_by_name:
             raise InvalidFile(
                 f"{file}:{line}: {name!r} stands there twice", remedy="give each scenario one row"
             )
@@ -174,12 +173,12 @@ def _columns(file: Path, scenarios: list[str]) -> dict[str, ScenarioColumn]:
                 f"{file}:{line}: a scale from {low:g} to {high:g}", remedy="low is the smaller number"
             )
         category = str(row.get("category") or "").strip()
-        known[name] = ScenarioColumn(name, category, DIRECTIONS[written], low, high)
-    return known
+        column_by_name[name] = ScenarioColumn(name, category, DIRECTIONS[written], low, high)
+    return column_by_name
 
 
-def _check_scales(file: Path, table: pd.DataFrame, known: Mapping[str, ScenarioColumn]) -> None:
-    for name, column in known.items():
+def _check_scales(file: Path, table: pd.DataFrame, described: Mapping[str, ScenarioColumn]) -> None:
+    for name, column in described.items():
         its = table[table["scenario"] == name]
         off = its[(its["score"] < column.low) | (its["score"] > column.high)]
         if len(off) and column.direction != "none":

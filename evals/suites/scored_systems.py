@@ -55,7 +55,7 @@ class ScoredSystem:
 
     def count(self, status: str) -> int:
         """How many of its answers have this status."""
-        return sum(each.status == status for each in self.cases.values())
+        return sum(score.status == status for score in self.cases.values())
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class ScoredScenario:
 
     def count(self, status: str) -> int:
         """How many answers of all systems have this status."""
-        return sum(each.count(status) for each in self.systems)
+        return sum(system.count(status) for system in self.systems)
 
 
 def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioCase]) -> Outputs:
@@ -84,10 +84,10 @@ def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioC
         InvalidFile: Something is wrong with a row, or no row belongs to the scenario, or half of them match no case.
     """
     file = Path(path)
-    known = {case.id for case in cases}
+    case_ids = {case.id for case in cases}
     by_system: dict[str, dict[str, str]] = {}
     unknown: list[str] = []
-    other = 0
+    elsewhere = 0
     for line, row in read_rows(file, required=("case", "system", "output")):
         for column in ("case", "system", "output"):
             if row.get(column) is None:
@@ -96,10 +96,10 @@ def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioC
                     remedy=f"{near_column(column, row)}give case, system and output in every row",
                 )
         if row.get("scenario") not in (None, "", scenario.name):
-            other += 1
+            elsewhere += 1
             continue
         case, system = str(row["case"]).strip(), str(row["system"]).strip()
-        if case not in known:
+        if case not in case_ids:
             unknown.append(case)
             continue
         outputs = by_system.setdefault(system, {})
@@ -113,13 +113,13 @@ def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioC
         which = (
             f"{len(unknown)} match no case of it, {unknown[0]!r} first"
             if unknown
-            else f"{other} are of other scenarios"
+            else f"{elsewhere} are of other scenarios"
         )
         raise InvalidFile(
             f"{file}: {matched} outputs for the scenario {scenario.name!r}: {which}",
             remedy="the column case holds the ids of the scenario's cases, the column scenario its name",
         )
-    return Outputs(by_system, tuple(dict.fromkeys(unknown)), other)
+    return Outputs(by_system, tuple(dict.fromkeys(unknown)), elsewhere)
 
 
 def score_outputs(scenario: Scenario, cases: Sequence[ScenarioCase], outputs: Outputs) -> ScoredScenario:
@@ -149,10 +149,12 @@ def scored_scenario(
     outputs: Outputs | None = None,
 ) -> ScoredScenario:
     """The systems by their case scores, best first, with the baselines; a jury's scenario has none, as nobody judged them."""
-    found = [_scored_system(scenario, cases, system, scores) for system, scores in systems.items()]
-    found.sort(key=lambda each: -math.inf if math.isnan(each.score.value) else each.score.value, reverse=True)
+    scored = [_scored_system(scenario, cases, system, scores) for system, scores in systems.items()]
+    scored.sort(
+        key=lambda system: -math.inf if math.isnan(system.score.value) else system.score.value, reverse=True
+    )
     baselines, constant = _baselines(scenario, cases)
-    return ScoredScenario(scenario, tuple(found), baselines, constant, len(cases), outputs)
+    return ScoredScenario(scenario, tuple(scored), baselines, constant, len(cases), outputs)
 
 
 def graded_scores(
@@ -165,8 +167,8 @@ def graded_scores(
         for case in cases
         if case.id in outputs
     ]
-    found = scenario.scorer.score(answers, scenario.answer, scenario.scorer_options)
-    scores = {answer.case: score for answer, score in zip(answers, found, strict=True)}
+    case_scores = scenario.scorer.score(answers, scenario.answer, scenario.scorer_options)
+    scores = {answer.case: score for answer, score in zip(answers, case_scores, strict=True)}
     _check_scored(scenario, scores)
     return scores
 
@@ -210,11 +212,11 @@ def _as_answer(target: Any) -> str:
 def _scored_system(
     scenario: Scenario, cases: Sequence[ScenarioCase], system: str, scores: Mapping[str, CaseScore]
 ) -> ScoredSystem:
-    read = [each for each in scores.values() if each.status == "scored"]
-    weight = sum(each.weight for each in read)
-    parsed = sum(each.weight * each.points() for each in read) / weight if weight else math.nan
-    found = mean_score(list(scores.values()), scenario.ends)
-    return ScoredSystem(system, found, parsed, scores, len(cases) - len(scores))
+    read = [score for score in scores.values() if score.status == "scored"]
+    weight = sum(score.weight for score in read)
+    parsed = sum(score.weight * score.points() for score in read) / weight if weight else math.nan
+    mean = mean_score(list(scores.values()), scenario.ends)
+    return ScoredSystem(system, mean, parsed, scores, len(cases) - len(scores))
 
 
 def _check_scored(scenario: Scenario, scores: Mapping[str, CaseScore]) -> None:
@@ -232,12 +234,12 @@ def mean_score(scores: Sequence[CaseScore], ends: tuple[float, float] = (0.0, 1.
 
     Only scored and unparsed answers count: a failure, a hung jury or a case without a target is no number.
     """
-    counted = [each for each in scores if each.status in COUNTED and each.weight > 0]
+    counted = [score for score in scores if score.status in COUNTED and score.weight > 0]
     low_end, high_end = ends
     if not counted:
         return undefined(_why_undefined(scores), method=METHOD)
-    values = np.array([(each.points(low_end) - low_end) / (high_end - low_end) for each in counted])
-    weights = np.array([each.weight for each in counted])
+    values = np.array([(score.points(low_end) - low_end) / (high_end - low_end) for score in counted])
+    weights = np.array([score.weight for score in counted])
     n, mean = len(counted), float(values @ weights / weights.sum())
     if n < 2:
         return Estimate(_on_scale(mean, ends), math.nan, math.nan, n, METHOD, note="no interval: one case")
@@ -252,7 +254,7 @@ def _on_scale(share: float, ends: tuple[float, float]) -> float:
 
 
 def _why_undefined(scores: Sequence[CaseScore]) -> str:
-    statuses = Counter(each.status for each in scores)
+    statuses = Counter(score.status for score in scores)
     if not statuses:
         return "no answer"
     most = statuses.most_common(1)[0][0]

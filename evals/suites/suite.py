@@ -20,16 +20,15 @@ from pydantic import (
     model_validator,
 )
 
-from ...agents.prices import Price, load_prices
+from ...agents.cost import Price, load_prices
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import nearest
 from ...rubrics.yaml_files import load_yaml, wrong
 from ..studies.schema import StudyBudget
-from .listings import Listing, load_listings
 from .outputs import RecordedOutput, load_recorded
 from .scenario import LIBRARY, Scenario, ScenarioCase, load_scenario, load_scenario_cases
-from .taxonomy import Taxonomy, load_taxonomy
+from .taxonomy import Listing, Taxonomy, load_listings, load_taxonomy
 
 
 class SuiteScenario(BaseModel):
@@ -111,7 +110,7 @@ class Suite(BaseModel):
     def _names_alone(cls, value: Any) -> Any:
         if not isinstance(value, list | tuple):
             return value
-        return [{"scenario": each} if isinstance(each, str) else each for each in value]
+        return [{"scenario": entry} if isinstance(entry, str) else entry for entry in value]
 
     @field_validator("data", "prices")
     @classmethod
@@ -121,11 +120,11 @@ class Suite(BaseModel):
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
-        titles = [each.title for each in self.systems if each.title]
-        for number, each in enumerate(self.systems):
-            if each.title and titles.count(each.title) > 1:
+        titles = [system.title for system in self.systems if system.title]
+        for number, system in enumerate(self.systems):
+            if system.title and titles.count(system.title) > 1:
                 raise wrong(
-                    f"two systems are named {each.title!r}\ngive every system its own name",
+                    f"two systems are named {system.title!r}\ngive every system its own name",
                     "systems",
                     number,
                 )
@@ -155,7 +154,7 @@ class SuitePart:
         return (
             {}
             if template is None
-            else {each.id: template.render(each.columns, case=each.id) for each in self.cases}
+            else {case.id: template.render(case.columns, case=case.id) for case in self.cases}
         )
 
 
@@ -181,13 +180,13 @@ class LoadedSuite:
     @property
     def asked(self) -> tuple[System, ...]:
         """The systems that answer now."""
-        return tuple(each for each in self.suite.systems if each.model is not None)
+        return tuple(system for system in self.suite.systems if system.model is not None)
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
         """Every system's name, models and recorded ones."""
         recorded = (name for part in self.parts for name in part.recorded)
-        return tuple(dict.fromkeys([*(each.title for each in self.asked), *recorded]))
+        return tuple(dict.fromkeys([*(system.title for system in self.asked), *recorded]))
 
 
 def load_suite(path: str | Path, *, data: Path | None = None) -> LoadedSuite:
@@ -359,10 +358,10 @@ def _sample(cases: Sequence[ScenarioCase], size: int | None, seed: int) -> list[
 
 
 def _check_titles(file: Path, suite: Suite, parts: Sequence[SuitePart]) -> None:
-    asked = {each.title for each in suite.systems if each.model is not None}
+    models = {system.title for system in suite.systems if system.model is not None}
     for part in parts:
         for name in part.recorded:
-            if name in asked:
+            if name in models:
                 raise InvalidFile(
                     f"{file}: {name!r} is a model and has recorded outputs too", remedy="rename one of them"
                 )

@@ -1,4 +1,4 @@
-"""What a suite costs: generation and jury apart, as paid and at the most; who is dominated. An unknown price stays unknown."""
+"""What a suite costs: prices, generation and jury apart, as paid and at the most; who is dominated. An unknown price stays unknown."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ...agents.prices import MILLION, Price, load_prices
-from ...rubrics.csv_cells import cell_number, without_thousands
-from ...rubrics.errors import InvalidFile
+from ...agents.cost import MILLION, Price, load_prices
+from ...agents.providers import Providers
+from ...personas.jury import ModelSettings
+from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import near_column
-from ...rubrics.rows import read_rows
+from ...rubrics.rows import cell_number, read_rows, without_thousands
 
 Kind = Literal["generation", "jury"]
 
@@ -72,8 +73,8 @@ def token_cost(
     prompt: int | None, completion: int | None, price: Price | None, *, most: int | None = None, calls: int = 1
 ) -> TokenCost:  # fmt: skip
     """The cost of so many tokens at a price; at the most, with `most` tokens in each of the calls' answers."""
-    known = price is not None and prompt is not None and completion is not None
-    usd = (prompt * price.prompt + completion * price.completion) / MILLION if known else None  # type: ignore[operator,union-attr]
+    priced = price is not None and prompt is not None and completion is not None
+    usd = (prompt * price.prompt + completion * price.completion) / MILLION if priced else None  # type: ignore[operator,union-attr]
     bounded = price is not None and prompt is not None and most is not None
     upper = (prompt * price.prompt + most * calls * price.completion) / MILLION if bounded else None  # type: ignore[operator,union-attr]
     return TokenCost(calls, prompt, completion, usd, upper)
@@ -87,7 +88,7 @@ def load_token_costs(path: str | Path, prices: Mapping[str, Price]) -> dict[str,
         InvalidFile: Whatever is wrong with a row.
     """
     file = Path(path)
-    found: dict[str, SystemCost] = {}
+    cost_by_system: dict[str, SystemCost] = {}
     for line, row in read_rows(file, required=("system", "prompt_tokens", "completion_tokens")):
         where = f"{file}:{line}"
         system = str(row.get("system") or "").strip()
@@ -110,10 +111,12 @@ def load_token_costs(path: str | Path, prices: Mapping[str, Price]) -> dict[str,
             most=numbers["max_tokens"],
             calls=1 if numbers["calls"] is None else numbers["calls"],
         )
-        found[system] = found.get(system, SystemCost()).plus("jury" if kind == "jury" else "generation", cost)
-    if not found:
+        cost_by_system[system] = cost_by_system.get(system, SystemCost()).plus(
+            "jury" if kind == "jury" else "generation", cost
+        )
+    if not cost_by_system:
         raise InvalidFile(f"{file}: no row in it", remedy="give system,prompt_tokens,completion_tokens")
-    return found
+    return cost_by_system
 
 
 def load_price_list(path: str | Path) -> Mapping[str, Price]:
@@ -121,17 +124,17 @@ def load_price_list(path: str | Path) -> Mapping[str, Price]:
     file = Path(path)
     if file.suffix in (".yaml", ".yml"):
         return load_prices(file)
-    found: dict[str, Price] = {}
+    price_by_model: dict[str, Price] = {}
     for line, row in read_rows(file, required=("model", "prompt", "completion")):
-        given = {name: cell_number(row.get(name), f"{file}:{line}") for name in ("prompt", "completion")}
+        dollars = {name: cell_number(row.get(name), f"{file}:{line}") for name in ("prompt", "completion")}
         try:
-            found[str(row["model"]).strip()] = Price.model_validate(given)
+            price_by_model[str(row["model"]).strip()] = Price.model_validate(dollars)
         except ValueError:
             raise InvalidFile(
                 f"{file}:{line}: no price in it",
                 remedy="give dollars for a million tokens, prompt and completion",
             ) from None
-    return found
+    return price_by_model
 
 
 def dominated_by(costs: Mapping[str, float | None], worth: Mapping[str, float]) -> dict[str, str]:
@@ -139,26 +142,26 @@ def dominated_by(costs: Mapping[str, float | None], worth: Mapping[str, float]) 
 
     A system of unknown cost neither dominates nor is dominated.
     """
-    known = {
+    known_costs = {
         name: usd for name, usd in costs.items() if usd is not None and worth.get(name) == worth.get(name)
     }
-    found = {}
-    for name, usd in known.items():
+    dominated = {}
+    for name, usd in known_costs.items():
         better = [
-            other
-            for other, paid in known.items()
-            if paid <= usd and worth[other] >= worth[name] and (paid < usd or worth[other] > worth[name])
+            rival
+            for rival, paid in known_costs.items()
+            if paid <= usd and worth[rival] >= worth[name] and (paid < usd or worth[rival] > worth[name])
         ]
         if better:
-            found[name] = max(better, key=lambda other: (worth[other], -known[other]))
-    return found
+            dominated[name] = max(better, key=lambda rival: (worth[rival], -known_costs[rival]))
+    return dominated
 
 
 def total_cost(costs: Iterable[SystemCost]) -> SystemCost:
     """The sum of systems' costs."""
     whole = SystemCost()
-    for each in costs:
-        whole = SystemCost(whole.generation + each.generation, whole.jury + each.jury)
+    for cost in costs:
+        whole = SystemCost(whole.generation + cost.generation, whole.jury + cost.jury)
     return whole
 
 
@@ -167,15 +170,33 @@ def _sum(first: Any, second: Any) -> Any:
 
 
 def _whole(where: str, row: Mapping[str, Any], name: str) -> int | None:
-    given = row.get(name)
-    if given is None or not str(given).strip():
+    cell = row.get(name)
+    if cell is None or not str(cell).strip():
         return None
     try:
-        number = float(without_thousands(str(given)))
+        number = float(without_thousands(str(cell)))
     except ValueError:
         number = -1.0
     if number < 0 or number != int(number):
         raise InvalidFile(
-            f"{where}: {given!r} is no number of {name}", remedy="give a whole number, or leave it blank"
+            f"{where}: {cell!r} is no number of {name}", remedy="give a whole number, or leave it blank"
         )
     return int(number)
+
+
+class SuitePrices:
+    """Prices by a seat's settings: the suite's file, else what the model's client knows."""
+
+    def __init__(self, given: Mapping[str, Price]) -> None:
+        self.given = given
+        self._providers = Providers(prices=given, needs_keys=False)
+
+    def of(self, settings: ModelSettings) -> Price | None:
+        model = settings.model or "local"
+        if model in self.given:
+            return self.given[model]
+        try:
+            return self._providers.get(settings).price(model)
+        except VenireError:
+            # A client that cannot be opened here, such as one of a package that is not installed, knows no price.
+            return None

@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...agents.prices import Price
+from ...agents.cost import Price
 from ...orchestration.protocols import protocol
 from ...orchestration.record import Store
-from ...orchestration.record.opening import run_exists
+from ...orchestration.record.store import run_exists
 from ...personas.jury import Jury
 from ...rubrics.rubric import Rubric
 from ..studies.dry_run import BYTES_PER_TOKEN
-from .answering import SystemAnswer, all_answers, judged_id, system_jury
-from .price_list import SuitePrices
 from .suite import LoadedSuite, SuitePart, arm_name
-from .suite_cost import TokenCost, token_cost
+from .suite_cost import SuitePrices, TokenCost, token_cost
 from .suite_files import ANSWERS, VERDICTS
-from .suite_run import SuiteSession, seated_jury
+from .suite_run import SuiteSession, SystemAnswer, all_answers, judged_id, seated_jury, system_jury
 
 READ_A_SECOND, WRITTEN_A_SECOND = 200.0, 30.0
 """Tokens that the embedded model reads and writes in a second, as was seen on two cores of an ARM server: docs/training.md."""
@@ -101,12 +99,12 @@ def _plan_part(
     answers_store: Store | None,
     verdicts_store: Store | None,
 ) -> PlannedPart:
-    found = all_answers(suite, part, answers_store)
+    answers = all_answers(suite, part, answers_store)
     generation, local, seconds, done, calls = TokenCost(), 0, 0.0, 0, 0
     for system in suite.asked:
         (seat,) = system_jury(system, part).seats
         price = prices.of(seat)
-        heard = found.get(system.title, {})
+        heard = answers.get(system.title, {})
         for case, prompt in part.prompts.items():
             if case in heard:
                 done += 1
@@ -119,22 +117,22 @@ def _plan_part(
     jury_cost, jury_calls, judged = TokenCost(), 0, 0
     if (seated := seated_jury(part, session)) is not None:
         jury, rubric = seated
-        judged = len(part.judged) * len({*(each.title for each in suite.asked), *part.recorded})
-        known = set() if verdicts_store is None else _judged_already(verdicts_store, part, jury)
+        judged = len(part.judged) * len({*(system.title for system in suite.asked), *part.recorded})
+        judged_before = set() if verdicts_store is None else _judged_already(verdicts_store, part, jury)
         waiting = [
             (case, system)
             for case in part.judged
-            for system in {*(each.title for each in suite.asked), *part.recorded}
-            if judged_id(part, case, system) not in known
+            for system in {*(system.title for system in suite.asked), *part.recorded}
+            if judged_id(part, case, system) not in judged_before
         ]
-        left = len(waiting)
+        remaining = len(waiting)
         each_case = _most_calls(jury)
-        jury_calls = left * each_case
+        jury_calls = remaining * each_case
         words = max((len(prompt) for prompt in part.prompts.values()), default=0) // BYTES_PER_TOKEN
         answer = part.scenario.answer.max_tokens or 0
         for seat in jury.seats:
             price = prices.of(seat)
-            share = left * each_case // len(jury.seats)
+            share = remaining * each_case // len(jury.seats)
             if share:
                 jury_cost += token_cost(
                     (words + answer + 600) * share,
@@ -145,7 +143,7 @@ def _plan_part(
                 )
             if _is_local(seat.model):
                 local += share
-                seconds += each_case / len(jury.seats) * _ballot_seconds(part, rubric, waiting, found)
+                seconds += each_case / len(jury.seats) * _ballot_seconds(part, rubric, waiting, answers)
     return PlannedPart(
         part.name, len(part.cases), part.of, part.scenario.scorer.name, calls, done, judged, jury_calls, generation, jury_cost, local, seconds
     )  # fmt: skip
@@ -155,13 +153,15 @@ def _ballot_seconds(
     part: SuitePart,
     rubric: Rubric,
     waiting: Sequence[tuple[str, str]],
-    found: Mapping[str, Mapping[str, SystemAnswer]],
+    answers: Mapping[str, Mapping[str, SystemAnswer]],
 ) -> float:
     """About what the embedded model takes for one ballot on each answer that waits, by the length of what it reads."""
     seconds = 0.0
     for case, system in waiting:
-        known = found.get(system, {}).get(case)
-        answer = _tokens(known.text) if known else part.scenario.answer.max_tokens or ANSWER_TOKENS
+        given_answer = answers.get(system, {}).get(case)
+        answer = (
+            _tokens(given_answer.text) if given_answer else part.scenario.answer.max_tokens or ANSWER_TOKENS
+        )
         read = FORM_TOKENS + _tokens(part.prompts.get(case, "")) + answer
         seconds += _local_seconds(read, ATTRIBUTE_TOKENS * len(rubric.names))
     return seconds
@@ -180,7 +180,7 @@ def _judged_already(store: Store, part: SuitePart, jury: Jury) -> set[str]:
         if part.scenario.seating
         else None
     )
-    return set() if arm is None else {each.case for each in store.transcripts(arm)}
+    return set() if arm is None else {transcript.case for transcript in store.transcripts(arm)}
 
 
 def _most_calls(jury: Jury) -> int:

@@ -11,22 +11,20 @@ import pandas as pd
 
 from ...orchestration.deliberate import recount
 from ...orchestration.record import Arm, Store
-from ...orchestration.record.opening import run_exists
+from ...orchestration.record.store import run_exists
 from ...orchestration.transcript import Transcript
 from ...orchestration.verdict import Verdict
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..statistics.draws import Draws
-from .answering import SystemAnswer, all_answers, judged_id, system_jury
-from .board import Board, board
-from .price_list import SuitePrices
+from .board import Board, TieRule, board
 from .score_table import ScenarioColumn, ScoreTable
 from .scored_systems import COUNTED, ScoredScenario, ScoredSystem, graded_scores, scored_scenario
 from .scorer import CaseScore, JudgedScorer, Scorer, Seating
 from .suite import LoadedSuite, SuitePart, arm_name
-from .suite_cost import SystemCost, TokenCost, dominated_by, token_cost
+from .suite_cost import SuitePrices, SystemCost, TokenCost, dominated_by, token_cost
 from .suite_files import ANSWERS, VERDICTS
-from .win_rates import TieRule
+from .suite_run import SystemAnswer, all_answers, judged_id, system_jury
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class SuiteResults:
     @property
     def dominated(self) -> dict[str, str]:
         """Systems that another beats in both win rate and cost, with the other."""
-        rates = {each.system: each.win_rate for each in self.board.standings}
+        rates = {standing.system: standing.win_rate for standing in self.board.standings}
         return dominated_by({name: cost.total.usd for name, cost in self.costs.items()}, rates)
 
 
@@ -114,22 +112,22 @@ class _Judgements:
         if self._arm is None:
             return
         texts = {
-            judged_id(part, case, system): each.text
+            judged_id(part, case, system): answer.text
             for system, its in answers.items()
-            for case, each in its.items()
+            for case, answer in its.items()
         }
         for transcript in store.transcripts(self._arm):
             stored = store.case(transcript.case)
             if transcript.case in texts and stored is not None and stored.output == texts[transcript.case]:
-                found = recount(transcript, self._arm.rubric, self._arm.jury)
-                self._heard[transcript.case] = (transcript, found)
+                verdict = recount(transcript, self._arm.rubric, self._arm.jury)
+                self._heard[transcript.case] = (transcript, verdict)
             elif transcript.case in texts:
                 self.stale += 1
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
         """By judged id."""
-        return {name: found for name, (_, found) in self._heard.items()}
+        return {name: verdict for name, (_, verdict) in self._heard.items()}
 
     def score(self, case: str, system: str, answer: SystemAnswer) -> CaseScore:
         """The jury's score of an answer; what became of it where there is none."""

@@ -1,15 +1,16 @@
-"""A taxonomy of tasks: categories, subcategories and tasks, which of them a suite covers, and how people would sort them."""
+"""A taxonomy of tasks: its places, the listed benchmarks, which places scenarios cover, and how people would sort them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import nearest
@@ -59,24 +60,26 @@ class Taxonomy(BaseModel):
 
     @model_validator(mode="after")
     def _ids_differ(self) -> Self:
-        seen = set[str]()
+        ids = set[str]()
         for number, category in enumerate(self.categories):
-            for node in (category.id, *(each.id for each in category.subcategories)):
-                if node in seen:
+            for node in (category.id, *(subcategory.id for subcategory in category.subcategories)):
+                if node in ids:
                     raise wrong(
                         f"the id {node!r} is used twice\ngive every node its own", "categories", number
                     )
-                seen.add(node)
+                ids.add(node)
         return self
 
     @cached_property
     def places(self) -> Mapping[str, Subcategory | Category]:
         """Every node by its place: category, and category/subcategory."""
-        found: dict[str, Subcategory | Category] = {}
+        node_by_place: dict[str, Subcategory | Category] = {}
         for category in self.categories:
-            found[category.id] = category
-            found |= {f"{category.id}/{each.id}": each for each in category.subcategories}
-        return found
+            node_by_place[category.id] = category
+            node_by_place |= {
+                f"{category.id}/{subcategory.id}": subcategory for subcategory in category.subcategories
+            }
+        return node_by_place
 
     def check_place(self, task: str, *, of: str) -> None:
         """Raise where the taxonomy has no such place."""
@@ -131,7 +134,12 @@ def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
         InvalidFile: A row names a node or parent that the taxonomy does not have, or a person sorts a node twice.
     """
     file = Path(path)
-    nodes = {key: (sub.id, category.id) for category in taxonomy.categories for sub in category.subcategories for key in (sub.id, sub.name.casefold(), f"{category.id}/{sub.id}")}  # fmt: skip
+    nodes = {
+        key: (sub.id, category.id)
+        for category in taxonomy.categories
+        for sub in category.subcategories
+        for key in (sub.id, sub.name.casefold(), f"{category.id}/{sub.id}")
+    }
     parents = {
         key: category.id
         for category in taxonomy.categories
@@ -142,39 +150,41 @@ def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
         person, node, parent = (str(row.get(name) or "").strip() for name in ("person", "node", "parent"))
         if not parent:
             continue
-        for given, known in ((node, nodes), (parent, parents)):
-            if given.casefold() not in known:
-                raise InvalidFile(
-                    f"{file}:{line}: the taxonomy has no {given!r}", remedy=nearest(given, known)
-                )
-        mine = chosen.setdefault(nodes[node.casefold()][0], {})
-        if person in mine:
+        for cell, ids in ((node, nodes), (parent, parents)):
+            if cell.casefold() not in ids:
+                raise InvalidFile(f"{file}:{line}: the taxonomy has no {cell!r}", remedy=nearest(cell, ids))
+        parent_by_person = chosen.setdefault(nodes[node.casefold()][0], {})
+        if person in parent_by_person:
             raise InvalidFile(f"{file}:{line}: {person!r} sorts {node!r} twice", remedy="keep one row")
-        mine[person] = parents[parent.casefold()]
+        parent_by_person[person] = parents[parent.casefold()]
     if not chosen:
         raise InvalidFile(f"{file}: no answer in it", remedy="give person,node,parent in every row")
-    found = []
+    surveyed = []
     for category in taxonomy.categories:
         for sub in category.subcategories:
             if sub.id in chosen:
                 answers = list(chosen[sub.id].values())
-                elsewhere = {other.id: answers.count(other.id) for other in taxonomy.categories if other.id != category.id and other.id in answers}  # fmt: skip
-                found.append(
+                elsewhere = {
+                    parent.id: answers.count(parent.id)
+                    for parent in taxonomy.categories
+                    if parent.id != category.id and parent.id in answers
+                }
+                surveyed.append(
                     NodeSurvey(
                         sub.id, category.id, _share(answers.count(category.id), len(answers)), elsewhere
                     )
                 )
-    asked = {each.node for each in found}
-    right = sum(round(each.share.value * each.share.n) for each in found)
+    asked_nodes = {node_survey.node for node_survey in surveyed}
+    right = sum(round(node_survey.share.value * node_survey.share.n) for node_survey in surveyed)
     return Survey(
-        tuple(found),
-        _share(right, sum(each.share.n for each in found)),
+        tuple(surveyed),
+        _share(right, sum(node_survey.share.n for node_survey in surveyed)),
         len({person for by in chosen.values() for person in by}),
         tuple(
             sub.id
             for category in taxonomy.categories
             for sub in category.subcategories
-            if sub.id not in asked
+            if sub.id not in asked_nodes
         ),
     )
 
@@ -188,4 +198,77 @@ def _share(right: int, n: int) -> Estimate:
         Estimate(right / n, low, high, n, method)
         if not math.isnan(low)
         else undefined("no interval", method=method)
+    )
+
+
+class Listing(BaseModel):
+    """One benchmark of a suite, by its place in the taxonomy and who may have its data."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = ""
+    task: str = ""
+    """The category, or category/subcategory where that is known."""
+    access: Literal["public", "gated", "private"]
+    about: str = ""
+    made: Literal["existing", "reformulated", "new"] | None = None
+
+
+class _Listings(RootModel[dict[str, Listing]]):
+    """A file of listings by name."""
+
+
+@cache
+def load_listings() -> dict[str, Listing]:
+    """MedHELM's 35 benchmarks by name."""
+    return {
+        name: listing.model_copy(update={"name": name})
+        for name, listing in load_yaml(TAXONOMIES / "medhelm-listings.yml", _Listings).root.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredPlace:
+    """A category or subcategory, and the scenarios that are placed right there."""
+
+    place: str
+    name: str
+    tasks: int
+    scenarios: Mapping[str, str]
+    """Name and access."""
+    within: tuple[str, ...] = ()
+    """Of a category: scenarios in its subcategories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """All places of a taxonomy in its order."""
+
+    taxonomy: str
+    places: tuple[CoveredPlace, ...]
+    scenarios: int
+    access: Mapping[str, int]
+    unplaced: tuple[str, ...]
+
+
+def taxonomy_coverage(taxonomy: Taxonomy, scenarios: Iterable[Listing]) -> Coverage:
+    """The places of the taxonomy with the scenarios that stand at them, run or not."""
+    listings = list(scenarios)
+    places = []
+    for place, node in taxonomy.places.items():
+        here = {listing.name: listing.access for listing in listings if listing.task == place}
+        within = tuple(
+            listing.name
+            for listing in listings
+            if isinstance(node, Category) and listing.task.startswith(f"{place}/")
+        )
+        tasks = 0 if isinstance(node, Category) else len(node.tasks)
+        places.append(CoveredPlace(place, node.name, tasks, here, within))
+    count = Counter(listing.access for listing in listings)
+    return Coverage(
+        taxonomy.name,
+        tuple(places),
+        len(listings),
+        {access: count[access] for access in ("public", "gated", "private") if count[access]},
+        tuple(listing.name for listing in listings if not listing.task),
     )

@@ -6,22 +6,94 @@ import json
 import random
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from ...agents.brief import brief
-from ...orchestration.record.atomic_write import write_atomically
-from ...personas.jury import ModelSettings
-from ...personas.persona import load_persona
+from pydantic import BaseModel
+
+from ...agents.clients.local import CONTEXT
+from ...agents.gateway import ModelGateway, Prompt
+from ...agents.juror import Juror
+from ...agents.model import Message, Subject
+from ...agents.orchestrator import Orchestrator
+from ...agents.prompting import brief
+from ...agents.tokens import window
+from ...orchestration.record.private_files import write_atomically
+from ...personas.jury import ModelSettings, Seat
+from ...personas.persona import Persona, load_persona
 from ...rubrics.case import Case, load_cases
 from ...rubrics.errors import VenireError
 from ...rubrics.ratings import Rating, read_ratings
 from ...rubrics.rubric import Rubric, load_rubric
 from ...rubrics.scale import Value
-from .captured_prompts import PromptTooLong, juror_prompt
-from .train_file import TrainFile
+from .settings import TrainFile
+
+
+class CapturedPrompt(NamedTuple):
+    """The messages of one call, and the shape that its answer must have."""
+
+    messages: tuple[Message, ...]
+    shape: type[BaseModel]
+
+
+class PromptTooLong(ValueError):
+    """The seat would not have asked: its model cannot read the case."""
+
+
+class _Captured(Exception):
+    def __init__(self, prompt: CapturedPrompt) -> None:
+        super().__init__("captured")
+        self.prompt = prompt
+
+
+class _CapturingGateway:
+    """Stands where a model would be asked, and hands back the question instead."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self.window = window(settings, CONTEXT)
+
+    def answers_for(self, subject: Subject) -> tuple[str, ...]:
+        return subject.asked
+
+    async def fill(self, prompt: Prompt, shape: type[BaseModel], **options: Any) -> Any:
+        raise _Captured(CapturedPrompt(prompt.messages, shape))
+
+
+def juror_prompt(
+    name: str,
+    persona: Persona | None,
+    ask: Callable[[Juror], Awaitable[Any]],
+    settings: ModelSettings | None = None,
+) -> CapturedPrompt:
+    """What the seat `name` would be sent when `ask` calls one of its methods (`cast`, `revise`, `challenge` ...)."""
+    return _captured_from(ask(Juror(name, persona, _gateway(settings))))
+
+
+def orchestrator_prompt(
+    seats: tuple[Seat, ...],
+    ask: Callable[[Orchestrator], Awaitable[Any]],
+    settings: ModelSettings | None = None,
+) -> CapturedPrompt:
+    """What the orchestrator of `seats` would be sent when `ask` calls one of its methods (`name_disputes`, `decide` ...)."""
+    return _captured_from(ask(Orchestrator(_gateway(settings), seats)))
+
+
+def _gateway(settings: ModelSettings | None) -> ModelGateway:
+    return cast(ModelGateway, _CapturingGateway(settings or ModelSettings()))
+
+
+def _captured_from(asking: Awaitable[Any]) -> CapturedPrompt:
+    """Run the call up to its prompt. Nothing on that way waits, so no event loop is needed."""
+    try:
+        cast(Coroutine[Any, Any, Any], asking).send(None)
+    except _Captured as captured:
+        return captured.prompt
+    except StopIteration:
+        raise PromptTooLong("the prompt does not fit into the model's context") from None
+    raise AssertionError("a call that waits before it asks")
+
 
 NO_REASON = "The reviewer gave no reason."
 """The reason in a ballot whose reviewer wrote none: none is made up."""
@@ -59,10 +131,10 @@ class Examples:
 def examples_from(file: TrainFile) -> Examples:
     """The examples that a training file asks for; the same file and seed give the same rows."""
     rubric = load_rubric(file.rubric)
-    found = Examples()
-    by_case = _ballots(read_ratings(file.ratings, wide=file.wide), rubric, found.dropped)
+    examples = Examples()
+    by_case = _ballots(read_ratings(file.ratings, wide=file.wide), rubric, examples.dropped)
     cases = {case.id: case for case in load_cases(file.cases)}
-    found.dropped["ratings of unknown cases"] += sum(
+    examples.dropped["ratings of unknown cases"] += sum(
         len(by_case[name]) for name in by_case if name not in cases
     )
     for name, case in cases.items():
@@ -72,26 +144,26 @@ def examples_from(file: TrainFile) -> Examples:
         try:
             prompt = _messages(case, rubric, file)
         except PromptTooLong:
-            found.dropped["prompts too long"] += 1
+            examples.dropped["prompts too long"] += 1
             continue
         for reviewer, (scores, reasons) in ballots.items():
             answer = _answer(rubric, scores, reasons)
-            found.sft.append({"messages": [*prompt, answer], "case": name, "reviewer": reviewer})
+            examples.sft.append({"messages": [*prompt, answer], "case": name, "reviewer": reviewer})
         chosen = _median_scores(rubric, [scores for scores, _ in ballots.values()])
         rejected = more_lenient(rubric, chosen)
         if chosen == rejected:
-            found.dropped["pairs that came out equal"] += 1
+            examples.dropped["pairs that came out equal"] += 1
             continue
         pair = {"chosen": [_answer(rubric, chosen, {})], "rejected": [_answer(rubric, rejected, {})]}
-        found.preferences.append({"prompt": prompt, **pair, "case": name})
-    if not found.sft:
+        examples.preferences.append({"prompt": prompt, **pair, "case": name})
+    if not examples.sft:
         raise VenireError(
             f"no reviewer in {file.ratings.name} rated every attribute of a case in {file.cases.name}",
             remedy=f"rate {', '.join(rubric.names)}, or name the rubric that was rated",
         )
-    found.upsampled = _with_equal_counts(found.sft, random.Random(file.seed))
-    found.dropped = +found.dropped
-    return found
+    examples.upsampled = _with_equal_counts(examples.sft, random.Random(file.seed))
+    examples.dropped = +examples.dropped
+    return examples
 
 
 def more_lenient(rubric: Rubric, scores: Scores) -> dict[str, Value]:
@@ -112,15 +184,19 @@ def more_lenient(rubric: Rubric, scores: Scores) -> dict[str, Value]:
     return moved
 
 
-def write_examples(found: Examples, folder: Path) -> None:
+def write_examples(examples: Examples, folder: Path) -> None:
     """`sft.jsonl`, `sft-upsampled.jsonl`, `dpo.jsonl` and `summary.json`, in the chat form that trainers read."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, rows in (("sft", found.sft), ("sft-upsampled", found.upsampled), ("dpo", found.preferences)):
+    for name, rows in (
+        ("sft", examples.sft),
+        ("sft-upsampled", examples.upsampled),
+        ("dpo", examples.preferences),
+    ):
         write_atomically(
             folder / f"{name}.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         )
     write_atomically(
-        folder / "summary.json", json.dumps(found.summary(), indent=2, ensure_ascii=False) + "\n"
+        folder / "summary.json", json.dumps(examples.summary(), indent=2, ensure_ascii=False) + "\n"
     )
 
 
@@ -138,11 +214,11 @@ def _ballots(
             key = (rating.case, rating.rater, rating.attribute)
             if key not in latest or (rating.round or 0) >= (latest[key].round or 0):
                 latest[key] = rating
-    given: dict[tuple[str, str], dict[str, Rating]] = defaultdict(dict)
+    votes_by_ballot: dict[tuple[str, str], dict[str, Rating]] = defaultdict(dict)
     for (case, rater, attribute), rating in latest.items():
-        given[case, rater][attribute] = rating
-    found: dict[str, dict[str, tuple[Scores, dict[str, str]]]] = defaultdict(dict)
-    for (case, rater), votes in given.items():
+        votes_by_ballot[case, rater][attribute] = rating
+    ballots: dict[str, dict[str, tuple[Scores, dict[str, str]]]] = defaultdict(dict)
+    for (case, rater), votes in votes_by_ballot.items():
         scores = {name: _legal(rubric, name, votes[name].value) for name in rubric.names if name in votes}
         if any(value is None for value in scores.values()):
             dropped["ballots with a value off the scale"] += 1
@@ -150,11 +226,11 @@ def _ballots(
             dropped["ballots that are not whole"] += 1
         else:
             whole = {name: value for name, value in scores.items() if value is not None}
-            found[case][rater] = (
+            ballots[case][rater] = (
                 whole,
                 {name: text for name, rating in votes.items() if (text := rating.rationale)},
             )
-    return found
+    return ballots
 
 
 def _legal(rubric: Rubric, attribute: str, value: float | str | None) -> Value | None:
@@ -180,9 +256,12 @@ def _median_scores(rubric: Rubric, ballots: Sequence[Scores]) -> dict[str, Value
 
 def _messages(case: Case, rubric: Rubric, file: TrainFile) -> list[dict[str, str]]:
     persona = load_persona(file.persona) if file.persona else None
-    put = brief(case, rubric)
+    case_brief = brief(case, rubric)
     captured = juror_prompt(
-        "judge", persona, lambda juror: juror.cast(put, rubric.names), ModelSettings(context=file.context)
+        "judge",
+        persona,
+        lambda juror: juror.cast(case_brief, rubric.names),
+        ModelSettings(context=file.context),
     )
     return [{"role": message.role, "content": message.content} for message in captured.messages]
 
@@ -201,6 +280,6 @@ def _with_equal_counts(rows: Sequence[dict[str, Any]], rng: random.Random) -> li
     for row in rows:
         by_reviewer[row["reviewer"]].append(row)
     most = max(map(len, by_reviewer.values()))
-    found = [row for own in by_reviewer.values() for row in [*own, *rng.choices(own, k=most - len(own))]]
-    rng.shuffle(found)
-    return found
+    upsampled = [row for own in by_reviewer.values() for row in [*own, *rng.choices(own, k=most - len(own))]]
+    rng.shuffle(upsampled)
+    return upsampled

@@ -76,17 +76,17 @@ def gguf_tensors(
     """The weights under llama.cpp's names, the rows of q and k in its order."""
     tensors: dict[str, np.ndarray[Any, np.dtype[Any]]] = {}
     for name, values in weights.items():
-        found = _NAME.fullmatch(name)
-        part = _PARTS.get(found[2]) if found else None
-        if found is None or part is None:
+        match = _NAME.fullmatch(name)
+        part = _PARTS.get(match[2]) if match else None
+        if match is None or part is None:
             raise VenireError(
                 f"{name} has no place in an adapter for llama.cpp",
                 remedy="train the linear layers of attention and MLP only",
             )
         matrix = np.asarray(values, dtype=np.float32)
-        if found[3] == "B" and part in ("attn_q", "attn_k"):
+        if match[3] == "B" and part in ("attn_q", "attn_k"):
             matrix = paired_rows(matrix, heads if part == "attn_q" else key_heads)
-        tensors[f"blk.{found[1]}.{part}.weight.lora_{found[3].lower()}"] = matrix
+        tensors[f"blk.{match[1]}.{part}.weight.lora_{match[3].lower()}"] = matrix
     return tensors
 
 

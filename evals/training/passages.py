@@ -1,11 +1,13 @@
-"""Passages: sentences with their places, the numbers in a text, and which passage of a source bears a sentence out."""
+"""What faults are made from: sentences with their places, numbers, and the source that bears a sentence out."""
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NamedTuple, Protocol
 
 from ...agents.lenses.words import NUMBER_WORDS, stems, vocabulary
 
@@ -35,12 +37,12 @@ class Passage:
 
 def passages(text: str) -> list[Passage]:
     """The sentences of `text`, and the parts between its semicolons and lines, with where they stand."""
-    found = []
+    sentences = []
     for match in _SENTENCE.finditer(text):
         piece = match.group().rstrip()
         if any(map(str.isalnum, piece)):
-            found.append(Passage(match.start(), match.start() + len(piece), piece))
-    return found
+            sentences.append(Passage(match.start(), match.start() + len(piece), piece))
+    return sentences
 
 
 @lru_cache(maxsize=4096)
@@ -107,19 +109,43 @@ class Truth:
     def support(self, text: str) -> float:
         """The share of the content words of `text` that stand somewhere in the source."""
         words = frozenset(stems(text))
-        known = [word for word in words if word in self.vocabulary or word in self.numbers]
-        return len(known) / len(words) if words else 0.0
+        supported = [word for word in words if word in self.vocabulary or word in self.numbers]
+        return len(supported) / len(words) if words else 0.0
 
     def nearest_passage(self, text: str, *, above_all: str = "") -> str | None:
         """The passage of the source with most of the content words and numbers of `text`; None where none has two of them.
 
         One of the words `above_all` counts for four, and is enough.
         """
-        wanted, key = (frozenset(stems(words)) | numbers_in(words) for words in (text, above_all))
+        words_of_text, key = (frozenset(stems(words)) | numbers_in(words) for words in (text, above_all))
         best, most = None, 0.0
         for passage, words in self._words:
-            shared = len(wanted & words) + 3 * len(key & words)
+            shared = len(words_of_text & words) + 3 * len(key & words)
             score = shared / (len(words) + 6) ** 0.5
-            if shared >= min(2, len(wanted | key)) and score > most:
+            if shared >= min(2, len(words_of_text | key)) and score > most:
                 best, most = passage, score
         return best
+
+
+class Edit(NamedTuple):
+    """One replacement in a text, and how grave the fault is that it makes: 1 mild to 4 severe."""
+
+    start: int
+    end: int
+    after: str
+    points: int
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a fault is made from: the clean text, what is true, and sentences that were written of other cases."""
+
+    text: str
+    truth: Truth
+    foreign: Sequence[str]
+
+
+class FaultFinder(Protocol):
+    """Finds a place for one kind of fault; None where it cannot be planted without the text staying true."""
+
+    def __call__(self, material: Material, rng: random.Random) -> Edit | None: ...

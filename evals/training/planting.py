@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
+import json
 import random
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from ...orchestration.record.private_files import write_atomically
 from ...rubrics.case import Case
-from .faults.fabrication import find_fabrication
-from .faults.fault import Edit, FaultFinder, Material
-from .faults.negation import find_negation
-from .faults.number import find_number
-from .faults.omission import find_omission
-from .faults.order import find_order
-from .faults.repetition import find_repetition
-from .faults.stigma import find_stigma
-from .faults.term import find_term
-from .passages import Truth, passages
+from ...rubrics.errors import VenireError
+from ...rubrics.files import nearest
+from .passages import Edit, FaultFinder, Material, Truth, passages
+from .sentence_faults import find_fabrication, find_omission, find_order, find_repetition
+from .word_faults import find_negation, find_number, find_stigma, find_term
 
 ATTRIBUTES = {
     "number": "accurate",
@@ -112,7 +115,7 @@ def plant(
 def foreign_sentences(cases: Sequence[Case], case: Case) -> list[str]:
     """The sentences of texts about other cases: what a made-up statement about this one can be taken from."""
     group = case.group or case.id
-    return [p.text for other in cases if (other.group or other.id) != group for p in passages(other.output)]
+    return [p.text for donor in cases if (donor.group or donor.id) != group for p in passages(donor.output)]
 
 
 def _overlap(edit: Edit, fault: Fault) -> bool:
@@ -143,3 +146,107 @@ def _with_fault(planted: PlantedText, kind: str, edit: Edit) -> PlantedText:
         after=edit.after,
     )
     return PlantedText(output=text[: edit.start] + edit.after + text[edit.end :], faults=(*moved, fault))
+
+
+RATER = "construction"
+"""Who gives the right scores: nobody but the faults themselves."""
+
+
+@dataclass(frozen=True)
+class PlantedCase:
+    """A case whose text has known faults, or none."""
+
+    case: Case
+    planted: PlantedText
+    split: str
+
+    def row(self) -> dict[str, object]:
+        """The case as a line of a case file; what was planted is metadata, which no juror sees."""
+        document = self.case.model_dump(mode="json", exclude_none=True)
+        planted = {"faults": [fault.model_dump() for fault in self.planted.faults], "split": self.split}
+        return {**document, "metadata": {**document.get("metadata", {}), **planted}}
+
+
+def check_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
+    """The kinds of fault that were asked for; a `VenireError` for one that is not known."""
+    for kind in kinds:
+        if kind not in KINDS:
+            raise VenireError(f"no fault of the kind {kind!r}", remedy=nearest(kind, KINDS))
+    if not kinds:
+        raise VenireError("no kind of fault is named", remedy=f"name some of {', '.join(KINDS)}")
+    return tuple(dict.fromkeys(kinds))
+
+
+def planted_cases(
+    cases: Sequence[Case],
+    kinds: Sequence[str] = KINDS,
+    *,
+    seed: int = 0,
+    shares: Mapping[str, float] | None = None,
+) -> Iterator[PlantedCase]:
+    """Each case clean, and once with each of `kinds` where it can be planted, in a split that its whole document shares.
+
+    Chance is drawn for each case and kind apart: taking cases or kinds away does not change the others.
+    """
+    sentences = [p.text for case in cases for p in passages(case.output)] if "fabrication" in kinds else []
+    groups = {case.group or case.id for case in cases}
+    for case in cases:
+        group = case.group or case.id
+        split = split_of(group, seed, shares)
+        yield PlantedCase(case.model_copy(update={"group": group}), PlantedText(output=case.output), split)
+        truth = truth_of(case)
+        foreign = sentences if len(groups) == len(cases) else foreign_sentences(cases, case)
+        for kind in kinds:
+            rng = random.Random(f"{seed}\0{case.id}\0{kind}")
+            planted = plant(case.output, truth, [kind], rng, foreign=foreign)
+            if planted is not None:
+                update = {"id": f"{case.id}~{kind}", "group": group, "output": planted.output}
+                yield PlantedCase(case.model_copy(update=update), planted, split)
+
+
+def split_of(group: str, seed: int, shares: Mapping[str, float] | None) -> str:
+    """The split of a document, by a hash of its group: its texts never stand on two sides."""
+    place = int(hashlib.sha256(f"{seed}\0{group}".encode()).hexdigest()[:12], 16) / 16**12
+    reached = 0.0
+    for name, share in (shares or {}).items():
+        reached += share
+        if place < reached:
+            return name
+    return list(shares)[-1] if shares else "all"
+
+
+def write_planted(cases: Sequence[PlantedCase], folder: Path) -> dict[str, object]:
+    """Write `cases.jsonl` and `labels.csv` (and a case file for each split), and say how many of each kind there are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    splits = dict.fromkeys(planted_case.split for planted_case in cases)
+    files = {"cases.jsonl": list(cases)}
+    if len(splits) > 1:
+        files |= {
+            f"{split}.jsonl": [planted_case for planted_case in cases if planted_case.split == split]
+            for split in splits
+        }
+    for name, chosen in files.items():
+        lines = (json.dumps(planted_case.row(), ensure_ascii=False) + "\n" for planted_case in chosen)
+        write_atomically(folder / name, "".join(lines))
+    write_atomically(folder / "labels.csv", _labels(cases))
+    clean = [planted_case for planted_case in cases if not planted_case.planted.faults]
+    planted = Counter(fault.kind for planted_case in cases for fault in planted_case.planted.faults)
+    return {
+        "cases": len(cases),
+        "clean": len(clean),
+        "planted": {kind: planted[kind] for kind in KINDS if planted[kind]},
+        "splits": dict(Counter(planted_case.split for planted_case in cases)),
+        "folder": str(folder),
+    }
+
+
+def _labels(cases: Sequence[PlantedCase]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("case", "rater", "attribute", "value"))
+    for planted_case in cases:
+        writer.writerows(
+            (planted_case.case.id, RATER, attribute, score)
+            for attribute, score in planted_case.planted.scores.items()
+        )
+    return text.getvalue()

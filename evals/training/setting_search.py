@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import TypeVar
 
 import optuna
 from optuna.samplers import TPESampler
 
-from .settings import DPOSettings, SearchSettings, SFTSettings
+from .settings import DPOSettings, SearchSettings, SFTSettings, StageSettings
+
+Settings = TypeVar("Settings", bound=StageSettings)
 
 
 def search_sft(
@@ -22,12 +24,7 @@ def search_sft(
         rate = trial.suggest_float("rate", *search.rates, log=True)
         return start.model_copy(update={"rank": rank, "alpha": float(rank * times), "rate": rate})
 
-    study = _study("minimize", seed)
-    study.optimize(lambda trial: loss_of(settings_of(trial)), n_trials=search.trials)
-    known = loss_of(start)
-    if not _any_ended(study) or known <= study.best_value:
-        return start
-    return settings_of(optuna.trial.FixedTrial(study.best_params))
+    return _lowest(start, settings_of, loss_of, search.trials, seed)
 
 
 def search_dpo(
@@ -40,19 +37,23 @@ def search_dpo(
         rate = trial.suggest_float("rate", low, high, log=True)
         return start.model_copy(update={"rate": rate, "beta": trial.suggest_float("beta", *search.betas)})
 
-    study = _study("maximize", seed)
-    study.optimize(lambda trial: margin_of(settings_of(trial)), n_trials=search.trials)
-    known = margin_of(start)
-    if not _any_ended(study) or known >= study.best_value:
+    return _lowest(start, settings_of, lambda settings: -margin_of(settings), search.trials, seed)
+
+
+def _lowest(
+    start: Settings,
+    settings_of: Callable[[optuna.trial.BaseTrial], Settings],
+    cost_of: Callable[[Settings], float],
+    trials: int,
+    seed: int,
+) -> Settings:
+    """The settings of the lowest cost; `start` where no trial came below it, or all failed (a cost that is no number)."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(direction="minimize", sampler=TPESampler(seed=seed))
+    study.optimize(lambda trial: cost_of(settings_of(trial)), n_trials=trials)
+    complete = study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.COMPLETE])
+    if cost_of(start) <= min(
+        (trial.value for trial in complete if trial.value is not None), default=float("inf")
+    ):
         return start
     return settings_of(optuna.trial.FixedTrial(study.best_params))
-
-
-def _any_ended(study: optuna.study.Study) -> bool:
-    """Whether any trial came to a number; one whose loss is no number counts as failed."""
-    return bool(study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.COMPLETE]))
-
-
-def _study(direction: Literal["minimize", "maximize"], seed: int) -> optuna.study.Study:
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna.create_study(direction=direction, sampler=TPESampler(seed=seed))

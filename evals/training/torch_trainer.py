@@ -114,7 +114,7 @@ class TrainedModel:
             ids[row, : len(tokens)] = torch.tensor(tokens)
             read[row, : len(tokens)] = 1
             counted[row, start : len(tokens)] = True
-        ids, read, counted = (each.to(self.device) for each in (ids, read, counted))
+        ids, read, counted = (tensor.to(self.device) for tensor in (ids, read, counted))
         # Only the answers' tokens are predicted: all of a long prompt's would fill the memory for nothing.
         first = min(start for _, start in batch)
         read_by = model or self.model
@@ -122,8 +122,8 @@ class TrainedModel:
             input_ids=ids, attention_mask=read, use_cache=False, logits_to_keep=width - first + 1
         )
         logits, counted = output.logits[:, :-1].float(), counted[:, first:]
-        each = -F.cross_entropy(logits.transpose(1, 2), ids[:, first:], reduction="none") * counted
-        return each.sum(1), counted.sum(1)
+        tensor = -F.cross_entropy(logits.transpose(1, 2), ids[:, first:], reduction="none") * counted
+        return tensor.sum(1), counted.sum(1)
 
     @contextmanager
     def as_reference(self) -> Iterator[Any]:
@@ -144,9 +144,9 @@ class TrainedModel:
         """The change of both stages as one adapter in PEFT's names, with its alpha: ranks side by side, scales inside the upper half."""
         parts: dict[str, dict[str, dict[str, torch.Tensor]]] = {}
         for name, weights in self.model.named_parameters():
-            if found := _ADAPTER.search(name):
-                place = name[: found.start()]
-                parts.setdefault(place, {}).setdefault(found[2], {})[found[1]] = (
+            if match := _ADAPTER.search(name):
+                place = name[: match.start()]
+                parts.setdefault(place, {}).setdefault(match[2], {})[match[1]] = (
                     weights.detach().float().cpu()
                 )
         settings = self.model.peft_config
@@ -210,11 +210,11 @@ def train_stage(
     optimiser = torch.optim.AdamW([weights for _, weights in judge.learnt], lr=settings.rate)
     at: dict[str, Any] = {"step": 0, "looks": [], "best": None, "losses": [], "ended": ""}
     if checkpoint is not None and checkpoint.exists():
-        kept = torch.load(checkpoint, map_location=judge.device, weights_only=False)
-        at = kept["at"]
-        _restore(judge, kept["weights"])
-        optimiser.load_state_dict(kept["optimiser"])
-        torch.set_rng_state(kept["chance"].cpu())
+        saved = torch.load(checkpoint, map_location=judge.device, weights_only=False)
+        at = saved["at"]
+        _restore(judge, saved["weights"])
+        optimiser.load_state_dict(saved["optimiser"])
+        torch.set_rng_state(saved["chance"].cpu())
     while not at["ended"]:
         judge.model.train()
         step = at["step"]
@@ -239,9 +239,9 @@ def train_stage(
         if at["step"] == total:
             at["ended"] = "every step was taken"
         if dev and at["step"] % look == 0:
-            seen = dev_loss(judge, dev, loss_of, settings.batch)
-            at["looks"].append({"step": at["step"], **seen})
-            best = min(at["looks"], key=lambda each: each["loss"])
+            dev_losses = dev_loss(judge, dev, loss_of, settings.batch)
+            at["looks"].append({"step": at["step"], **dev_losses})
+            best = min(at["looks"], key=lambda look: look["loss"])
             if best is at["looks"][-1]:
                 at["best"] = {name: weights.detach().cpu().clone() for name, weights in judge.learnt}
             if len(at["looks"]) - 1 - at["looks"].index(best) >= settings.patience:
@@ -280,7 +280,7 @@ def dev_loss(
 def _save(path: Path, judge: TrainedModel, optimiser: Any, at: Mapping[str, Any]) -> None:
     """Write a checkpoint beside `path` first: one that is cut short is never read."""
     half = path.with_suffix(".half")
-    weights = {name: each.detach().cpu() for name, each in judge.learnt}
+    weights = {name: parameter.detach().cpu() for name, parameter in judge.learnt}
     torch.save(
         {"at": at, "weights": weights, "optimiser": optimiser.state_dict(), "chance": torch.get_rng_state()},
         half,
@@ -290,8 +290,8 @@ def _save(path: Path, judge: TrainedModel, optimiser: Any, at: Mapping[str, Any]
 
 def _restore(judge: TrainedModel, weights: Mapping[str, torch.Tensor]) -> None:
     with torch.no_grad():
-        for name, each in judge.learnt:
-            each.copy_(weights[name])
+        for name, parameter in judge.learnt:
+            parameter.copy_(weights[name])
 
 
 def _four_bits(method: str, device: str) -> dict[str, Any]:

@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...orchestration.record.atomic_write import write_atomically
+from ...orchestration.record.private_files import write_atomically
 from ...rubrics.case import load_cases
 from ...rubrics.errors import MissingExtra, VenireError
 from .examples import Examples, examples_from, write_examples
 from .gguf_adapter import write_adapter, write_peft_folder
-from .settings import DPOSettings, Recipe, SFTSettings
-from .train_file import TrainFile
-from .trained_card import card_of
+from .settings import DPOSettings, Recipe, SFTSettings, TrainFile
 
 if TYPE_CHECKING:
     from .torch_trainer import TrainedModel
+
 
 DONE = "training.json"
 PARTIAL = "unfinished"
@@ -99,7 +98,7 @@ def train_judge(file: TrainFile, folder: Path, report: Report = lambda step: Non
     result["files"] = _write_model(judge, file, partial)
     for name in result["files"]:
         _move(partial / name, folder / name)
-    write_atomically(folder / "MODEL_CARD.md", card_of(result))
+    write_atomically(folder / "MODEL_CARD.md", _model_card(result))
     # Last: what has no such file is not finished.
     write_atomically(folder / DONE, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
     shutil.rmtree(partial)
@@ -135,11 +134,11 @@ def _write_model(judge: TrainedModel, file: TrainFile, partial: Path) -> list[st
     return names
 
 
-def _move(made: Path, place: Path) -> None:
+def _move(finished: Path, place: Path) -> None:
     """Put a whole file or folder in its place, over one that an interrupted try left there."""
     if place.is_dir():
         shutil.rmtree(place)
-    made.replace(place)
+    finished.replace(place)
 
 
 def _dev_cases(file: TrainFile) -> set[str]:
@@ -180,15 +179,17 @@ def _best_recipe(
     from .setting_search import search_dpo, search_sft
 
     assert search is not None
-    kept = partial / "trials.json"
-    trials: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else []
+    trials_file = partial / "trials.json"
+    trials: list[dict[str, Any]] = (
+        json.loads(trials_file.read_text(encoding="utf-8")) if trials_file.exists() else []
+    )
 
     def dev_result(chosen: SFTSettings, preferences: DPOSettings | None) -> dict[str, float]:
-        tried = {"sft": chosen.model_dump(mode="json")}
+        trial_settings = {"sft": chosen.model_dump(mode="json")}
         if preferences is not None:
-            tried["dpo"] = preferences.model_dump(mode="json")
-        if known := next((trial for trial in trials if trial["settings"] == tried), None):
-            return known["dev"]  # type: ignore[no-any-return]
+            trial_settings["dpo"] = preferences.model_dump(mode="json")
+        if earlier := next((trial for trial in trials if trial["settings"] == trial_settings), None):
+            return earlier["dev"]  # type: ignore[no-any-return]
         judge = trainer.TrainedModel(file.base, recipe.method, file.seed)
         stages: list[tuple[str, StageRows, Any]] = [("sft", sft, chosen)]
         if preferences is not None and dpo is not None:
@@ -199,23 +200,25 @@ def _best_recipe(
             train, dev = (_token_rows(judge, stage, rows) for rows in (split.train, split.dev))
             looks = trainer.train_stage(judge, stage, train, dev, settings, seed=file.seed)["dev"]
         best = min(looks, key=lambda look: look["loss"])
-        trials.append({"settings": tried, "dev": best, "chosen": False})
-        write_atomically(kept, json.dumps(trials))
-        of_stage = sum(trial["settings"].keys() == tried.keys() for trial in trials)
+        trials.append({"settings": trial_settings, "dev": best, "chosen": False})
+        write_atomically(trials_file, json.dumps(trials))
+        of_stage = sum(trial["settings"].keys() == trial_settings.keys() for trial in trials)
         report({**best, "stage": f"search {stages[-1][0]}", "step": of_stage, "of": search.trials + 1})
         return best
 
     best = search_sft(recipe.sft, search, lambda settings: dev_result(settings, None)["loss"], file.seed)
-    found = recipe.model_copy(update={"sft": best})
+    best_recipe = recipe.model_copy(update={"sft": best})
     if dpo is not None and dpo.dev:
-        wanted = search_dpo(
+        best_dpo = search_dpo(
             recipe.dpo, search, lambda settings: dev_result(best, settings)["margin"], file.seed
         )
-        found = found.model_copy(update={"dpo": wanted})
-    taken = {stage: getattr(found, stage).model_dump(mode="json") for stage in ("sft", "dpo")}
+        best_recipe = best_recipe.model_copy(update={"dpo": best_dpo})
+    chosen_settings = {stage: getattr(best_recipe, stage).model_dump(mode="json") for stage in ("sft", "dpo")}
     for trial in trials:
-        trial["chosen"] = all(taken[stage] == settings for stage, settings in trial["settings"].items())
-    return found, trials
+        trial["chosen"] = all(
+            chosen_settings[stage] == settings for stage, settings in trial["settings"].items()
+        )
+    return best_recipe, trials
 
 
 def _plan(file: TrainFile, examples: Examples) -> str:
@@ -231,13 +234,13 @@ def _plan(file: TrainFile, examples: Examples) -> str:
 def _check_same(partial: Path, plan: str, folder: Path) -> None:
     """Refuse to go on with a training of other settings or data."""
     partial.mkdir(parents=True, exist_ok=True)
-    kept = partial / "plan"
-    if kept.exists() and kept.read_text(encoding="utf-8") != plan:
+    plan_file = partial / "plan"
+    if plan_file.exists() and plan_file.read_text(encoding="utf-8") != plan:
         raise VenireError(
             f"{folder} holds an unfinished training with other settings or data",
             remedy=f"name another folder, or remove {partial}",
         )
-    write_atomically(kept, plan)
+    write_atomically(plan_file, plan)
 
 
 def _trainer() -> Any:
@@ -248,3 +251,70 @@ def _trainer() -> Any:
             f"training needs the package {error.name}", remedy="pip install 'venire[train]'"
         ) from None
     return torch_trainer
+
+
+def _model_card(result: Mapping[str, Any]) -> str:
+    """The model card in Markdown, with what its owner has to fill in."""
+    counts = result["examples"]
+    lines = [
+        f"# {result['name']}",
+        "",
+        f"Base: `{result['base']['name']}`, SHA-256 of its weights `{result['base']['sha256']}`. Method: {result['method']}. Seed: {result['seed']}.",
+        "",
+        "## Data",
+        "",
+        f"{counts['sft']} ballots of {len(counts['reviewers'])} reviewers ({counts['sft_upsampled']} with reviewers up-sampled), {counts['dpo']} pairs; "
+        f"{result['dev_cases']} cases were the dev split, by which training was stopped.",
+        *(f"- left out: {count} {reason}" for reason, count in counts["dropped"].items()),
+        "",
+        "## Training",
+        "",
+    ]
+    if result["search"]:
+        lines += [
+            "The settings are the best of those tried, SFT by its loss on the dev split and DPO by its margin there; so the figures of the chosen",
+            "ones flatter them.",
+            "",
+            "| stage | rank | alpha | rate | beta | dev loss | dev margin | chosen |",
+            "|---|---|---|---|---|---|---|---|",
+            *map(_trial_row, result["search"]),
+            "",
+        ]
+    for stage, outcome in result["stages"].items():
+        settings = ", ".join(
+            f"{key} {value}" for key, value in result["settings"][stage].items() if value is not None
+        )
+        lines += [
+            f"{stage.upper()}: {settings}.",
+            "",
+            f"{outcome['steps']} steps; {outcome['ended']}. {_first_and_last(outcome)}",
+            "",
+        ]
+    lines += [
+        f"{result['seconds']:.0f} seconds on {result['device']} in the last sitting.",
+        "",
+        "## To be filled in by its owner",
+        "",
+        "Licence of the data and of the model; energy or money; what it may be used for; how it agrees with people on cases that are neither in the",
+        "training nor in the dev split (`venire compare`).",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _trial_row(trial: Mapping[str, Any]) -> str:
+    stage, settings = list(trial["settings"].items())[-1]
+    margin = trial["dev"].get("margin")
+    cells = [
+        stage, settings["rank"], f"{settings['alpha']:g}", f"{settings['rate']:.3g}", f"{settings['beta']:.3g}" if "beta" in settings else "",
+        f"{trial['dev']['loss']:.4f}", "" if margin is None else f"{margin:.4f}", "yes" if trial["chosen"] else "",
+    ]  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _first_and_last(outcome: Mapping[str, Any]) -> str:
+    first, last = (
+        ", ".join(f"{k} {outcome[end][k]:.4f}" for k in ("loss", "margin") if k in outcome[end])
+        for end in ("first", "last")
+    )
+    return f"First step: {first}; last: {last}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 from ...rubrics.errors import VenireError
@@ -57,33 +58,25 @@ class AlignmentAccuracy:
         )
 
     def to_json(self) -> dict[str, Any]:
+        def documents(groups: Sequence[AlignedGroup]) -> list[Any]:
+            return [group.model_dump(mode="json") for group in groups]
+
+        def measure(n: int, errors: Sequence[Any], accuracy: float) -> dict[str, Any]:
+            return {"n": n, "errors": list(errors), "accuracy": None if isnan(accuracy) else accuracy}
+
         return {
-            "said": {
-                "n": self.said,
-                "errors": list(self.said_errors),
-                "accuracy": _number(self.said_accuracy),
-            },
-            "heard": {
-                "n": self.heard,
-                "errors": list(self.heard_errors),
-                "accuracy": _number(self.heard_accuracy),
-            },
-            "structural": {
-                "n": self.said,
-                "errors": list(self.wrong_utterances),
-                "accuracy": _number(self.structural),
-            },
-            "structural_groups": {
-                "n": self.gold_groups,
-                "errors": [group.model_dump(mode="json") for group in self.wrong_groups],
-                "invented": [group.model_dump(mode="json") for group in self.invented_groups],
-                "accuracy": _number(self.structural_groups),
-            },
+            "said": measure(self.said, self.said_errors, self.said_accuracy),
+            "heard": measure(self.heard, self.heard_errors, self.heard_accuracy),
+            "structural": measure(self.said, self.wrong_utterances, self.structural),
+            "structural_groups": measure(
+                self.gold_groups, documents(self.wrong_groups), self.structural_groups
+            )
+            | {"invented": documents(self.invented_groups)},
             "repeated": {"said": list(self.repeated_said), "heard": list(self.repeated_heard)},
         }
 
     def sentences(self) -> list[str]:
-        told = [
+        sentences = [
             f"{len(self.said_errors)} of {self.said} utterances and {len(self.heard_errors)} of {self.heard} segments are wrongly called "
             f"matched or not (accuracy {self.said_accuracy:.3f} and {self.heard_accuracy:.3f}).",
             f"{len(self.wrong_utterances)} utterances are linked to other segments than in the gold (structural accuracy "
@@ -91,10 +84,10 @@ class AlignmentAccuracy:
             f"{len(self.invented_groups)} are invented.",
         ]
         if self.repeated_heard or self.repeated_said:
-            told.append(
+            sentences.append(
                 f"In several groups: segments {list(self.repeated_heard)}, utterances {list(self.repeated_said)}."
             )
-        return told
+        return sentences
 
 
 def alignment_accuracy(
@@ -112,23 +105,23 @@ def alignment_accuracy(
                 f"the gold alignment names place {last} of what was {side}, of which there are {count}",
                 remedy="check that it is of these two transcripts, and which speaker's utterances it counts",
             )
-    mine, theirs = _links(groups), _links(gold)
-    mine_heard, theirs_heard = ({place for group in of for place in group.heard} for of in (groups, gold))
+    links, gold_links = _links(groups), _links(gold)
+    linked_heard, gold_heard = ({place for group in of for place in group.heard} for of in (groups, gold))
     exact = {(tuple(sorted(group.said)), tuple(sorted(group.heard))) for group in groups}
     return AlignmentAccuracy(
         said,
         heard,
         len(gold),
-        tuple(place for place in range(said) if (place in mine) != (place in theirs)),
-        tuple(place for place in range(heard) if (place in mine_heard) != (place in theirs_heard)),
-        tuple(place for place in range(said) if mine.get(place, set()) != theirs.get(place, set())),
+        tuple(place for place in range(said) if (place in links) != (place in gold_links)),
+        tuple(place for place in range(heard) if (place in linked_heard) != (place in gold_heard)),
+        tuple(place for place in range(said) if links.get(place, set()) != gold_links.get(place, set())),
         tuple(
             group for group in gold if (tuple(sorted(group.said)), tuple(sorted(group.heard))) not in exact
         ),
         tuple(
             group
             for group in groups
-            if not theirs.keys() & set(group.said) or not theirs_heard & set(group.heard)
+            if not gold_links.keys() & set(group.said) or not gold_heard & set(group.heard)
         ),
         _repeats(group.heard for group in groups),
         _repeats(group.said for group in groups),
@@ -136,11 +129,11 @@ def alignment_accuracy(
 
 
 def _links(groups: Iterable[AlignedGroup]) -> dict[int, set[int]]:
-    found: dict[int, set[int]] = {}
+    heard_by_said: dict[int, set[int]] = {}
     for group in groups:
         for place in group.said:
-            found.setdefault(place, set()).update(group.heard)
-    return found
+            heard_by_said.setdefault(place, set()).update(group.heard)
+    return heard_by_said
 
 
 def _repeats(sides: Iterable[Iterable[int]]) -> tuple[int, ...]:
@@ -150,7 +143,3 @@ def _repeats(sides: Iterable[Iterable[int]]) -> tuple[int, ...]:
 
 def _share(n: int, errors: int) -> float:
     return (n - errors) / n if n else float("nan")
-
-
-def _number(value: float) -> float | None:
-    return None if value != value else value

@@ -1,20 +1,33 @@
-"""Alignments: which utterances that were said belong to which segments that were heard."""
+"""Alignments: which utterances that were said belong to which segments that were heard; their files, and their cases."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from .utterance import Talk, Utterance
+from ...orchestration.record.private_files import write_atomically
+from ...rubrics.errors import InvalidFile
+from ...rubrics.files import read_json
+from .talk import Talk, Utterance
 
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """Letters of scripts without spaces between words; each counts as a word."""
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*")
+
+TURNS_BEFORE = 3
+"""Turns of the talk that a case shows before what was said."""
+NOTHING = "(nothing was heard)"
+"""The output of an utterance that was missed: a jury must read something. `missed` tells metrics that it is empty."""
+_ALIGNMENT_FILES = (
+    "name a file that venire align wrote, or a released one with golden_indices and asr_indices"
+)
 
 MatchKind = Literal["exact", "fuzzy", "multi_fragment"]
 
@@ -30,13 +43,17 @@ def similarity(first: str, second: str) -> float:
     References:
         Ellis, Joselowitz et al. (2025), "WER is Unaware", section 3.1.2.
     """
-    one, other = spoken_words(first), spoken_words(second)
-    if not one or not other:
+    first_words, second_words = spoken_words(first), spoken_words(second)
+    if not first_words or not second_words:
         return 0.0
-    left, right = " ".join(one), " ".join(other)
-    ratio = SequenceMatcher(None, left, right, autojunk=False).ratio()
-    jaccard = len(set(one) & set(other)) / len(set(one) | set(other))
-    return 0.5 * ratio + 0.3 * jaccard + 0.2 * min(len(left), len(right)) / max(len(left), len(right))
+    first_text, second_text = " ".join(first_words), " ".join(second_words)
+    ratio = SequenceMatcher(None, first_text, second_text, autojunk=False).ratio()
+    jaccard = len(set(first_words) & set(second_words)) / len(set(first_words) | set(second_words))
+    return (
+        0.5 * ratio
+        + 0.3 * jaccard
+        + 0.2 * min(len(first_text), len(second_text)) / max(len(first_text), len(second_text))
+    )
 
 
 class AlignedGroup(BaseModel):
@@ -121,15 +138,15 @@ class Alignment(BaseModel):
             "unused": list(self.unused),
             **{
                 side: [
-                    each.model_dump(mode="json", exclude_defaults=True) | {"text": each.text}
-                    for each in getattr(self, side)
+                    utterance.model_dump(mode="json", exclude_defaults=True) | {"text": utterance.text}
+                    for utterance in getattr(self, side)
                 ]
                 for side in ("said", "heard", "turns")
             },
         }
 
     def _group_json(self, group: AlignedGroup) -> dict[str, Any]:
-        parts = [self.heard[place] for place in group.heard]
+        segments = [self.heard[place] for place in group.heard]
         return {
             "said": list(group.said),
             "heard": list(group.heard),
@@ -137,10 +154,10 @@ class Alignment(BaseModel):
             "similarity": round(self.group_similarity(group), 6),
             "said_text": self.said_text(group),
             "heard_text": self.heard_text(group),
-            "start": min((each.start for each in parts if each.start is not None), default=None),
-            "end": max((each.end for each in parts if each.end is not None), default=None),
-            "time": _mean_of_known(middle_time(each) for each in parts),
-            "confidence": _mean_of_known(each.confidence for each in parts),
+            "start": min((segment.start for segment in segments if segment.start is not None), default=None),
+            "end": max((segment.end for segment in segments if segment.end is not None), default=None),
+            "time": _mean_of_known(middle_time(segment) for segment in segments),
+            "confidence": _mean_of_known(segment.confidence for segment in segments),
         }
 
 
@@ -166,9 +183,95 @@ def middle_time(utterance: Utterance) -> float | None:
     return _mean_of_known((utterance.start, utterance.end))
 
 
+def write_alignment(path: Path, alignment: Alignment) -> None:
+    write_atomically(path, json.dumps(alignment.to_json(), ensure_ascii=False, indent=1) + "\n")
+
+
+def read_alignment(path: Path) -> Alignment:
+    """An alignment that `write_alignment` wrote, with both talks."""
+    remedy = "name a file that venire align wrote"
+    document = read_json(path)
+    if not isinstance(document, dict) or "groups" not in document:
+        raise InvalidFile(f"{path}: no alignment", remedy=remedy)
+    try:
+        return Alignment.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InvalidFile(f"{path}: {where}: {first['msg']}", remedy=remedy) from None
+
+
+def read_groups(path: Path) -> tuple[AlignedGroup, ...]:
+    """The groups of an alignment in a file, ours or a released one."""
+    document = read_json(path)
+    if isinstance(document, dict) and "groups" in document:
+        rows, names = document["groups"], ("said", "heard")
+    elif isinstance(document, dict) and "alignments" in document:
+        rows, names = document["alignments"], ("golden_indices", "asr_indices")
+    else:
+        raise InvalidFile(f"{path}: no alignment", remedy=_ALIGNMENT_FILES)
+    if not isinstance(rows, list):
+        raise InvalidFile(f"{path}: the groups are no list", remedy=_ALIGNMENT_FILES)
+    groups = [_group(row, names, f"{path}: group {number}") for number, row in enumerate(rows)]
+    return tuple(group for group in groups if group.said and group.heard)
+
+
+def _group(row: Any, names: Sequence[str], where: str) -> AlignedGroup:
+    sides = [row.get(name) if isinstance(row, dict) else None for name in names]
+    places = [[side] if isinstance(side, int) else side for side in sides]
+    for side in places:
+        if not isinstance(side, list) or not all(
+            isinstance(p, int) and not isinstance(p, bool) and p >= 0 for p in side
+        ):
+            raise InvalidFile(
+                f"{where}: {' and '.join(names)} are not both lists of places", remedy=_ALIGNMENT_FILES
+            )
+    return AlignedGroup(said=tuple(places[0] or ()), heard=tuple(places[1] or ()))
+
+
+def alignment_cases(
+    alignment: Alignment, *, differing: bool = False, before: int = TURNS_BEFORE
+) -> list[dict[str, Any]]:
+    """One row a group, and one for each missed utterance, in the order in which they were said.
+
+    An alignment that its aligner abstained from has no cases.
+
+    Args:
+        differing: Leave out what was heard word for word.
+    """
+    if alignment.abstention is not None:
+        return []
+    rows: list[tuple[tuple[int, ...], dict[str, Any]]] = []
+    for group in alignment.groups:
+        said, heard = alignment.said_text(group), alignment.heard_text(group)
+        same = spoken_words(said) == spoken_words(heard)
+        if not (differing and same):
+            rows.append((group.said, _case(alignment, group.said, said, heard, before)))
+    for place in alignment.missed:
+        rows.append(((place,), _case(alignment, (place,), alignment.said[place].text, "", before)))
+    return [row for _, row in sorted(rows, key=lambda row: row[0])]
+
+
+def _case(alignment: Alignment, said: tuple[int, ...], text: str, heard: str, before: int) -> dict[str, Any]:
+    first = alignment.places[said[0]] if alignment.places else said[0]
+    turns = alignment.turns or alignment.said
+    context = "\n".join(
+        f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
+        for turn in turns[max(0, first - before) : first]
+    )
+    return {
+        "id": f"{alignment.name}-{'+'.join(map(str, said))}",
+        "reference": text,
+        "output": heard or NOTHING,
+        **({"source": context} if context else {}),
+        "group": alignment.name,
+        "missed": not heard,
+    }
+
+
 def _mean_of_known(numbers: Iterable[float | None]) -> float | None:
-    known = [number for number in numbers if number is not None]
-    return fmean(known) if known else None
+    present = [number for number in numbers if number is not None]
+    return fmean(present) if present else None
 
 
 def _joined_text(utterances: Sequence[Utterance], places: Iterable[int]) -> str:
@@ -176,5 +279,5 @@ def _joined_text(utterances: Sequence[Utterance], places: Iterable[int]) -> str:
 
 
 def _others(count: int, used: Iterable[Iterable[int]]) -> tuple[int, ...]:
-    taken = {place for places in used for place in places}
-    return tuple(place for place in range(count) if place not in taken)
+    grouped = {place for places in used for place in places}
+    return tuple(place for place in range(count) if place not in grouped)

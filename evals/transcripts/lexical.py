@@ -43,8 +43,8 @@ Gains = dict[tuple[int, int], list[tuple[int, int, float]]]
 
 def lexical_alignment(alignment: Alignment) -> Alignment:
     """The alignment with the best groups by words and, where both talks have times and their clocks agree, by time."""
-    said = [_content(each.text) for each in alignment.said]
-    heard = [_content(each.text) for each in alignment.heard]
+    said = [_content(utterance.text) for utterance in alignment.said]
+    heard = [_content(utterance.text) for utterance in alignment.heard]
     gains = _gains(said, heard, _window(said, heard))
     groups = _best_groups(len(said), len(heard), gains)
     offset = _clock_offset(alignment, groups, said)
@@ -67,8 +67,8 @@ def _window(said: Sequence[Sequence[str]], heard: Sequence[Sequence[str]]) -> Wi
 
     def near(place: int) -> range:
         after = min(bisect_left(starts, place), len(ends) - 1)
-        (left, low), (right, high) = ends[max(after - 1, 0)], ends[after]
-        along = (place - left) / max(right - left, 1)
+        (before, low), (next_anchor, high) = ends[max(after - 1, 0)], ends[after]
+        along = (place - before) / max(next_anchor - before, 1)
         middle = round(low + along * (high - low))
         # Between two anchors far apart the path is a guess, and the reach grows with the gap.
         reach = REACH + min(3 * REACH, (high - low) // 4)
@@ -80,11 +80,11 @@ def _window(said: Sequence[Sequence[str]], heard: Sequence[Sequence[str]]) -> Wi
 def _anchors(said: Sequence[Sequence[str]], heard: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
     places: list[dict[tuple[str, ...], int | None]] = []
     for side in (said, heard):
-        found: dict[tuple[str, ...], int | None] = {}
+        place_by_run: dict[tuple[str, ...], int | None] = {}
         for place, words in enumerate(side):
             for three in zip(words, words[1:], words[2:], strict=False):
-                found[three] = None if three in found else place
-        places.append(found)
+                place_by_run[three] = None if three in place_by_run else place
+        places.append(place_by_run)
     for run, first in places[0].items():
         second = places[1].get(run)
         if first is not None and second is not None:
@@ -101,12 +101,12 @@ def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         tails[at : at + 1] = [second]
         ends[at : at + 1] = [number]
         before.append(ends[at - 1] if at else -1)
-    found: list[tuple[int, int]] = []
+    longest: list[tuple[int, int]] = []
     number = ends[-1] if ends else -1
     while number >= 0:
-        found.append(pairs[number])
+        longest.append(pairs[number])
         number = before[number]
-    return found[::-1]
+    return longest[::-1]
 
 
 def _gains(said: Sequence[Sequence[str]], heard: Sequence[Sequence[str]], window: Window) -> Gains:
@@ -151,29 +151,31 @@ class _SameWords:
 
     def places(self, words: Sequence[str]) -> dict[str, int]:
         """By word that was heard, the places of `words` that it may stand for, as bits."""
-        found: dict[str, int] = {}
+        bits: dict[str, int] = {}
         for place, word in enumerate(words):
-            for other in self._close_to(word):
-                found[other] = found.get(other, 0) | 1 << place
-        return found
+            for close_word in self._close_to(word):
+                bits[close_word] = bits.get(close_word, 0) | 1 << place
+        return bits
 
     def _close_to(self, word: str) -> frozenset[str]:
         if word not in self._close:
             near = {*self._by_start.get(word[:1], ()), *self._by_end.get(word[-2:], ())}
-            self._close[word] = frozenset(other for other in near if other == word or _is_close(word, other))
+            self._close[word] = frozenset(
+                candidate for candidate in near if candidate == word or _is_close(word, candidate)
+            )
         return self._close[word]
 
 
-def _is_close(word: str, other: str) -> bool:
-    shorter, longer = sorted((len(word), len(other)))
+def _is_close(word: str, candidate: str) -> bool:
+    shorter, longer = sorted((len(word), len(candidate)))
     if shorter < 3 or 2 * shorter < CLOSE * (shorter + longer):
         return False
     full = (1 << len(word)) - 1
     row = full
-    for letter in other:
-        hit = row & sum(1 << place for place, each in enumerate(word) if each == letter)
+    for letter in candidate:
+        hit = row & sum(1 << place for place, character in enumerate(word) if character == letter)
         row = (row + hit | row - hit) & full
-    return 2 * (len(word) - row.bit_count()) >= CLOSE * (len(word) + len(other))
+    return 2 * (len(word) - row.bit_count()) >= CLOSE * (len(word) + len(candidate))
 
 
 def _best_groups(said: int, heard: int, gains: Gains) -> tuple[AlignedGroup, ...]:
@@ -201,12 +203,12 @@ def _best_groups(said: int, heard: int, gains: Gains) -> tuple[AlignedGroup, ...
                 paths.append((path, place, size, start, count))
                 arriving.setdefault(place + size, []).append((start + count, total, len(paths) - 1))
     _, path = best.at(heard)
-    found: list[AlignedGroup] = []
+    groups: list[AlignedGroup] = []
     while path >= 0:
         path, place, size, start, count = paths[path]
         said_places, heard_places = range(place, place + size), range(start, start + count)
-        found.append(AlignedGroup(said=tuple(said_places), heard=tuple(heard_places)))
-    return tuple(found[::-1])
+        groups.append(AlignedGroup(said=tuple(said_places), heard=tuple(heard_places)))
+    return tuple(groups[::-1])
 
 
 class _RunningBest:
@@ -223,29 +225,29 @@ class _RunningBest:
             at += at & -at
 
     def at(self, place: int) -> tuple[float, int]:
-        found, at = (float("-inf"), -1), place + 1
+        best, at = (float("-inf"), -1), place + 1
         while at:
-            if self._nodes[at][0] > found[0]:
-                found = self._nodes[at]
+            if self._nodes[at][0] > best[0]:
+                best = self._nodes[at]
             at -= at & -at
-        return found
+        return best
 
 
 def _clock_offset(
     alignment: Alignment, groups: Sequence[AlignedGroup], said: Sequence[Sequence[str]]
 ) -> float | None:
     """By how many seconds the clock of what was heard is ahead; None where times are missing or do not agree."""
-    apart = [
+    differences = [
         later - earlier
         for group in groups
         if sum(len(said[place]) for place in group.said) > 2
         and (earlier := alignment.said[group.said[0]].start) is not None
         and (later := alignment.heard[group.heard[0]].start) is not None
     ]
-    if len(apart) < 3:
+    if len(differences) < 3:
         return None
-    middle = median(apart)
-    return middle if median(abs(each - middle) for each in apart) <= STEADY else None
+    middle = median(differences)
+    return middle if median(abs(difference - middle) for difference in differences) <= STEADY else None
 
 
 def _gains_less_time(alignment: Alignment, gains: Gains, offset: float) -> Gains:
@@ -261,12 +263,12 @@ def _gains_less_time(alignment: Alignment, gains: Gains, offset: float) -> Gains
 
 def _time_cost(alignment: Alignment, said: tuple[int, int], heard: tuple[int, int], offset: float) -> float:
     parts = alignment.said[said[0] : sum(said)]
-    starts = [each.start for each in parts if each.start is not None]
-    ends = [each.end if each.end is not None else each.start for each in parts]
-    known = [end for end in ends if end is not None]
-    if not starts or not known:
+    starts = [part.start for part in parts if part.start is not None]
+    ends = [part.end if part.end is not None else part.start for part in parts]
+    known_ends = [end for end in ends if end is not None]
+    if not starts or not known_ends:
         return 0.0
-    low, high, cost = min(starts) + offset - TIME_SLACK, max(known) + offset + TIME_SLACK, 0.0
+    low, high, cost = min(starts) + offset - TIME_SLACK, max(known_ends) + offset + TIME_SLACK, 0.0
     for segment in alignment.heard[heard[0] : sum(heard)]:
         middle = middle_time(segment)
         if middle is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +12,16 @@ from pydantic import BaseModel
 from ...agents.budget import LimitReached, Meter
 from ...agents.gateway import FillFailed, ModelGateway, Prompt
 from ...agents.prompting import Prompts, fence, form_of
+from ...agents.providers import Preflight
 from ...orchestration.bench import Court
+from ...orchestration.record import Store
+from ...orchestration.record.store import run_exists
 from ...personas.jury import ModelSettings
-from ...personas.limits import Limits
+from ...personas.options import Limits
+from ...rubrics.ballot import STRICT
 from ...rubrics.errors import ModelUnreachable
-from ...rubrics.shapes import STRICT
 from .alignment import AlignedGroup, AlignerAbstention, Alignment
-from .utterance import Utterance
+from .talk import Utterance
 
 PROMPTS = Prompts(Path(__file__).parent / "prompts")
 
@@ -76,9 +80,9 @@ def _prompt(alignment: Alignment) -> Prompt:
 
 def _numbered_lines(utterances: Sequence[Utterance]) -> str:
     lines = []
-    for place, each in enumerate(utterances):
-        when = f" [{each.start:.1f} s]" if each.start is not None else ""
-        lines.append(f"{place}{when}: {' '.join(each.text.split())}")
+    for place, utterance in enumerate(utterances):
+        when = f" [{utterance.start:.1f} s]" if utterance.start is not None else ""
+        lines.append(f"{place}{when}: {' '.join(utterance.text.split())}")
     return "\n".join(lines)
 
 
@@ -99,3 +103,29 @@ def _problem(answer: AlignmentAnswer, alignment: Alignment) -> str | None:
                     return f"{side} {earlier} and {place} are in one group, but not consecutive"
                 last = place
     return None
+
+
+def ask_model(alignment: Alignment, model: str, base_url: str | None, record: Path | None) -> Alignment:
+    """`model_alignment` by a model string; with `record`, its calls are kept there and answered from there.
+
+    Raises:
+        ModelUnreachable: The model cannot be reached, and there is no record yet that may hold its answer.
+    """
+    settings = ModelSettings(model=model, base_url=base_url, temperature=0)
+
+    async def ask() -> Alignment:
+        try:
+            await Preflight().check([settings])
+        except ModelUnreachable:
+            if record is None or not run_exists(record):
+                raise
+        store = Store.create(record) if record else None
+        court = Court(calls=store)
+        try:
+            return await model_alignment(alignment, settings, court)
+        finally:
+            await court.close()
+            if store is not None:
+                await store.close()
+
+    return asyncio.run(ask())

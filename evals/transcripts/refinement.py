@@ -57,11 +57,11 @@ def _without_shared(
     alignment: Alignment, groups: Groups, side: Side, rule: str, why: str, log: list[RefinementChange]
 ) -> Groups:
     """Groups that share a place on `side` are one where the other side's places follow each other; else the most similar keeps it."""
-    other: Side = "said" if side == "heard" else "heard"
+    opposite: Side = "said" if side == "heard" else "heard"
     while (shared := _first_shared(groups, side)) is not None:
         place, holders = shared
-        places = {at: sorted({n for group in holders for n in getattr(group, at)}) for at in (side, other)}
-        if all(later - earlier == 1 for earlier, later in pairwise(places[other])):
+        places = {at: sorted({n for group in holders for n in getattr(group, at)}) for at in (side, opposite)}
+        if all(later - earlier == 1 for earlier, later in pairwise(places[opposite])):
             whole = AlignedGroup(said=tuple(places["said"]), heard=tuple(places["heard"]))
             log.append(_change(rule, whole, f"{why} {place}"))
             groups = [*(group for group in groups if group not in holders), whole]
@@ -77,7 +77,9 @@ def _first_shared(groups: Sequence[AlignedGroup], side: str) -> tuple[int, Group
         for place in getattr(group, side):
             holders.setdefault(place, []).append(group)
     return min(
-        ((place, of) for place, of in holders.items() if len(of) > 1), default=None, key=lambda each: each[0]
+        ((place, of) for place, of in holders.items() if len(of) > 1),
+        default=None,
+        key=lambda holding: holding[0],
     )
 
 
@@ -85,17 +87,17 @@ def _kept_by_best(
     alignment: Alignment, groups: Groups, holders: Groups, side: str, place: int, log: list[RefinementChange]
 ) -> Groups:
     best = max(holders, key=alignment.group_similarity)
-    kept: Groups = []
+    result: Groups = []
     for group in groups:
         if group not in holders or group is best:
-            kept.append(group)
+            result.append(group)
             continue
-        left = tuple(number for number in getattr(group, side) if number != place)
+        remaining = tuple(number for number in getattr(group, side) if number != place)
         what = "segment" if side == "heard" else "utterance"
         log.append(_change("duplicate-dropped", group, f"{what} {place} is kept where it is most similar"))
-        if left:
-            kept.append(group.model_copy(update={side: left}))
-    return kept
+        if remaining:
+            result.append(group.model_copy(update={side: remaining}))
+    return result
 
 
 def _recover(alignment: Alignment, groups: Groups, log: list[RefinementChange]) -> bool:

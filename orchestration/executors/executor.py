@@ -1,4 +1,4 @@
-"""Executors: where a run's cases are heard. A plug-in registers one under `venire.executors`."""
+"""Executors: where a run's cases are heard, in this process unless another is named. A plug-in registers one under `venire.executors`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ...agents.cost import Price
 from ...agents.gateway import Calls
-from ...agents.prices import Price
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.plugins import plugged_in
 from ...rubrics.rubric import Rubric
 from ..bench import Court
+from ..deliberate import hear
 from ..transcript import Transcript
 
 GROUP = "venire.executors"
@@ -34,6 +35,14 @@ class Executor(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class ExecutorFactory(Protocol):
+    """What an entry point of `venire.executors` loads to."""
+
+    async def __call__(self, job: ExecutorJob) -> Executor:
+        """An executor that is ready to hear cases."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +76,31 @@ class ExecutorJob:
     cluster: Cluster = field(default_factory=Cluster)
 
 
-class ExecutorFactory(Protocol):
-    """What an entry point of `venire.executors` loads to."""
-
-    async def __call__(self, job: ExecutorJob) -> Executor:
-        """An executor that is ready to hear cases."""
-        ...
-
-
 def executor_factory(name: str) -> ExecutorFactory:
     """What starts the executor registered under `name`; an error that names the nearest one when there is none."""
     found: ExecutorFactory = plugged_in(GROUP, name, "executor")
     return found
+
+
+class LocalExecutor:
+    """Hears cases in this process."""
+
+    def __init__(self, rubric: Rubric, court: Court) -> None:
+        self._rubric = rubric
+        self._court = court
+
+    def attach(self, calls: Calls, *, redacted: bool) -> None:
+        self._court.calls = calls
+
+    async def hear(self, case: Case, jury: Jury) -> Transcript:
+        return await hear(case, self._rubric, jury, self._court)
+
+    def release_waiters(self) -> None:
+        self._court.providers.admit_all()
+
+    async def close(self) -> None:
+        await self._court.close()
+
+
+async def start_local(job: ExecutorJob) -> LocalExecutor:
+    return LocalExecutor(job.rubric, job.court)

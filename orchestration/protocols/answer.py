@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...agents.brief import Brief
 from ...agents.budget import LimitReached
 from ...agents.cost import Receipt
 from ...agents.model import Message, ModelFailure
+from ...agents.prompting import Brief
 from ...personas.jury import Jury
 from ...rubrics.errors import VenireError
 from ..bench import Bench

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from ...agents.brief import Brief
+from ...agents.prompting import Brief
 from ...personas.jury import Jury
 from ...personas.options import Debaters, Options
 from ...rubrics.errors import VenireError
 from ..bench import Bench, statements, together
-from ..conditions import NO_QUORUM, SOME_QUORUM, any_of, consensus_reached, cut_short, hard_limits, limits_of
 from ..rounds import decide_open, open_attributes
-from ..stopping import attributes_with_quorum, disputed_attributes
+from ..stopping import (
+    NO_QUORUM,
+    SOME_QUORUM,
+    any_of,
+    attributes_with_quorum,
+    consensus_reached,
+    cut_short,
+    disputed_attributes,
+    hard_limits,
+    limits_of,
+)
 from ..transcript import Entry, Stop, Transcript, entry_of
 from .protocol import Protocol
 

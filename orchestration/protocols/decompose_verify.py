@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
-from ...agents.brief import Brief
 from ...agents.claims import (
     CLAIM_PROMPTS,
     Direction,
@@ -18,16 +17,15 @@ from ...agents.claims import (
 )
 from ...agents.cost import Receipt
 from ...agents.juror import Juror
+from ...agents.prompting import Brief
 from ...personas.jury import Jury, Seat
 from ...personas.options import ClaimOptions, Options
-from ...rubrics.ballot import AbstainedAttribute, Abstention, Ballot, Vote
-from ...rubrics.claim import Check, Claim
-from ...rubrics.claim_files import load_claims
+from ...rubrics.ballot import AbstainedAttribute, Abstention, Ballot, Quote, Vote
+from ...rubrics.claim import Check, Claim, load_claims
 from ...rubrics.errors import VenireError
-from ...rubrics.quotes import Quote
 from ...rubrics.rubric import Rubric
 from ..bench import Bench, together
-from ..claim_counts import BACKWARD, require_countable, seat_findings
+from ..counting.claims import BACKWARD, require_countable, seat_findings
 from ..transcript import CLERK, UNREACHED, Abstained, Cast, Checked, Extracted, Stop, Transcript
 from .protocol import Protocol
 

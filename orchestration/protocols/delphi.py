@@ -7,13 +7,11 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ...agents.brief import Brief
-from ...agents.prompting import words
+from ...agents.prompting import Brief, words
 from ...rubrics.scale import Value
 from ..bench import Bench, statements, together
-from ..conditions import any_of, consensus_reached, hard_limits, limits_of
 from ..rounds import open_attributes
-from ..stopping import values_of
+from ..stopping import any_of, consensus_reached, hard_limits, limits_of, values_of
 from ..transcript import Entry, Standing, Transcript, entry_of
 from ..worked_examples import ShotOptions
 from .protocol import Protocol

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...agents.brief import Brief
+from ...agents.prompting import Brief
 from ...personas.jury import Jury
 from ...personas.options import Escalation
 from ...rubrics.rubric import Rubric
 from ..bench import Bench
-from ..conditions import cut_short, hard_limits
-from ..stopping import disputed_attributes, settled, spread, values_of
+from ..stopping import cut_short, disputed_attributes, hard_limits, settled, spread, values_of
 from ..transcript import Standing, Stop, Transcript
 from .orchestrated import OrchestratedOptions, deliberation
 from .protocol import Protocol

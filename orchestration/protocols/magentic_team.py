@@ -1,4 +1,4 @@
-"""AutoGen's own Magentic-One team, as it is installed, with our jurors in its seats and our chair as its model."""
+"""AutoGen's own Magentic-One team, as it is installed, with our jurors in its seats and our presider as its model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_agentchat.teams import MagenticOneGroupChat
 from autogen_core import CancellationToken
 
-from ...agents.clients.autogen import GatewayClient, disable_tracing, silence_logs
+from ...agents.clients.autogen_gateway import Answer, GatewayClient, disable_tracing, silence_logs
 from ...personas.jury import Seat
-from .magentic_chair import Chair
-from .magentic_floor import Floor, Heard
+from .magentic_chat import GroupChat, Heard
 
 _ENTRY = "entry"
 """The key under which a juror's message names the entry of the transcript that it was cast in."""
@@ -23,9 +22,9 @@ _ENTRY = "entry"
 class SeatAgent(BaseChatAgent):
     """A juror as AutoGen sees one: it remembers what AutoGen sent it, until AutoGen makes it forget."""
 
-    def __init__(self, name: str, description: str, floor: Floor) -> None:
+    def __init__(self, name: str, description: str, chat: GroupChat) -> None:
         super().__init__(name, description)
-        self._floor = floor
+        self._chat = chat
         self._memory: list[Heard] = []
 
     @property
@@ -36,7 +35,7 @@ class SeatAgent(BaseChatAgent):
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> Response:
         self._memory += [Heard(m.to_model_text(), m.metadata.get(_ENTRY, "")) for m in messages]
-        said = await self._floor.turn(self.name, self._memory)
+        said = await self._chat.turn(self.name, self._memory)
         return Response(
             chat_message=TextMessage(content=said.text, source=self.name, metadata={_ENTRY: said.entry})
         )
@@ -45,32 +44,32 @@ class SeatAgent(BaseChatAgent):
         self._memory.clear()
 
 
-async def sit(floor: Floor, chair: Chair) -> None:
+async def run_team(chat: GroupChat, answer: Answer, final_prompt: str) -> None:
     """One deliberation of a team that is made for it and never used again.
 
     AutoGen's own limits are out of the way: `max_turns` allows a turn too many, and `max_stalls` never ends
-    anything. The chair keeps ours, and makes AutoGen plan anew by giving it one stall, which is all it may have.
+    anything. The presider keeps ours, and makes AutoGen plan anew by giving it one stall, which is all it may have.
     """
-    seats = [SeatAgent(floor.agents[seat.name], _description(seat), floor) for seat in floor.bench.jury.seats]
+    seats = [SeatAgent(chat.agents[seat.name], _description(seat), chat) for seat in chat.bench.jury.seats]
     with silence_logs():
         team = MagenticOneGroupChat(
             list(seats),
-            GatewayClient(chair.answer),
+            GatewayClient(answer),
             max_turns=None,
             max_stalls=1,
-            final_answer_prompt=chair.final_prompt,
+            final_answer_prompt=final_prompt,
         )
         disable_tracing(team)
-        sitting = asyncio.ensure_future(team.run(task=floor.task))
+        sitting = asyncio.ensure_future(team.run(task=chat.task))
         try:
             await asyncio.shield(sitting)
         except asyncio.CancelledError:
             # AutoGen's runtime goes on by itself: bring it to its end, without a call, before we go.
-            floor.leave()
+            chat.leave()
             await asyncio.gather(sitting, return_exceptions=True)
             raise
-    if floor.broken is not None:
-        raise floor.broken
+    if chat.broken is not None:
+        raise chat.broken
 
 
 def _description(seat: Seat) -> str:

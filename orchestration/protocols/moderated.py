@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...agents.brief import Brief
 from ...agents.orchestrator import Silence
+from ...agents.prompting import Brief
 from ..bench import Bench, statements
 from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
 from ..stopping import attributes_with_quorum, instant_extremes, stalls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...agents.brief import Brief
+from ...agents.prompting import Brief
 from ...personas.options import Repeats
 from ..bench import Bench
 from ..transcript import Stop, Transcript

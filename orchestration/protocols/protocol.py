@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 
-from ...agents.brief import Brief
-from ...agents.prompting import Prompts
+from ...agents.prompting import Brief, Prompts
 from ...personas.jury import CountingRule, Jury
 from ...personas.options import PROTOCOLS, Options
 from ...rubrics.plugins import BrokenPlugin, load_all, plugged_in

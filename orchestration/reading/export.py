@@ -1,20 +1,26 @@
-"""A run's verdicts, recounted, and the JSON shape that `run --json` and `show --json` print."""
+"""A run's verdicts, recounted; the JSON shape that `run --json` and `show --json` print; and where export formats are found."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, TextIO
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TextIO
 
 from ...personas.jury import CountingRule
 from ...rubrics.ballot import Vote
+from ...rubrics.claim import Check
+from ...rubrics.plugins import plugged_in
+from ...rubrics.ratings import Rating
 from ..counting import Count, counting_rule
+from ..counting.claims import ClaimOutcome
 from ..deliberate import recount, rule_of
 from ..record import Arm, Store
 from ..transcript import Decided, Ledger, Transcript
-from ..verdict import Outcome, Verdict, tallies
-from .claim_card import outcome_json
-from .unreached import unreached_models
+from ..verdict import Verdict, tallies
+from .status import unreached_models
+
+GROUP = "venire.exports"
 
 
 def verdicts(
@@ -49,7 +55,7 @@ def case_json(verdict: Verdict) -> dict[str, Any]:
         "steps": transcript.steps,
         **transcript.cost.to_json(),
         "flags": list(transcript.flags),
-        "verdict": {name: _outcome_json(outcome) for name, outcome in verdict.outcomes.items()},
+        "verdict": {name: outcome.model_dump(mode="json") for name, outcome in verdict.outcomes.items()},
         "derived": dict(verdict.derived),
         "ballots": [
             {
@@ -83,7 +89,7 @@ def case_json(verdict: Verdict) -> dict[str, Any]:
         "decisions": [
             _decision_json(entry, transcript) for entry in transcript.entries if isinstance(entry, Decided)
         ],
-        **({"claims": [outcome_json(claim) for claim in verdict.claims]} if verdict.claims else {}),
+        **({"claims": [claim_json(claim) for claim in verdict.claims]} if verdict.claims else {}),
     }
 
 
@@ -120,13 +126,30 @@ def _decision_json(decision: Decided, transcript: Transcript) -> dict[str, Any]:
     }
 
 
-def _outcome_json(outcome: Outcome) -> dict[str, Any]:
-    return outcome.model_dump(mode="json")
-
-
 def _all_found(vote: Vote) -> bool | None:
     """Whether every quote stands in an exhibit; None where nothing was quoted."""
     return all(quote.found for quote in vote.evidence) if vote.evidence else None
+
+
+def claim_json(outcome: ClaimOutcome) -> dict[str, Any]:
+    """A claim, the verdict on it, and each verifier's check."""
+    return {
+        **outcome.claim.model_dump(),
+        "verdict": outcome.verdict,
+        "why": outcome.why,
+        "dissent": list(outcome.dissent),
+        "checks": {juror: _check_json(check) for juror, check in outcome.checks.items()},
+    }
+
+
+def _check_json(check: Check) -> dict[str, Any]:
+    return {
+        "verdict": check.verdict,
+        "evidence": [{**quote.model_dump(), "found": quote.found} for quote in check.evidence],
+        "reason": check.rationale,
+        "abstained": check.abstained,
+        "detail": check.detail,
+    }
 
 
 def write_json(store: Store, out: TextIO, *, case: str | None = None, arm: str | None = None) -> None:
@@ -137,3 +160,45 @@ def write_json(store: Store, out: TextIO, *, case: str | None = None, arm: str |
     spent = {name: value for name, value in store.cost().to_json().items() if name != "seconds"}
     unreached = [model.json() for model in unreached_models(store)]
     out.write(f'], "spent": {json.dumps(spent)}, "unreached": {json.dumps(unreached)}}}\n')
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedRun:
+    """The deliberations to export: a whole run, or one case or arm of it."""
+
+    store: Store
+    case: str | None = None
+    arm: str | None = None
+    count: CountingRule | None = None
+    """The counting rule to use in place of the jury's own."""
+    picked: Mapping[str, Sequence[str]] | None = None
+    """Only these cases, in this order, each with the reasons for which it was picked."""
+    ratings: Sequence[Rating] = field(default=())
+    """What people said of the cases, for formats that have a place for it."""
+
+    def arms(self) -> list[Arm]:
+        """The arms whose deliberations are exported."""
+        return [arm for arm in self.store.arms() if self.arm in (None, arm.name)]
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """Their verdicts, recounted, one at a time so that memory stays flat; only those picked are sorted in memory."""
+        found = (v for _, v in verdicts(self.store, arm=self.arm, case=self.case, count=self.count))
+        if self.picked is None:
+            yield from found
+            return
+        place = {case: number for number, case in enumerate(self.picked)}
+        yield from sorted((v for v in found if v.case in place), key=lambda v: place[v.case])
+
+
+class ExportFormat(Protocol):
+    """Writes deliberations as text."""
+
+    def __call__(self, run: ExportedRun, out: TextIO) -> int:
+        """Write `run` to `out`; return how many deliberations were written."""
+        ...
+
+
+def export_format(name: str) -> ExportFormat:
+    """The format registered under `name`; an error that names the nearest one when there is none."""
+    found: ExportFormat = plugged_in(GROUP, name, "export format")
+    return found

@@ -1,22 +1,145 @@
-"""The scores of a run by arm, system and attribute: how often each was given, their mean, what was hung or abstained."""
+"""The scores of a run by arm, system and attribute, and the report of them that `venire run` ends with."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...agents.cost import Cost
+from ...rubrics.errors import safe
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Value
-from ..record import Arm
+from ..record import Arm, Location, Store
 from ..transcript import Abstained, Cast
 from ..verdict import Verdict
+from .export import verdicts, write_json
+from .status import unreached_lines, unreached_models
 
 REACHED, HUNG, NOT_APPLICABLE, ABSTAINED = "reached", "hung", "not_applicable", "abstained"
 Key = tuple[str, str, str, str]
 """Arm, system, attribute, and what is counted: a score as JSON, or one of the words above."""
+MOST_SYSTEMS = 12
+"""Arms times systems up to which scores are printed by system too; beyond that the inspector shows them."""
 BARS = " ▁▂▃▄▅▆▇█"
+
+
+def report(folder: Location, console: Console | None, out: TextIO, *, unreached: bool = True) -> None:
+    """What became of a run, arm by arm; as JSON, case by case, where there is no console.
+
+    `unreached`: whether the models that could not be reached are named.
+    """
+    store = Store.read(folder)
+    try:
+        if console is None:
+            write_json(store, out)
+            return
+        totals: dict[str, _ArmTotals] = {}
+        counts, case = ScoreCounts(), None
+        for arm, verdict in verdicts(store):
+            totals.setdefault(arm.name, _ArmTotals()).add(verdict)
+            judged = store.case(verdict.case)
+            counts.add(arm.name, judged.system if judged else None, verdict)
+            case = case or verdict.case
+        console.print(_score_table(counts, [arm for arm in store.arms() if arm.name in totals]))
+        console.print(_arm_table(totals))
+        for name, total in totals.items():
+            if total.unseen + total.to_people:
+                console.print(
+                    f"{safe(name)}: {total.unseen} verdicts may stand unseen by the jury's rule, "
+                    f"{total.to_people} go to people",
+                    soft_wrap=True,
+                )
+        spent = store.cost()
+        console.print(
+            Text(f"in the record: {spent.calls} calls, {spent.tokens} tokens, {spent.price}", "dim")
+        )
+        for line in unreached_lines(unreached_models(store) if unreached else []):
+            console.print(line, soft_wrap=True)
+        if case is not None:
+            console.print(Text(f"read one: venire show {store.name} {safe(case)}", "dim"))
+    finally:
+        store.release()
+
+
+def _score_table(counts: ScoreCounts, arms: Sequence[Arm]) -> Table:
+    """Every attribute's distribution over its scale, mean, hung and abstained, by arm; then by system, where there are several."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("attribute", max_width=24, overflow="ellipsis", no_wrap=True)
+    table.add_column("mean", justify="right")
+    table.add_column("scores", no_wrap=True)
+    for column in ("n", "hung", "n/a", "abstained"):
+        table.add_column(column, justify="right")
+    systems = counts.systems()
+    apart = systems if len(systems) > 1 and len(systems) * len(arms) <= MOST_SYSTEMS else []
+    for arm in arms:
+        for system in (None, *apart):
+            title = safe(arm.name) if system is None else f"  {safe(system)}"
+            table.add_row(Text(title, "bold" if system is None else "italic"))
+            for found in counts.summaries(arm, system=system):
+                table.add_row(
+                    safe(found.attribute),
+                    "" if found.mean is None else f"{found.mean:.2f}",
+                    histogram(found.counts),
+                    str(found.n),
+                    *(str(number or "") for number in (found.hung, found.not_applicable, found.abstained)),
+                )
+    return table
+
+
+def _arm_table(totals: dict[str, _ArmTotals]) -> Table:
+    # Narrow enough for 80 columns: names and reasons go on below, everything else stays on its line.
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("arm", overflow="fold")
+    for column in ("cases", "reached", "hung", "n/a", "abstained"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("stopped by", overflow="fold")
+    for column in ("calls", "tokens", "cost"):
+        table.add_column(column, no_wrap=True)
+    for name, arm in totals.items():
+        stops = ", ".join(f"{reason} {number}" for reason, number in arm.stops.most_common())
+        price = "unknown" if arm.cost.usd is None else f"${arm.cost.usd:.4f}"
+        outcomes = [str(arm.outcomes[status]) for status in ("reached", "hung", "not_applicable")]
+        table.add_row(
+            name,
+            str(arm.cases),
+            *outcomes,
+            str(arm.abstentions),
+            stops,
+            str(arm.cost.calls),
+            str(arm.cost.tokens),
+            price,
+        )
+    return table
+
+
+@dataclass(slots=True)
+class _ArmTotals:
+    cases: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    stops: Counter[str] = field(default_factory=Counter)
+    abstentions: int = 0
+    unseen: int = 0
+    to_people: int = 0
+    cost: Cost = field(default_factory=Cost)
+
+    def add(self, verdict: Verdict) -> None:
+        transcript = verdict.transcript
+        self.cases += 1
+        self.outcomes.update(outcome.status for outcome in verdict.outcomes.values())
+        self.stops[verdict.stop.reason] += 1
+        self.abstentions += len(transcript.abstentions)
+        for outcome in verdict.outcomes.values():
+            self.unseen += outcome.escalated == ""
+            self.to_people += bool(outcome.escalated)
+        self.cost += transcript.cost
 
 
 class ScoreSummary(NamedTuple):

@@ -1,8 +1,9 @@
-"""One deliberation in the terminal: round by round, what each juror gave and why, and how it ended."""
+"""One deliberation in the terminal: round by round, what each juror gave and why, and how it ended; or as plain lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import TextWrapper
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -10,13 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from ...rubrics.ballot import Vote
-from ...rubrics.safe_text import safe
+from ...rubrics.errors import safe
 from ...rubrics.scale import Value
-from ..protocols.magentic_ledger import ledger_words
+from ..protocols.magentic_chat import ledger_words
 from ..transcript import Abstained, Cast, Checked, Decided, Entry, Extracted, Ledger, Said
 from ..verdict import Outcome, Verdict
 from .analysis import Flag
-from .plain_text import plain_lines
+
+WEIGHTS = {1: "cyan", 2: "yellow", 3: "bold red", 4: "bold white on red"}
+"""The style of a flag, by weight."""
 
 
 def show(verdict: Verdict, console: Console, found: Sequence[Flag] = ()) -> None:
@@ -49,10 +52,6 @@ def _parts(verdict: Verdict, found: Sequence[Flag]) -> Iterator[RenderableType]:
         f"steps, {cost.usage.prompt}+{cost.usage.completion} tokens, {cost.price}, {cost.seconds:.1f} s",
         "dim",
     )
-
-
-WEIGHTS = {1: "cyan", 2: "yellow", 3: "bold red", 4: "bold white on red"}
-"""The style of a flag, by weight."""
 
 
 def _flag(flag: Flag) -> Text:
@@ -191,3 +190,45 @@ def _reasons(name: str, outcome: Outcome) -> Iterator[Text]:
             yield Text(
                 f"{name}, dissent: {dissent.juror} gave {dissent.value}. {safe(dissent.reason)}", "yellow"
             )
+
+
+def plain_lines(part: RenderableType, width: int) -> Iterator[str]:
+    """The lines of a text, a table without a frame, or what holds some of them; words that do not fit go to the next line."""
+    match part:
+        case Group():
+            for each in part.renderables:
+                yield from plain_lines(each, width)
+        case Padding():
+            for line in plain_lines(part.renderable, width - part.left):
+                yield f"{' ' * part.left}{line}".rstrip()
+        case Table():
+            yield from _table_lines(part, width)
+        case _:
+            text = part.plain if isinstance(part, Text) else str(part)
+            for line in text.split("\n"):
+                yield from _fitting_lines(line, width)
+
+
+def _table_lines(table: Table, width: int) -> Iterator[str]:
+    """Its rows, columns as wide as their longest cell; the last column has what is left."""
+    _, gap, _, _ = table.padding
+    columns = [
+        ([str(column.header)] if table.show_header else [])
+        + [cell.plain if isinstance(cell, Text) else str(cell) for cell in column.cells]
+        for column in table.columns
+    ]
+    *first, last = columns
+    places = [max(map(len, column), default=0) + gap for column in first]
+    left = sum(places)
+    for *cells, words in zip(*first, last, strict=True):
+        head = "".join(cell.ljust(place) for cell, place in zip(cells, places, strict=True))
+        lines = [line for part in words.split("\n") for line in _fitting_lines(part, width - left - gap)]
+        yield f"{head}{lines[0]}".rstrip()
+        yield from (f"{' ' * left}{line}".rstrip() for line in lines[1:])
+
+
+def _fitting_lines(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line.rstrip()]
+    wrapper = TextWrapper(max(width, 1), break_on_hyphens=False, replace_whitespace=False, expand_tabs=False)
+    return wrapper.wrap(line) or [""]

@@ -1,39 +1,31 @@
-"""Reading a run back: one case, a summary, an export. Never a model call."""
+"""Reading a run back in the terminal: one case, a summary, an export. Never a model call."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO, cast
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...agents.cost import Cost
-from ...rubrics.errors import VenireError
+from ...rubrics.errors import VenireError, safe
 from ...rubrics.files import nearest
 from ...rubrics.ratings import Rating
-from ...rubrics.safe_text import safe
 from ..counting import counting_rule
-from ..record import Arm, Location, Store
+from ..record import Location, Store
 from ..record.private_files import open_private
 from ..verdict import Verdict
-from .analysis import flags_across_arms
-from .claim_card import claim_card
-from .export import verdicts, write_json
-from .export_format import ExportedRun, export_format
-from .safe_console import SafeStream
-from .scores import ScoreCounts, histogram
-from .show import show
-from .show_claims import people_lines, show_card
-from .summary import summarise
-from .unreached import unreached_lines, unreached_models
+from .analysis import Census, Flag, flags_across_arms, instant_agreements, interest
+from .analysis.census import Share
+from .claim_card import claim_card, people_lines, show_card
+from .console import SafeStream
+from .export import ExportedRun, export_format, verdicts, write_json
+from .show import WEIGHTS, show
 
-MOST_SYSTEMS = 12
-"""Arms times systems up to which scores are printed by system too; beyond that the inspector shows them."""
+_LOOKS = 10
 
 
 def show_case(
@@ -118,118 +110,80 @@ def export_run(
         store.release()
 
 
-@dataclass(slots=True)
-class _ArmTotals:
-    cases: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    stops: Counter[str] = field(default_factory=Counter)
-    abstentions: int = 0
-    unseen: int = 0
-    to_people: int = 0
-    cost: Cost = field(default_factory=Cost)
-
-    def add(self, verdict: Verdict) -> None:
-        transcript = verdict.transcript
-        self.cases += 1
-        self.outcomes.update(outcome.status for outcome in verdict.outcomes.values())
-        self.stops[verdict.stop.reason] += 1
-        self.abstentions += len(transcript.abstentions)
-        for outcome in verdict.outcomes.values():
-            self.unseen += outcome.escalated == ""
-            self.to_people += bool(outcome.escalated)
-        self.cost += transcript.cost
-
-
-def report(folder: Location, console: Console | None, out: TextIO, *, unreached: bool = True) -> None:
-    """What became of a run, arm by arm; as JSON, case by case, where there is no console.
-
-    `unreached`: whether the models that could not be reached are named.
-    """
-    store = Store.read(folder)
-    try:
-        if console is None:
-            write_json(store, out)
-            return
-        totals: dict[str, _ArmTotals] = {}
-        counts, case = ScoreCounts(), None
-        for arm, verdict in verdicts(store):
-            totals.setdefault(arm.name, _ArmTotals()).add(verdict)
-            judged = store.case(verdict.case)
-            counts.add(arm.name, judged.system if judged else None, verdict)
-            case = case or verdict.case
-        console.print(_scores(counts, [arm for arm in store.arms() if arm.name in totals]))
-        console.print(_summary(totals))
-        for name, total in totals.items():
-            if total.unseen + total.to_people:
-                console.print(
-                    f"{safe(name)}: {total.unseen} verdicts may stand unseen by the jury's rule, "
-                    f"{total.to_people} go to people",
-                    soft_wrap=True,
-                )
-        spent = store.cost()
-        console.print(
-            Text(f"in the record: {spent.calls} calls, {spent.tokens} tokens, {spent.price}", "dim")
-        )
-        for line in unreached_lines(unreached_models(store) if unreached else []):
-            console.print(line, soft_wrap=True)
-        if case is not None:
-            console.print(Text(f"read one: venire show {store.name} {safe(case)}", "dim"))
-    finally:
-        store.release()
-
-
-def _scores(counts: ScoreCounts, arms: Sequence[Arm]) -> Table:
-    """Every attribute's distribution over its scale, mean, hung and abstained, by arm; then by system, where there are several."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("attribute", max_width=24, overflow="ellipsis", no_wrap=True)
-    table.add_column("mean", justify="right")
-    table.add_column("scores", no_wrap=True)
-    for column in ("n", "hung", "n/a", "abstained"):
-        table.add_column(column, justify="right")
-    systems = counts.systems()
-    apart = systems if len(systems) > 1 and len(systems) * len(arms) <= MOST_SYSTEMS else []
-    for arm in arms:
-        for system in (None, *apart):
-            title = safe(arm.name) if system is None else f"  {safe(system)}"
-            table.add_row(Text(title, "bold" if system is None else "italic"))
-            for found in counts.summaries(arm, system=system):
-                table.add_row(
-                    safe(found.attribute),
-                    "" if found.mean is None else f"{found.mean:.2f}",
-                    histogram(found.counts),
-                    str(found.n),
-                    *(str(number or "") for number in (found.hung, found.not_applicable, found.abstained)),
-                )
-    return table
-
-
-def _summary(totals: dict[str, _ArmTotals]) -> Table:
-    # Narrow enough for 80 columns: names and reasons go on below, everything else stays on its line.
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column("arm", overflow="fold")
-    for column in ("cases", "reached", "hung", "n/a", "abstained"):
-        table.add_column(column, no_wrap=True)
-    table.add_column("stopped by", overflow="fold")
-    for column in ("calls", "tokens", "cost"):
-        table.add_column(column, no_wrap=True)
-    for name, arm in totals.items():
-        stops = ", ".join(f"{reason} {number}" for reason, number in arm.stops.most_common())
-        price = "unknown" if arm.cost.usd is None else f"${arm.cost.usd:.4f}"
-        outcomes = [str(arm.outcomes[status]) for status in ("reached", "hung", "not_applicable")]
-        table.add_row(
-            name,
-            str(arm.cases),
-            *outcomes,
-            str(arm.abstentions),
-            stops,
-            str(arm.cost.calls),
-            str(arm.cost.tokens),
-            price,
-        )
-    return table
-
-
 def _known_arm(store: Store, arm: str | None) -> None:
     names = [found.name for found in store.arms()]
     if arm is not None and arm not in names:
         raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, names))
+
+
+def summarise(store: Store, console: Console) -> None:
+    """Print what the run as a whole shows. Reads every deliberation once for each arm."""
+    looks: list[tuple[float, int, Verdict, tuple[Flag, ...]]] = []
+    number = 0
+    for arm in store.arms():
+        census = Census()
+        for _, verdict in verdicts(store, arm=arm.name):
+            at_once = instant_agreements(verdict.transcript, arm.rubric)
+            others = list(_others(store, arm.name, verdict.case)) if at_once else []
+            found = flags_across_arms(verdict, arm.rubric, others)
+            census.add(verdict, arm.rubric, arm.jury, found)
+            number += 1
+            heapq.heappush(looks, (interest(flag.weight for flag in found), -number, verdict, found))
+            if len(looks) > _LOOKS:
+                heapq.heappop(looks)
+        console.print(_arm(arm.name, census))
+    console.print(_look_first(sorted(looks, key=lambda look: look[:2], reverse=True)))
+
+
+def _others(store: Store, arm: str, case: str) -> Iterator[Verdict]:
+    for found, verdict in verdicts(store, case=case):
+        if found.name != arm:
+            yield verdict
+
+
+def _arm(name: str, census: Census) -> RenderableType:
+    stops = ", ".join(f"{reason} {times}" for reason, times in census.counts("stop"))
+    kinds = ", ".join(f"{kind} {times}" for kind, times in census.counts("flagged")) or "none"
+    parts: list[RenderableType] = [
+        Text.assemble(("\narm ", "dim"), (name, "bold"), (f"  {census.number('cases')} cases", "dim")),
+        Text.assemble(("stopped by  ", "dim"), stops),
+        Text.assemble(("flagged     ", "dim"), kinds),
+    ]
+    for title, shares, form in (
+        ("splits the jury (first votes apart, share of the scale)", census.splits(), ".2f"),
+        ("harsh (-) or lenient (+), against the other jurors", census.leanings("juror"), "+.2f"),
+        ("the same, by persona", census.leanings("persona"), "+.2f"),
+        ("the same, by model", census.leanings("model"), "+.2f"),
+        ("persuades (moves owed to it)", census.persuaders(), ".1f"),
+        ("conforms (of the times it was outnumbered)", census.conformers(), ".0%"),
+    ):
+        # One persona or one model has nobody to be held against.
+        if len(shares) > 1 or (shares and not title.startswith("the same")):
+            parts.append(Text(f"  {title}", "dim"))
+            parts.append(_shares(shares, form))
+    return Group(*parts)
+
+
+def _shares(shares: Sequence[Share], form: str) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for share in shares:
+        value = "" if share.value is None else format(share.value, form)
+        table.add_row("   ", Text(safe(share.name)), Text(value, "bold"), Text(f"n {share.n}", "dim"))
+    return table
+
+
+def _look_first(looks: Sequence[tuple[float, int, Verdict, tuple[Flag, ...]]]) -> RenderableType:
+    flagged_ones = [(verdict, found) for _, _, verdict, found in looks if found]
+    if not flagged_ones:
+        return Text("\nno deliberation was flagged", "green")
+    table = Table(
+        box=None, padding=(0, 2, 0, 0), header_style="dim", title="\nlook here first", title_justify="left"
+    )
+    for column in ("case", "arm", "flag", "why"):
+        table.add_column(column, overflow="fold")
+    for verdict, found in flagged_ones:
+        top = found[0]
+        style = WEIGHTS[top.weight]
+        why = f"{top.attribute}: {safe(top.text)}" if top.attribute else safe(top.text)
+        table.add_row(Text(safe(verdict.case)), verdict.arm, Text(top.kind, style), Text(why))
+    return table

@@ -1,7 +1,7 @@
 """The record: what a run keeps, in a directory (SQLite) or a PostgreSQL database."""
 
-from .location import Location, without_password
-from .rows import Arm, ArmProgress, FinishedDeliberation, Hearing, UnfinishedDeliberation
+from .database import Location, without_password
+from .reader import Arm, ArmProgress, FinishedDeliberation, Hearing, UnfinishedDeliberation
 from .store import Store, recorded_cost
 
 __all__ = [

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ...agents.model import Reply, Request, Usage, digest, json_text
-from .database import Row, Write
-from .location import without_password
+from .database import Row, Write, without_password
 from .redaction import address_of, seal, unseal
 
 _COLUMNS = "finish, prompt, completion, cached, usd, seconds, estimated"

@@ -1,54 +1,58 @@
-"""The manifest of an arm: everything that decides what it will ask, and what it was made with."""
+"""The manifest of an arm: everything that decides what it will ask; and what changed between two of them, in words."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from ...agents.clients.adapters import adapter_hashes
+from ...agents.cost import Price
 from ...agents.model import digest
-from ...agents.prices import Price
 from ...agents.prompting import PROMPTS
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
-from . import without_password
+from ..protocols import protocol
+from ..worked_examples import ScoredCases, worked_examples
+from .database import without_password
 
-_PACKAGES = ("httptools", "litellm", "pydantic", "autogen-agentchat")
+Manifest = Mapping[str, Any]
+_PACKAGES = ("aiohttp", "litellm", "pydantic", "autogen-agentchat")
+"""Whose versions a manifest names."""
+_TEXTS = ("source", "output", "reference", "question", "audience")
 
 
-def manifest(
-    rubric: Rubric,
-    jury: Jury,
-    *,
-    seed: int,
-    examples: str,
-    protocol_prompts: str | None,
-    prices: Mapping[str, Price],
-    adapters: Mapping[str, str] | None = None,
+def arm_manifest(
+    rubric: Rubric, jury: Jury, *, seed: int, scored: ScoredCases, prices: Mapping[str, Price]
 ) -> dict[str, Any]:
-    """What the arm is. A key in a seat's address is not part of it.
+    """Everything that decides what the jury will ask. A key in a seat's address is not part of it.
 
-    `examples` is the text of its worked examples; `protocol_prompts` the hash of the prompts that its protocol brings,
-    None where it has venire's only; `adapters` the hashes of those on its local models, by seat.
+    `scored` are the cases that may not be worked examples.
     """
-    asked = rubric.model_dump(mode="json")
+    way = protocol(jury.protocol)
+    questions = rubric.model_dump(mode="json")
+    examples = worked_examples(jury.shots, rubric, scored)
+    adapters = adapter_hashes(jury, presided=way.orchestrator)
+    inputs = way.inputs(jury) if way.inputs is not None else ""
     return {
         "venire": version("venire"),
-        "rubric": asked,
+        "rubric": questions,
         "jury": _without_keys(jury.model_dump(mode="json")),
         "prompts": PROMPTS.hash,
         **({"adapters": dict(adapters)} if adapters else {}),
-        **({} if protocol_prompts is None else {"protocol_prompts": protocol_prompts}),
+        **({} if way.prompts is None else {"protocol_prompts": way.prompts.hash}),
         "examples": digest(examples) if examples else "",
         "seed": seed,
-        "made_with": _made_with(),
+        "made_with": _package_versions(),
         "prices": {model: price.model_dump() for model, price in prices.items()},
-        "rubric_hash": fingerprint(_without_costs(asked)),
+        "rubric_hash": fingerprint(_without_costs(questions)),
+        **({"inputs": inputs} if inputs else {}),
     }
 
 
@@ -66,6 +70,20 @@ def case_fingerprint(case: Case) -> str:
 
 def fingerprint(value: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def manifest_changes(before: Manifest, now: Manifest) -> list[str]:
+    """Each part that differs between an arm's two manifests, in words."""
+    return [
+        *_rubric_changes(before["rubric"], now["rubric"]),
+        *_jury_changes(before["jury"], now["jury"]),
+        *_other_changes(before, now),
+    ]
+
+
+def case_changes(before: Case, now: Case) -> str:
+    """Which texts of a case differ."""
+    return ", ".join(name for name in _TEXTS if getattr(before, name) != getattr(now, name)) or "its form"
 
 
 def _without_costs(rubric: dict[str, Any]) -> dict[str, Any]:
@@ -87,12 +105,61 @@ def _without_keys(node: Any) -> Any:
 
 
 @cache
-def _made_with() -> dict[str, str]:
-    """The versions that calls and prices come from."""
-    found = {"python": platform.python_version()}
+def _package_versions() -> dict[str, str]:
+    """The versions that calls and prices come from; a package that is not installed is left out."""
+    versions = {"python": platform.python_version()}
     for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions
+
+
+def _rubric_changes(before: Manifest, now: Manifest) -> Iterator[str]:
+    if before["name"] != now["name"]:
+        yield f"rubric {before['name']} was replaced by {now['name']}"
+    elif before != now:
+        yield f"rubric {now['name']} changed"
+
+
+def _jury_changes(before: Manifest, now: Manifest) -> Iterator[str]:
+    seated, sitting = ({seat["name"]: seat for seat in jury["seats"]} for jury in (before, now))
+    for name in seated.keys() - sitting.keys():
+        yield f"seat {name} left"
+    for name, seat in sitting.items():
+        if name not in seated:
+            yield f"seat {name} is new"
+        else:
+            yield from _seat_changes(f"seat {name}", seated[name], seat)
+    if list(seated) != list(sitting) and seated.keys() == sitting.keys():
+        yield "the seats changed places"
+    yield from _seat_changes(
+        "the orchestrator", before.get("orchestrator") or {}, now.get("orchestrator") or {}
+    )
+    for part in dict.fromkeys((*before, *now)):
+        if part not in ("name", "seats", "orchestrator") and before.get(part) != now.get(part):
+            yield f"{part} changed"
+
+
+def _seat_changes(who: str, before: Manifest, now: Manifest) -> Iterator[str]:
+    persona, other = before.get("persona"), now.get("persona")
+    if persona != other:
+        named = (other or persona or {}).get("name", "")
+        same = persona and other and persona["name"] == other["name"]
+        yield f"persona {named} of {who} changed" if same else f"{who} has another persona: {named}"
+    for part in now:
+        if part != "persona" and before.get(part) != now[part]:
+            yield f"{part} of {who} changed from {before.get(part)} to {now[part]}"
+
+
+def _other_changes(before: Manifest, now: Manifest) -> Iterator[str]:
+    for part, what in (
+        ("prompts", "the prompts"),
+        ("protocol_prompts", "the protocol's own prompts"),
+        ("examples", "the worked examples"),
+        ("inputs", "a file that the protocol's options name"),
+    ):
+        if before.get(part, "") != now.get(part, ""):
+            yield f"{what} changed"
+    for part, what in (("seed", "the seed"), ("venire", "venire")):
+        if before.get(part) != now.get(part):
+            yield f"{what} changed from {before.get(part)} to {now.get(part)}"

@@ -12,11 +12,6 @@ FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 
 
-def create_private(path: Path) -> None:
-    """Make the file if it does not exist yet, readable by its owner only."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
-
-
 def open_private(path: Path, *, named: Path | None = None) -> TextIO:
     """The file opened for writing from its beginning; one that is made is its owner's only.
 
@@ -31,3 +26,11 @@ def open_private(path: Path, *, named: Path | None = None) -> TextIO:
             remedy="name a file in a folder that exists and can be written to",
         ) from None
     return os.fdopen(handle, "w", encoding="utf-8", newline="")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write `text` to a temporary file beside `path`, readable by its owner only, then rename it into place."""
+    beside = path.with_name(f".{path.name}.new")
+    with open_private(beside, named=path) as handle:
+        handle.write(text)
+    beside.replace(path)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from ...agents.cost import Cost
+from ...agents.model import Usage
 from ...personas.jury import Jury
 from ...personas.options import CHECKED
 from ...rubrics.case import Case
@@ -16,15 +17,62 @@ from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from ..transcript import UNREACHED, Transcript
 from .database import Database
-from .rows import Arm, ArmProgress, FinishedDeliberation, UnfinishedDeliberation
-from .schema import SHOWS_UNFINISHED
-from .totals import cost_since, last_call, progress_of
 
 Model = TypeVar("Model", bound=BaseModel)
 
 _PAGE = 200
-
 _LATEST = "NOT EXISTS (SELECT 1 FROM transcripts AS later WHERE later.arm = one.arm AND later.case_id = one.case_id AND later.follows = one.id)"
+
+
+class Arm(NamedTuple):
+    """A jury with everything that decides what it will ask, as it sat in this run."""
+
+    id: int
+    name: str
+    rubric: Rubric
+    jury: Jury
+    manifest: dict[str, Any]
+
+
+class FinishedDeliberation(NamedTuple):
+    """A stored deliberation; `number` increases with every one that is finished."""
+
+    number: int
+    arm: int
+    case: str
+    fingerprint: str
+    """Of the case as it was judged."""
+    transcript: Transcript
+
+
+class UnfinishedDeliberation(NamedTuple):
+    """A deliberation as far as it had come when it was last stored."""
+
+    arm: int
+    case: str
+    fingerprint: str
+    changed_at: float
+    """In seconds since the epoch."""
+    transcript: Transcript
+
+
+class Hearing(NamedTuple):
+    """The last deliberation of an arm on a case: its number, and the fingerprint of the case as it was then."""
+
+    number: int
+    fingerprint: str
+
+
+class ArmProgress(NamedTuple):
+    """How many cases an arm has finished, of `cases` that its last run session was to hear (None: not known)."""
+
+    arm: str
+    done: int
+    cases: int | None
+    started: float
+    last: float | None
+    recent: int
+    """How many deliberations it finished within the time asked about."""
 
 
 class Reader:
@@ -46,12 +94,10 @@ class Reader:
             "SELECT arms.id, arms.name, arms.manifest FROM arms JOIN (SELECT arm, max(id) AS sat FROM sittings GROUP BY arm) "
             "AS last ON last.arm = arms.id ORDER BY last.sat"
         ):
-            found = json.loads(manifest)
-            rubric, jury = (
-                Rubric.model_validate(found["rubric"]),
-                Jury.model_validate(found["jury"], context=CHECKED),
-            )
-            latest[name] = Arm(number, name, rubric, jury, found)
+            parts = json.loads(manifest)
+            rubric = Rubric.model_validate(parts["rubric"])
+            jury = Jury.model_validate(parts["jury"], context=CHECKED)
+            latest[name] = Arm(number, name, rubric, jury, parts)
         return list(latest.values())
 
     def arm_number(self, name: str, fingerprint: str) -> int | None:
@@ -114,7 +160,7 @@ class Reader:
 
     def unfinished_deliberations(self, most: int) -> list[UnfinishedDeliberation]:
         """What is being deliberated now, the latest to change first; nothing while no process writes the run."""
-        if not self.writing() or self._database.version() < SHOWS_UNFINISHED:
+        if not self.writing():
             return []
         rows = self._database.rows(
             "SELECT arm, case_id, case_fingerprint, changed_at, content FROM unfinished ORDER BY changed_at DESC LIMIT ?",
@@ -155,12 +201,31 @@ class Reader:
 
     def cost(self, *, since: float = 0.0) -> Cost:
         """The cost of the recorded calls, all of them or those made `since`; without seconds, as calls overlap."""
-        return cost_since(self._database, since)
+        (row,) = self._database.rows(
+            "SELECT count(*), coalesce(sum(prompt), 0), coalesce(sum(completion), 0), coalesce(sum(cached), 0), "
+            "count(usd), coalesce(sum(usd), 0), coalesce(sum(estimated), 0) FROM calls WHERE made_at >= ?",
+            (since,),
+        )
+        calls, prompt, completion, cached, priced, usd, estimated = row
+        return Cost(calls, Usage(prompt, completion, cached), priced, usd, estimated=estimated)
 
     def last_call(self) -> float | None:
         """When the last call was recorded, in seconds since the epoch."""
-        return last_call(self._database)
+        ((moment,),) = self._database.rows("SELECT max(made_at) FROM calls")
+        return moment
 
     def arm_progress(self, *, since: float) -> list[ArmProgress]:
         """Progress of each arm; `recent` counts the deliberations finished `since`."""
-        return [progress_of(self._database, arm, since) for arm in self.arms()]
+        return [self._progress(arm, since) for arm in self.arms()]
+
+    def _progress(self, arm: Arm, since: float) -> ArmProgress:
+        ((done, last),) = self._database.rows(
+            "SELECT count(DISTINCT case_id), max(finished_at) FROM transcripts WHERE arm = ?", (arm.id,)
+        )
+        ((recent,),) = self._database.rows(
+            "SELECT count(*) FROM transcripts WHERE finished_at >= ? AND arm = ?", (since, arm.id)
+        )
+        ((cases, started),) = self._database.rows(
+            "SELECT cases, started_at FROM sittings WHERE arm = ? ORDER BY id DESC LIMIT 1", (arm.id,)
+        )
+        return ArmProgress(arm.name, done, cases, started, last, recent)

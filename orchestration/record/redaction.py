@@ -2,22 +2,29 @@
 
 Texts become marks: keyed hashes, so that equal words of one case can be told to be equal and nothing else. While
 a run is not complete, replies are kept sealed: each can be opened only with the hash of the very question it
-answers, which is kept nowhere and which only those who have the case can make again.
+answers, which is kept nowhere and which only those who have the case can make again. Errors keep their traceback and
+lose their message, which could quote a case.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
-import hmac
 import os
 import re
-from collections.abc import Callable
-from typing import Any
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from ...rubrics.case import Case
-from ...rubrics.quotes import Exhibit, find_quote
+from ...rubrics.ballot import find_quote
+from ...rubrics.case import Case, Exhibit
+from ...rubrics.errors import VenireError
 from ..transcript import CLERK, Transcript
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _KEPT = {
     "id", "case", "arm", "protocol", "seats", "kind", "purpose", "juror", "attribute", "value", "asked", "saw",
@@ -28,30 +35,11 @@ _KEPT = {
 _TELLING = {"limit", "not_called", "too_long", "timeout"}
 """The abstentions whose detail is this program's own words, never a model's or a provider's."""
 _STATUS = re.compile(r"HTTP \d{3}\b|[A-Z]\w+Error\b")
-_NONCE, _TAG = 16, 16
-
+SEALING = "AES-256-GCM"
+"""How replies of redacted runs are sealed; the record names it."""
+_NONCE = 12
+"""Bytes."""
 Mark = Callable[[str], str]
-
-
-def address_of(key: str) -> str:
-    """The hash under which a redacted record stores the call with this key; the key itself would unseal the reply."""
-    return hashlib.sha256(f"address {key}".encode()).hexdigest()
-
-
-def seal(text: str, key: str) -> str:
-    """`text` encrypted under `key`: SHAKE-256 as the stream cipher, keyed BLAKE2 as the authentication tag."""
-    nonce, words = os.urandom(_NONCE), text.encode("utf-8", "surrogatepass")
-    hidden = _xor_with_stream(words, key, nonce)
-    return base64.b64encode(nonce + _tag(nonce + hidden, key) + hidden).decode()
-
-
-def unseal(sealed: str, key: str) -> str:
-    """The text that `seal` encrypted; an error if a byte was changed."""
-    raw = base64.b64decode(sealed)
-    nonce, tag, hidden = raw[:_NONCE], raw[_NONCE : _NONCE + _TAG], raw[_NONCE + _TAG :]
-    if not hmac.compare_digest(tag, _tag(nonce + hidden, key)):
-        raise ValueError("a sealed reply was altered")
-    return _xor_with_stream(hidden, key, nonce).decode("utf-8", "surrogatepass")
 
 
 def redacted_case(case: Case) -> Case:
@@ -134,10 +122,66 @@ def _marker(secret: str) -> Mark:
     return mark
 
 
-def _xor_with_stream(words: bytes, key: str, nonce: bytes) -> bytes:
-    stream = hashlib.shake_256(b"stream" + bytes.fromhex(key) + nonce).digest(len(words))
-    return (int.from_bytes(words) ^ int.from_bytes(stream)).to_bytes(len(words))
+def address_of(key: str) -> str:
+    """The hash under which a redacted record stores the call with this key; the key itself would unseal the reply."""
+    return hashlib.sha256(f"address {key}".encode()).hexdigest()
 
 
-def _tag(content: bytes, key: str) -> bytes:
-    return hashlib.blake2b(content, key=bytes.fromhex(key), digest_size=_TAG, person=b"venire seal").digest()
+def seal(text: str, key: str) -> str:
+    """`text` encrypted under the hash of its question, bound to the address under which the record stores it.
+
+    AES-256-GCM with a subkey of each call's own, so that a subkey seals one reply, or a few where a commit is
+    repeated; nonces of 96 random bits cannot be expected to repeat in so few.
+    """
+    nonce = os.urandom(_NONCE)
+    words = _cipher(key).encrypt(nonce, text.encode("utf-8", "surrogatepass"), address_of(key).encode())
+    return base64.b64encode(nonce + words).decode()
+
+
+def unseal(sealed: str, key: str) -> str:
+    """The text that `seal` encrypted under this key.
+
+    Raises:
+        VenireError: A byte was changed, the key is another, or the reply was moved to another address.
+    """
+    from cryptography.exceptions import InvalidTag
+
+    raw = base64.b64decode(sealed)
+    try:
+        words = _cipher(key).decrypt(raw[:_NONCE], raw[_NONCE:], address_of(key).encode())
+    except (InvalidTag, ValueError):
+        raise VenireError(
+            "the record is damaged: a sealed reply was altered or moved",
+            remedy="restore it from a copy, or run its cases again in a new directory",
+        ) from None
+    return words.decode("utf-8", "surrogatepass")
+
+
+def _cipher(key: str) -> AESGCM:
+    # Imported late: only a redacted run needs it.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(hashlib.sha256(b"seal " + bytes.fromhex(key)).digest())
+
+
+@contextmanager
+def redact_errors(active: bool) -> Iterator[None]:
+    """While `active`, exceptions leave the block as `RedactedError`; `VenireError` never quotes a case and passes."""
+    try:
+        yield
+    except (VenireError, RedactedError):
+        raise
+    except Exception as error:
+        if not active:
+            raise
+        redacted = f"{type(error).__name__} (its message is withheld: this run is redacted)"
+        raise RedactedError(redacted).with_traceback(error.__traceback__) from None
+
+
+class RedactedError(RuntimeError):
+    """An exception of a redacted run without its message, which could hold a patient's words."""
+
+
+def print_redacted(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """asyncio exception handler: prints the type of an exception that nobody awaits, not its message."""
+    print(f"{context['message']}: {type(context.get('exception')).__name__}", file=sys.stderr)

@@ -11,10 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...rubrics.errors import VenireError
-from .database import Row, Values, Write
-from .no_run import no_run
-from .private_files import FILE_MODE, FOLDER_MODE, create_private
-from .statements import merge_statements
+from .database import Row, Values, Write, merge_statements, no_run
+from .private_files import FILE_MODE, FOLDER_MODE
 
 FILE = "record.sqlite"
 _LOCK = ".lock"
@@ -55,8 +53,6 @@ class SqliteDatabase:
 
     def lock(self) -> None:
         """Hold the lock file. It is let go when the process ends, however it ends."""
-        if self._lock is not None:
-            return
         try:
             handle = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT, FILE_MODE)
         except OSError as error:
@@ -89,14 +85,14 @@ class SqliteDatabase:
         ((number,),) = self.rows("PRAGMA user_version")
         return int(number)
 
-    def apply(self, script: str, number: int) -> None:
+    def create_tables(self, script: str, version: int) -> None:
         connection = self._writing or self._reading
         try:
-            connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {number}; COMMIT;")
+            connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {version}; COMMIT;")
         except sqlite3.Error as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            raise self._problem("upgraded", error) from None
+            raise self._problem("begun", error) from None
 
     def rows(self, sql: str, values: Values = ()) -> list[Row]:
         try:
@@ -172,7 +168,7 @@ def _prepare(folder: Path) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             # Once, as it becomes a run: whoever opens it to others later means it.
             folder.chmod(FOLDER_MODE)
-        create_private(folder / FILE)
+        os.close(os.open(folder / FILE, os.O_RDWR | os.O_CREAT, FILE_MODE))
     except OSError as error:
         raise VenireError(
             f"{folder}: cannot be made: {_reason(error)}", remedy="name a directory that can be written"

@@ -7,25 +7,39 @@ import json
 import os
 import time
 import uuid
+from collections.abc import Hashable
+from pathlib import Path
 from typing import Any
 
 from ...agents.cost import Cost
 from ...agents.model import Reply, Request
 from ...rubrics.case import Case
+from ...rubrics.errors import VenireError
 from ..transcript import Transcript
 from . import redaction
 from .batches import Batches
 from .calls import CALL, SEALED_CALL, reply_of, texts_of, writes_of
-from .database import Database, Row, Values, Write
-from .key_filter import ANYTHING, KeyFilter
-from .location import Location
-from .no_run import no_run
-from .opening import IS_REDACTED, begin_redacted, open_database, run_exists
-from .reader import Reader
-from .rows import Hearing
-from .schema import READABLE, check_version, upgrade
+from .database import (
+    Database,
+    Location,
+    NoRun,
+    Row,
+    Values,
+    Write,
+    create_missing_tables,
+    is_address,
+    layout_version,
+    no_run,
+)
+from .reader import Hearing, Reader
+from .sqlite import SqliteDatabase
 
+_SLOTS = 2**22
 _TEXTS = 1024
+"""Hashes of texts that are remembered to be in the record."""
+_ANYTHING = "SELECT 1 FROM calls UNION ALL SELECT 1 FROM transcripts LIMIT 1"
+_ADD_FACT = "INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_SEALING = "SELECT value FROM facts WHERE name = 'redacted'"
 _KEEP = (
     "INSERT INTO unfinished (arm, case_id, case_fingerprint, changed_at, content) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (arm, case_id) DO UPDATE SET case_fingerprint = excluded.case_fingerprint, "
@@ -38,25 +52,26 @@ class Store(Reader):
     """A run. One process writes at a time; any number may read."""
 
     def __init__(self, database: Database, *, write: bool) -> None:
+        redacted = _is_redacted(database)
         super().__init__(database)
         self._writer = Batches(self._commit, name="venire-record") if write else None
         self._asker = (
             Batches(database.rows_of_each, name="venire-look-up") if write and database.distant else None
         )
-        self.redacted = bool(database.rows(IS_REDACTED))
+        self.redacted = redacted
         """Whether texts are stored as hashes only."""
         self._texts: dict[str, None] = {}
         self._unfinished: set[tuple[int, str]] = set()
-        self._keys = KeyFilter(since_empty=write and not database.rows(ANYTHING))
+        self._keys = KeyFilter(since_empty=write and not database.rows(_ANYTHING))
 
     @classmethod
     def create(cls, run: Location, *, redact: bool = False) -> Store:
         """The run at `run`, made if it does not exist, for writing. A run that was begun redacted stays so."""
         database = open_database(run, write=True)
         try:
-            upgrade(database)
+            create_missing_tables(database)
             if redact:
-                begin_redacted(database)
+                _begin_redacted(database)
             return cls(database, write=True)
         except BaseException:
             database.close()
@@ -64,17 +79,11 @@ class Store(Reader):
 
     @classmethod
     def read(cls, run: Location) -> Store:
-        """The run at `run`, for reading; one that an older venire made is upgraded first."""
+        """The run at `run`, for reading."""
         database = open_database(run, write=False)
         try:
-            version = check_version(database)
-            if version == 0:
+            if layout_version(database) == 0:
                 raise no_run(database.name)
-            if version < READABLE:
-                database.lock()
-                upgrade(database)
-                database.close()
-                database = open_database(run, write=False)
             return cls(database, write=False)
         except BaseException:
             database.close()
@@ -82,26 +91,24 @@ class Store(Reader):
 
     def trace_salt(self) -> bytes:
         """The random bytes that key this run's hashes in traces: made once, kept with the record."""
-        fresh = ("trace_salt", os.urandom(16).hex())
-        self._database.commit(
-            [("INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING", fresh)]
-        )
-        ((kept,),) = self._database.rows("SELECT value FROM facts WHERE name = 'trace_salt'")
-        return bytes.fromhex(kept)
+        self._database.commit([(_ADD_FACT, ("trace_salt", os.urandom(16).hex()))])
+        ((salt,),) = self._database.rows("SELECT value FROM facts WHERE name = 'trace_salt'")
+        return bytes.fromhex(salt)
 
     async def close(self) -> None:
         """Commit what is waiting, and close the database."""
-        for thread in (self._writer, self._asker):
-            if thread is not None:
-                await asyncio.to_thread(thread.stop)
+        await asyncio.to_thread(self._stop_threads)
         self.release()
 
     def close_sync(self) -> None:
         """`close`, for code that is not async."""
+        self._stop_threads()
+        self.release()
+
+    def _stop_threads(self) -> None:
         for thread in (self._writer, self._asker):
             if thread is not None:
                 thread.stop()
-        self.release()
 
     # Calls
 
@@ -177,10 +184,10 @@ class Store(Reader):
         self._keys.add((arm, case.id))
         if self.redacted:
             transcript = redaction.redacted_transcript(transcript, case)
-        shown = [(_FORGET, (arm, case.id))] if (arm, case.id) in self._unfinished else []
+        forget = [(_FORGET, (arm, case.id))] if (arm, case.id) in self._unfinished else []
         self._unfinished.discard((arm, case.id))
         await self._write(
-            *shown,
+            *forget,
             self._case_write(case, case_fingerprint),
             (
                 "INSERT INTO transcripts (arm, case_id, case_fingerprint, position, follows, finished_at, content) "
@@ -254,3 +261,67 @@ def recorded_cost(run: Location) -> Cost:
         return store.cost()
     finally:
         store.release()
+
+
+def run_exists(run: Location) -> bool:
+    """Whether a record has been begun at `run`. Nothing is made there."""
+    try:
+        database = open_database(run, write=False)
+    except NoRun:
+        return False
+    try:
+        return database.version() > 0
+    finally:
+        database.close()
+
+
+def open_database(run: Location, *, write: bool) -> Database:
+    """The database of the run at `run`: PostgreSQL for an address, SQLite for a directory."""
+    if not is_address(run):
+        return SqliteDatabase(Path(run), write=write)
+    # Imported late: its driver is an extra.
+    from .postgres import PostgresDatabase
+
+    return PostgresDatabase(str(run), write=write)
+
+
+def _begin_redacted(database: Database) -> None:
+    """Mark the run as redacted; an error if words are stored already."""
+    if database.rows(_SEALING):
+        return
+    if database.rows("SELECT 1 FROM sittings LIMIT 1"):
+        raise VenireError(
+            f"{database.name}: this run was begun without --redact: words are in it already",
+            remedy="name a new run for --redact, and delete this one if it must not be kept",
+        )
+    database.commit([(_ADD_FACT, ("redacted", redaction.SEALING))])
+
+
+def _is_redacted(database: Database) -> bool:
+    """Whether texts are stored as hashes only; an error where replies were sealed in another way."""
+    sealing = database.rows(_SEALING)
+    if sealing and sealing[0][0] != redaction.SEALING:
+        raise VenireError(
+            f"{database.name}: the replies of this redacted run are not sealed by {redaction.SEALING}",
+            remedy="read it with the venire that made it, or run its cases again with --redact in a new directory",
+        )
+    return bool(sealing)
+
+
+class KeyFilter:
+    """Bloom filter over stored keys: spares a new run the queries for what cannot be stored yet.
+
+    One hash function over four million slots, so that its size does not grow. A record that held something when it
+    was opened has keys that were never added: its filter answers True to every key.
+    """
+
+    def __init__(self, *, since_empty: bool) -> None:
+        self._slots = bytearray(_SLOTS) if since_empty else None
+
+    def add(self, key: Hashable) -> None:
+        if self._slots is not None:
+            self._slots[hash(key) % _SLOTS] = 1
+
+    def may_contain(self, key: Hashable) -> bool:
+        """False where the key is definitely absent."""
+        return self._slots is None or self._slots[hash(key) % _SLOTS] == 1

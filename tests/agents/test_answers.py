@@ -15,7 +15,7 @@ from venire import Rubric
 from venire.agents.answers import UnusableAnswer, read_answer, without_thinking
 from venire.agents.model import Message
 from venire.agents.prompting import fence
-from venire.rubrics.shapes import ballot_shape
+from venire.rubrics.ballot import ballot_shape
 
 SECONDS_A_MEGABYTE = 2.0
 SMALL = 1.0

@@ -15,7 +15,7 @@ from server_juries import jury_at
 
 from venire import Case, Limits, Rubric
 from venire.agents.budget import Budget, BudgetSpent
-from venire.agents.prices import Price
+from venire.agents.cost import Price
 from venire.agents.providers import Providers
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import deliberate_sync, hear

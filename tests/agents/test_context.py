@@ -15,15 +15,14 @@ from server_juries import jury_at
 
 from venire import Case, Jury, Limits, Rubric, VenireError, deliberate_sync
 from venire.agents.clients.local import LocalClient
-from venire.agents.context import Window, estimated_tokens, window
 from venire.agents.model_client import DEFAULT_CONTEXT
+from venire.agents.prompting import Statement, fit_statements
 from venire.agents.providers import Providers
-from venire.agents.statements import Statement, fit_statements
+from venire.agents.tokens import Window, estimated_tokens, window
 from venire.orchestration.reading.terminal import show_case
 from venire.orchestration.run_session import RunSession, run_session
 from venire.personas import ModelSettings
-from venire.rubrics.ballot import Vote
-from venire.rubrics.quotes import Quote
+from venire.rubrics.ballot import Quote, Vote
 
 
 def statement(name: str, value: int, words: str, *, found: bool = False) -> Statement:

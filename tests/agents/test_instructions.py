@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from venire.agents.folding import fold, fold_spaced
-from venire.agents.instruction_patterns import PATTERNS, SCORE_REQUESTS, Pattern, known_words
+from venire.agents.instructions import PATTERNS, SCORE_REQUESTS, Pattern, fold, fold_spaced, known_words
 
 CORPUS = Path(__file__).parents[2] / "benchmarks" / "hostile_texts.yaml"
 

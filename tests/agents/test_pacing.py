@@ -18,15 +18,12 @@ from run_files import write_run
 from server_juries import AskNobody, jury_at
 
 from venire import Case, Limits, ModelUnreachable, Rubric, deliberate_sync
-from venire.agents import rate_limiter, retry
-from venire.agents.admission_queue import AdmissionQueue
+from venire.agents import pacing
 from venire.agents.budget import Budget, BudgetSpent, Meter
 from venire.agents.model import Reply, Request, Sampling, TransientFailure
 from venire.agents.model_client import ModelClient
-from venire.agents.preflight import Preflight
-from venire.agents.providers import Providers, RateLimitedClient
-from venire.agents.rate_limiter import RateLimiter
-from venire.agents.retry import SENDS, RetrySchedule
+from venire.agents.pacing import SENDS, AdmissionQueue, RateLimiter, RetrySchedule
+from venire.agents.providers import Preflight, Providers, RateLimitedClient
 from venire.personas.jury import ModelSettings
 
 
@@ -46,7 +43,7 @@ def spread(limiter: RateLimiter, until: float, *, tokens: int = 0, step: float =
 def opened(said: list[str] | None = None) -> RateLimiter:
     """A limiter whose circuit opened at 10 s."""
     limiter = RateLimiter(8, name="http://h/v1", say=(said if said is not None else []).append)
-    for _ in range(rate_limiter.FAILURES):
+    for _ in range(pacing.FAILURES):
         limiter.on_failure(0.0, "ConnectionRefusedError")
     limiter.on_failure(10.0, "ConnectionRefusedError")
     return limiter
@@ -87,14 +84,12 @@ def test_it_recovers_answer_by_answer_and_never_falls_below_one() -> None:
         limiter.on_busy(moment, moment + 0.5, retry_after=0.0)
     assert limiter.limit == 1
 
-    for _ in range(round(7 / rate_limiter.GROWTH)):
+    for _ in range(round(7 / pacing.GROWTH)):
         limiter.on_answer(20.0)
     assert limiter.limit == 8
 
 
-@pytest.mark.parametrize(
-    ("said", "waits"), [(None, rate_limiter.PAUSE), (86_400.0, rate_limiter.LONGEST_PAUSE)]
-)
+@pytest.mark.parametrize(("said", "waits"), [(None, pacing.PAUSE), (86_400.0, pacing.LONGEST_PAUSE)])
 def test_the_pause_has_a_default_and_a_bound(said: float | None, waits: float) -> None:
     limiter = RateLimiter(8)
     limiter.on_busy(0.0, 0.0, said)
@@ -120,7 +115,7 @@ def test_until_an_answer_shows_what_a_request_takes_there_is_one_at_a_time() -> 
     limiter.end()
     limiter.on_answer(1.0, 1000)
 
-    assert limiter.delay(1.0) == pytest.approx(1.0 - rate_limiter.SLACK)
+    assert limiter.delay(1.0) == pytest.approx(1.0 - pacing.SLACK)
 
 
 def test_a_hiccup_opens_no_circuit() -> None:
@@ -141,19 +136,19 @@ def test_a_dead_provider_opens_the_circuit_and_it_is_said_once() -> None:
     assert "circuit open" in (limiter.circuit_open or "")
     (line,) = said
     assert "provider http://h/v1 does not answer: ConnectionRefusedError" in line
-    assert f"every {rate_limiter.PROBE_EVERY:g} s" in line
+    assert f"every {pacing.PROBE_EVERY:g} s" in line
 
 
 def test_one_request_in_so_many_seconds_probes_an_open_circuit() -> None:
     limiter = opened()
-    due = 10.0 + rate_limiter.PROBE_EVERY
+    due = 10.0 + pacing.PROBE_EVERY
 
-    assert limiter.delay(10.0) == rate_limiter.PROBE_EVERY
+    assert limiter.delay(10.0) == pacing.PROBE_EVERY
     assert limiter.delay(due) == 0
     limiter.begin(due)
-    assert limiter.delay(due) == rate_limiter.PROBE_EVERY
+    assert limiter.delay(due) == pacing.PROBE_EVERY
     limiter.on_failure(due + 1.0, "ConnectionRefusedError")
-    assert limiter.delay(due + 1.0) == rate_limiter.PROBE_EVERY
+    assert limiter.delay(due + 1.0) == pacing.PROBE_EVERY
 
 
 @pytest.mark.parametrize("alive", [lambda p: p.on_answer(20.0), lambda p: p.on_busy(19.0, 20.0, 0.0)])
@@ -175,12 +170,12 @@ def test_failures_and_timeouts_are_bounded_and_waiting_is_counted_apart() -> Non
         schedule = RetrySchedule(random.Random(0))
         return 1 + sum(1 for _ in iter(lambda: schedule.pause(failures[0]), None))
 
-    assert sends(broken) == retry.FAILURES
-    assert sends(late) == retry.TIMEOUTS
-    assert sends(busy) == retry.WAITS + 1
+    assert sends(broken) == pacing.MOST_FAILURES
+    assert sends(late) == pacing.TIMEOUTS
+    assert sends(busy) == pacing.WAITS + 1
 
     schedule = RetrySchedule(random.Random(0))
-    mixed = [*[broken] * (retry.FAILURES - 1), *[busy] * retry.WAITS]
+    mixed = [*[broken] * (pacing.MOST_FAILURES - 1), *[busy] * pacing.WAITS]
     assert all(schedule.pause(failure) is not None for failure in mixed)
     assert schedule.pause(broken) is None
     assert len(mixed) + 1 == SENDS
@@ -257,8 +252,8 @@ class Dead(ModelClient):
 def test_an_open_circuit_refuses_at_the_next_failed_probe_and_closes_at_the_next_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rate_limiter, "STREAK", 0.0)
-    monkeypatch.setattr(rate_limiter, "PROBE_EVERY", 0.1)
+    monkeypatch.setattr(pacing, "STREAK", 0.0)
+    monkeypatch.setattr(pacing, "PROBE_EVERY", 0.1)
     dead, said = Dead(), list[str]()
     client = RateLimitedClient(dead, 16, name="http://h", say=said.append)
 
@@ -313,9 +308,9 @@ def test_a_pause_that_one_endpoint_asks_for_holds_no_other(family: str) -> None:
 def test_a_provider_that_dies_is_named_once_without_its_secrets(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rubric: Rubric, case: Case
 ) -> None:
-    monkeypatch.setattr(rate_limiter, "STREAK", 0.2)
-    monkeypatch.setattr(rate_limiter, "PROBE_EVERY", 0.2)
-    monkeypatch.setattr(retry, "LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(pacing, "STREAK", 0.2)
+    monkeypatch.setattr(pacing, "PROBE_EVERY", 0.2)
+    monkeypatch.setattr(pacing, "LONGEST_BACKOFF", 0.1)
     url = "http://user:sk-canary@127.0.0.1:9/v1?key=sk-canary"
     monkeypatch.setattr(Preflight, "check", AskNobody.check)
     with pytest.raises(ModelUnreachable):
@@ -388,7 +383,7 @@ def test_a_request_that_was_not_sent_leaves_its_part_of_the_rate_to_the_next() -
 def test_a_request_told_to_wait_is_not_a_request_that_failed(
     monkeypatch: pytest.MonkeyPatch, rubric: Rubric, case: Case
 ) -> None:
-    monkeypatch.setattr(retry, "LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(pacing, "LONGEST_BACKOFF", 0.1)
     busy = Fault(429, {"Retry-After": "0.01"})
     with ProviderServer(jury_of({"a": [busy] * 5 + [4], "b": 4})) as server:
         verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", protocol="panel"))

@@ -14,7 +14,7 @@ from openai_server import Call, Fault, ProviderServer, jury_of
 
 from venire import Case, Jury, ModelUnreachable, Rubric, VenireError, deliberate_sync
 from venire.agents.clients import litellm_providers
-from venire.agents.preflight import Preflight
+from venire.agents.providers import Preflight
 from venire.personas.jury import ModelSettings
 
 ANSWERS = jury_of({"a": 3, "b": 3})
@@ -324,11 +324,6 @@ def test_a_provider_that_nobody_knows(model: str) -> None:
     error = refusal(ModelSettings(model=model))
     assert "no provider that LiteLLM knows" in error.problem
     assert "PROVIDER/NAME" in error.remedy
-
-
-def test_what_is_behind_a_proxy_is_left_to_the_first_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert not ask(at("http://nowhere.invalid/v1", "hosted_vllm/a"))
 
 
 def test_every_problem_is_counted_and_each_model_is_asked_once() -> None:

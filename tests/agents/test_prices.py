@@ -12,9 +12,8 @@ from openai_server import ProviderServer, jury_of
 from run_files import write_run
 
 from venire.agents.budget import Budget
-from venire.agents.cost import Cost
+from venire.agents.cost import Cost, Price, load_prices
 from venire.agents.model import Reply, Usage
-from venire.agents.prices import Price, load_prices
 from venire.rubrics.errors import InvalidFile, VenireError
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from client_roads import AUTOGEN, LITELLM, seats_by
+from client_prefixes import AUTOGEN, LITELLM, seats_by
 from command_line import venire
 from openai_server import Call, Fault, ProviderServer, filled
 from run_files import RUBRIC
@@ -71,9 +71,9 @@ def test_a_canary_key_is_found_nowhere(tmp_path: Path, monkeypatch: pytest.Monke
     assert jurors == {"ballot"}
 
 
-@pytest.mark.parametrize("road", [LITELLM, AUTOGEN])
+@pytest.mark.parametrize("prefix", [LITELLM, AUTOGEN])
 def test_a_canary_key_is_found_nowhere_by_other_clients(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, road: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str
 ) -> None:
     """The key is named by the seat, found in the environment or a file by the library itself, or in the address."""
     monkeypatch.setenv("HIDDEN_KEY", CANARY)
@@ -81,24 +81,24 @@ def test_a_canary_key_is_found_nowhere_by_other_clients(
     with ProviderServer(echo) as server:
         seats = []
         # LiteLLM sends no user and password of an address, and is refused one.
-        ways = ("named", "own", "userinfo") if road == "autogen" else ("named", "own")
+        ways = ("named", "own", "userinfo") if prefix == "autogen" else ("named", "own")
         for way in ways:
             url = server.url.replace("//", f"//me:{ENCODED}@") if way == "userinfo" else server.url
             more = {"api_key_env": "HIDDEN_KEY"} if way == "named" else {}
             names = [f"{name}-{way}" for name in NAMES]
-            seats += seats_by(road, url, names, tmp_path, key=CANARY, **more)
+            seats += seats_by(prefix, url, names, tmp_path, key=CANARY, **more)
         jurors = run_and_search(tmp_path, seats, server, BASIC)
 
     assert jurors == {f"ballot-{way}" for way in ways}
 
 
-@pytest.mark.parametrize("road", [LITELLM, AUTOGEN])
+@pytest.mark.parametrize("prefix", [LITELLM, AUTOGEN])
 def test_an_address_is_refused_of_which_a_library_would_make_another(
-    tmp_path: Path, rubric: Rubric, case: Case, road: str
+    tmp_path: Path, rubric: Rubric, case: Case, prefix: str
 ) -> None:
     addresses = [f"http://127.0.0.1:9/v1?api-key={ENCODED}", f"http://me:{ENCODED}@127.0.0.1:9/v1"]
-    for address in addresses if road == "openai" else addresses[:1]:
-        seats = seats_by(road, address, "a", tmp_path)
+    for address in addresses if prefix == "openai" else addresses[:1]:
+        seats = seats_by(prefix, address, "a", tmp_path)
         jury = Jury.model_validate({"name": "bench", "protocol": "panel", "seats": seats})
 
         with pytest.raises(VenireError, match=r"an address with a (query|username)") as refused:

@@ -10,7 +10,7 @@ import pytest
 from command_line import venire
 from recorded_run import recorded_run, some_labels
 
-from venire.evals.inference.label_draws import load_draw
+from venire.evals.inference.labelling import load_draw
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import yaml
 from checkout import ROOT
 from command_line import venire
 
-from venire.commands.file_schemas import file_schema, file_schemas, schema_text
+from venire.commands.libraries import file_schema, file_schemas, schema_text
 
 SAMPLES = {
     "jury": ("personas/juries/*.yaml", "examples/**/jury.yaml"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from workbooks import text_rows, write_workbook
+from workbooks import text_rows, write_workbook, write_xls
 
 from venire import load_cases, load_jury, load_rubric
 from venire.cli import app
@@ -39,6 +39,21 @@ def new(*arguments: object, typed: str | None = None) -> Result:
 @pytest.fixture
 def sheet(tmp_path: Path) -> Path:
     return write_workbook(tmp_path / "mine.xlsx", text_rows(HEADER, *ROWS))
+
+
+def test_a_sheet_is_chosen_by_name_and_otherwise_the_first_is_read_and_named(tmp_path: Path) -> None:
+    book = write_xls(tmp_path / "two.xls")
+
+    first = new(tmp_path / "a", "--from", book, "--jury", "lens-jury", "--yes")
+    second = new(tmp_path / "b", "--from", book, "--sheet", "Second", "--jury", "lens-jury", "--yes")
+    third = new(tmp_path / "c", "--from", book, "--sheet", "Third", "--yes")
+    none = new(tmp_path / "d", "--sheet", "Third", "--yes")
+
+    assert "two.xls: reads the sheet 'First'; --sheet NAME another: Second" in first.stderr
+    assert "--sheet" not in second.stderr
+    assert [case.output for case in load_cases(tmp_path / "b" / "cases.csv")] == ["Étude."]
+    assert "its sheets: First, Second" in str(third.exception)
+    assert "no workbook is given" in str(none.exception)
 
 
 def test_a_sheet_with_ratings_becomes_a_study_that_can_be_planned(tmp_path: Path, sheet: Path) -> None:

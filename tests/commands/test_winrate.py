@@ -23,7 +23,7 @@ from venire.cli import app
 from venire.evals.audits.win_rates import merge_swapped
 from venire.evals.ratings.preferences import load_preferences
 from venire.evals.statistics.bradley_terry import bradley_terry
-from venire.evals.statistics.win_rate import win_rate
+from venire.evals.statistics.proportion import win_rate
 
 
 def table(path: Path, rows: list[dict[str, object]]) -> Path:

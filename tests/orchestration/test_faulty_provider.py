@@ -22,10 +22,9 @@ from rich.console import Console
 from server_juries import AskNobody
 
 from venire import Jury, load_rubric
-from venire.agents import rate_limiter as pacing
-from venire.agents import retry as retrying
-from venire.agents.retry import SENDS
-from venire.orchestration.reading.terminal import report
+from venire.agents import pacing
+from venire.agents.pacing import SENDS
+from venire.orchestration.reading.scores import report
 from venire.orchestration.run_session import RunSession, run_session
 from venire.orchestration.transcript import Entry
 from venire.rubrics.errors import ModelUnreachable
@@ -214,7 +213,7 @@ def test_a_key_that_the_provider_repeats_is_in_no_abstention_and_on_no_screen(
     monkeypatch.setenv("CANARY_KEY", "sk-canary-0123456789")
     monkeypatch.setattr(pacing, "STREAK", 0.1)
     monkeypatch.setattr(pacing, "PROBE_EVERY", 0.1)
-    monkeypatch.setattr(retrying, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(pacing, "LONGEST_BACKOFF", 0.05)
 
     def repeats(call: Any) -> Fault:
         return Fault(status, {"Retry-After": "0"}, f"your key is {call.headers['Authorization']}")

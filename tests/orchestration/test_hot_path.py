@@ -15,16 +15,16 @@ from openai_server import ProviderServer, jury_of
 from server_juries import jury_at
 
 from venire import Case, Rubric, load_rubric
-from venire.agents.brief import brief
 from venire.agents.clients.server import _body, _reply
 from venire.agents.model import CachedText, Message, Reply, Request, Sampling, digest
+from venire.agents.prompting import brief
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
-from venire.orchestration.gc_tuning import infrequent_gc
 from venire.orchestration.record import batches
 from venire.orchestration.record.batches import Batches
-from venire.orchestration.record.statements import merge_statements
-from venire.rubrics.shapes import ballot_shape, inline
+from venire.orchestration.record.database import merge_statements
+from venire.orchestration.run_session import infrequent_gc
+from venire.rubrics.ballot import ballot_shape, inline
 
 ODD = 'quotes " and \\ and \u2028, é, \U0001f600, a tab\t and a \x7f'
 

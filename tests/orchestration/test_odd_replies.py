@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from client_roads import ROADS, seats_by
+from client_prefixes import PREFIXES, seats_by
 from odd_replies import ballot, mutated, odd_reply
 from openai_server import Call, Fault, ProviderServer, jury_of
 from server_juries import jury_at
 
 from venire import Case, Jury, Rubric, deliberate_sync
-from venire.agents import retry
+from venire.agents import pacing
 
 pytestmark = pytest.mark.usefixtures("some_key")
 WELL_FORMED = {"index": 0, "message": {"role": "assistant", "content": ballot()}, "finish_reason": "stop"}
@@ -67,12 +67,12 @@ def completion(usage: str = "{}", **parts: Any) -> Fault:
         '{"prompt_tokens": true, "completion_tokens": -3}',
     ],
 )
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("prefix", PREFIXES)
 def test_odd_usage_costs_no_ballot_and_is_estimated(
-    rubric: Rubric, case: Case, tmp_path: Path, usage: str, road: str
+    rubric: Rubric, case: Case, tmp_path: Path, usage: str, prefix: str
 ) -> None:
     with ProviderServer(lambda call: completion(usage)) as server:
-        verdict = deliberate_sync(case, rubric, panel(seats_by(road, server.url, "a", tmp_path)))
+        verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "a", tmp_path)))
 
     assert verdict["accurate"].value == 4
     assert verdict.transcript.cost.estimated == 1
@@ -94,15 +94,15 @@ def test_odd_usage_costs_no_ballot_and_is_estimated(
     ],
     ids=["brackets", "braces", "list", "words", "mapping", "long words", "long braces", "null", "empty"],
 )
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("prefix", PREFIXES)
 def test_an_envelope_of_any_form_is_an_abstention(
-    rubric: Rubric, case: Case, tmp_path: Path, body: str, road: str, monkeypatch: pytest.MonkeyPatch
+    rubric: Rubric, case: Case, tmp_path: Path, body: str, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retry, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(pacing, "LONGEST_BACKOFF", 0.01)
     odd = Fault(200, {"Content-Type": "application/json"}, body)
     begun = time.process_time()
     with ProviderServer(jury_of({"a": ballot(), "b": odd})) as server:
-        verdict = deliberate_sync(case, rubric, panel(seats_by(road, server.url, "ab", tmp_path)))
+        verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "ab", tmp_path)))
 
     assert verdict["accurate"].value == 4
     (abstained,) = verdict.transcript.abstentions
@@ -115,15 +115,15 @@ def test_an_envelope_of_any_form_is_an_abstention(
 @pytest.mark.parametrize(
     ("squeeze", "encoding"), [(None, ""), (gzip.compress, "gzip"), (zlib.compress, "deflate")]
 )
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("prefix", PREFIXES)
 def test_a_reply_over_the_cap_is_given_up(
-    rubric: Rubric, case: Case, tmp_path: Path, squeeze: Any, encoding: str, road: str
+    rubric: Rubric, case: Case, tmp_path: Path, squeeze: Any, encoding: str, prefix: str
 ) -> None:
     long = json.dumps({"choices": [{"message": {"content": "x" * 5_000_000}}]})
     headers = {"Content-Encoding": encoding} if encoding else {}
     body = squeeze(long.encode()) if squeeze else long
     with ProviderServer(jury_of({"a": ballot(), "b": Fault(200, headers, body)})) as server:
-        verdict = deliberate_sync(case, rubric, panel(seats_by(road, server.url, "ab", tmp_path)))
+        verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "ab", tmp_path)))
 
     (abstained,) = verdict.transcript.abstentions
     assert abstained.abstention.reason == "unparsable"
@@ -144,24 +144,24 @@ def test_the_cap_is_a_seats_own_and_a_jury_without_one_is_written_as_before(
     assert small.model_dump()["max_reply"] == 100
 
 
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("prefix", PREFIXES)
 def test_odd_replies_come_through_every_client_as_ballots_or_abstentions(
-    rubric: Rubric, case: Case, tmp_path: Path, road: str
+    rubric: Rubric, case: Case, tmp_path: Path, prefix: str
 ) -> None:
     rng = random.Random(17)
     with ProviderServer(lambda call: odd_reply(rng).encode("utf-8", "replace").decode()) as server:
-        verdict = deliberate_sync(case, rubric, judge(seats_by(road, server.url, "a", tmp_path), 100))
+        verdict = deliberate_sync(case, rubric, judge(seats_by(prefix, server.url, "a", tmp_path), 100))
 
     assert len(verdict.transcript.heard) == 100
     assert all(entry.abstention.detail for entry in verdict.transcript.abstentions)
 
 
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("prefix", PREFIXES)
 def test_odd_bytes_come_through_every_client_as_ballots_or_abstentions(
-    rubric: Rubric, case: Case, tmp_path: Path, road: str, monkeypatch: pytest.MonkeyPatch
+    rubric: Rubric, case: Case, tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole reply is mutated, not only the words in it."""
-    monkeypatch.setattr(retry, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(pacing, "LONGEST_BACKOFF", 0.01)
     rng = random.Random(18)
 
     def answer(call: Call) -> Fault:
@@ -172,7 +172,7 @@ def test_odd_bytes_come_through_every_client_as_ballots_or_abstentions(
         )
 
     with ProviderServer(answer) as server:
-        verdict = deliberate_sync(case, rubric, judge(seats_by(road, server.url, "a", tmp_path), 50))
+        verdict = deliberate_sync(case, rubric, judge(seats_by(prefix, server.url, "a", tmp_path), 50))
 
     assert len(verdict.transcript.heard) == 50
     assert all(entry.abstention.detail for entry in verdict.transcript.abstentions)
@@ -188,13 +188,13 @@ def test_odd_bytes_come_through_every_client_as_ballots_or_abstentions(
     ],
     ids=["duplicate key", "unclosed thinking", "repeated opening", "refusal with a ballot in it"],
 )
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("prefix", PREFIXES)
 def test_what_an_attacker_says_is_read_alike_through_every_client(
-    rubric: Rubric, case: Case, tmp_path: Path, text: str, reason: str, road: str
+    rubric: Rubric, case: Case, tmp_path: Path, text: str, reason: str, prefix: str
 ) -> None:
     begun = time.process_time()
     with ProviderServer(jury_of({"a": text})) as server:
-        verdict = deliberate_sync(case, rubric, panel(seats_by(road, server.url, "a", tmp_path)))
+        verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "a", tmp_path)))
 
     (abstained,) = verdict.transcript.abstentions
     assert abstained.abstention.reason == reason

@@ -12,12 +12,10 @@ from server_juries import jury_at
 from venire import Case, Limits, Rubric, Stop, Transcript, deliberate_sync
 from venire.agents.budget import Budget, Meter
 from venire.agents.model import Reply, Usage
-from venire.orchestration import conditions
-from venire.orchestration.conditions import all_of, any_of
-from venire.orchestration.stopping import ks_distance, stalls, unmoved_rounds
+from venire.orchestration import stopping
+from venire.orchestration.stopping import all_of, any_of, ks_distance, stalls, unmoved_rounds
 from venire.orchestration.transcript import Cast, Standing
-from venire.rubrics.ballot import Ballot, Vote
-from venire.rubrics.quotes import Quote
+from venire.rubrics.ballot import Ballot, Quote, Vote
 
 
 def heard(*rounds: dict[str, object], quotes: dict[int, str] | None = None) -> Transcript:
@@ -48,7 +46,7 @@ def standing(*values: float | str) -> dict[str, Standing]:
     }
 
 
-def yes(reason: str) -> conditions.Condition:
+def yes(reason: str) -> stopping.Condition:
     return lambda _: Stop(reason=reason)  # type: ignore[arg-type]
 
 
@@ -67,37 +65,37 @@ def test_any_is_the_first_and_all_is_every_one() -> None:
 
 def test_agreement_is_unanimous_or_within_tolerance(rubric: Rubric) -> None:
     near, same, one = heard({"a": 4, "b": 5}), heard({"a": 4, "b": 4}), heard({"a": 4})
-    assert conditions.unanimous(rubric, quorum=1)(near) is None
-    assert conditions.consensus_reached(rubric, tolerance=1, quorum=1)(near) == Stop(reason="consensus")
-    assert conditions.unanimous(rubric, quorum=1)(same) == Stop(reason="consensus")
-    nothing = conditions.unanimous(rubric, quorum=2)(one)
+    assert stopping.unanimous(rubric, quorum=1)(near) is None
+    assert stopping.consensus_reached(rubric, tolerance=1, quorum=1)(near) == Stop(reason="consensus")
+    assert stopping.unanimous(rubric, quorum=1)(same) == Stop(reason="consensus")
+    nothing = stopping.unanimous(rubric, quorum=2)(one)
     assert nothing is not None and nothing.reason == "complete"
 
 
 def test_turns_rounds_and_stalls_name_their_limit() -> None:
     still = heard({"a": 4, "b": 5}, {"a": 4, "b": 5}, {"a": 4, "b": 5})
-    assert conditions.turns(7)(still) is None
-    assert conditions.turns(6)(still) == Stop(reason="turns", limit="max_turns", value=6)
-    assert conditions.rounds(3)(still) == Stop(reason="rounds", limit="max_rounds", value=3)
-    assert conditions.stall_limit(2)(still) == Stop(reason="stall", limit="max_stalls", value=2)
-    assert conditions.stall_limit(3)(still) is None
-    assert conditions.replan_limit(0)(still) == Stop(reason="replans", limit="max_replans", value=0)
-    assert conditions.replan_limit(1)(still) is None
+    assert stopping.turns(7)(still) is None
+    assert stopping.turns(6)(still) == Stop(reason="turns", limit="max_turns", value=6)
+    assert stopping.rounds(3)(still) == Stop(reason="rounds", limit="max_rounds", value=3)
+    assert stopping.stall_limit(2)(still) == Stop(reason="stall", limit="max_stalls", value=2)
+    assert stopping.stall_limit(3)(still) is None
+    assert stopping.replan_limit(0)(still) == Stop(reason="replans", limit="max_replans", value=0)
+    assert stopping.replan_limit(1)(still) is None
 
 
 def test_new_evidence_is_movement_but_not_a_changed_vote() -> None:
     argued = heard({"a": 4, "b": 5}, {"a": 4, "b": 5}, quotes={2: "new words"})
     assert (stalls(argued), unmoved_rounds(argued)) == (0, 1)
-    assert conditions.stable(1)(argued) == Stop(reason="stable", limit="stable_rounds", value=1)
-    assert conditions.stable(2)(argued) is None
+    assert stopping.stable(1)(argued) == Stop(reason="stable", limit="stable_rounds", value=1)
+    assert stopping.stable(2)(argued) is None
 
 
 def test_jurors_who_change_places_leave_the_distribution_as_it_was(rubric: Rubric) -> None:
     swapped = heard({"a": 2, "b": 4}, {"a": 4, "b": 2})
-    stop = conditions.distribution_stable(rubric, 0.1)(swapped)
+    stop = stopping.distribution_stable(rubric, 0.1)(swapped)
     assert stop is not None and (stop.reason, stop.limit) == ("stable", "ks")
-    assert conditions.distribution_stable(rubric, 0.1)(heard({"a": 2, "b": 4}, {"a": 4, "b": 4})) is None
-    assert conditions.distribution_stable(rubric, 0.1)(heard({"a": 2, "b": 4})) is None
+    assert stopping.distribution_stable(rubric, 0.1)(heard({"a": 2, "b": 4}, {"a": 4, "b": 4})) is None
+    assert stopping.distribution_stable(rubric, 0.1)(heard({"a": 2, "b": 4})) is None
 
 
 @pytest.mark.parametrize(
@@ -117,11 +115,11 @@ def test_between_words_the_statistic_is_total_variation() -> None:
 
 def test_hard_limits_are_told_apart() -> None:
     meter = Meter(Limits(max_tokens=10, max_usd=1.0), Budget())
-    assert conditions.hard_limits(meter)(heard()) is None
+    assert stopping.hard_limits(meter)(heard()) is None
     meter.add(Reply(text="", usage=Usage(prompt=10), usd=0.1), replayed=False)
-    assert conditions.tokens(meter)(heard()) == Stop(reason="budget", limit="max_tokens", value=10)
-    assert conditions.dollars(meter)(heard()) is None
-    assert conditions.seconds(meter)(heard()) is None
+    assert stopping.tokens(meter)(heard()) == Stop(reason="budget", limit="max_tokens", value=10)
+    assert stopping.dollars(meter)(heard()) is None
+    assert stopping.seconds(meter)(heard()) is None
 
 
 @pytest.mark.parametrize("name", ["orchestrated", "moderated", "delphi", "debate"])

@@ -15,8 +15,8 @@ from command_line import venire
 from run_files import JURY, RUBRIC
 
 from venire import VenireError, load_cases, load_jury, load_rubric
-from venire.agents.clients.autogen_model import Component
-from venire.agents.prices import load_prices
+from venire.agents.clients.autogen import Component
+from venire.agents.cost import load_prices
 from venire.evals.calibration.saved import load_calibration
 from venire.evals.ratings.preferences import load_preferences
 from venire.evals.studies.study import load_study

@@ -1,48 +1,95 @@
-"""Excel sheets as cases and ratings."""
+"""Sheets of workbooks as cases and ratings, and workbooks made to do harm."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Callable
+from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
-from workbooks import text_rows, write_workbook
+from workbooks import text_rows, write_ods, write_workbook, write_xls, write_xlsb
 
 from venire import VenireError, load_cases
 from venire.rubrics.ratings import read_ratings
-from venire.rubrics.workbook import sheet_rows
+from venire.rubrics.rows import read_rows
+from venire.rubrics.workbook import open_sheet
+
+TWO_SHEETS = (
+    '<sheet name="Old" sheetId="1" state="hidden" r:id="rId1"/><sheet name="New" sheetId="2" r:id="rId2"/>'
+)
+
+
+def rows_of(path: Path) -> list[tuple[int, list[object]]]:
+    with open_sheet(path) as sheet:
+        return [(number, list(cells)) for number, cells in sheet.rows]
 
 
 def test_every_kind_of_cell(tmp_path: Path) -> None:
     styles = (
         '<numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="165" formatCode="0.0&quot;days&quot;"/>'
-        '</numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs>'
+        '</numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="165"/><xf numFmtId="20"/></cellXfs>'
     )
     sheet = (
         '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="s"><v>1</v></c></row>'
         '<row r="3"><c r="A3"><v>3</v></c><c r="B3"><v>2.5</v></c><c r="C3" t="b"><v>1</v></c>'
         '<c r="D3" t="str"><f>A1</f><v>made</v></c><c r="E3" t="e"><v>#N/A</v></c><c r="F3" s="1"><v>45000</v></c>'
-        '<c r="G3" s="2"><v>45000.5</v></c><c r="H3" s="3"><v>7</v></c>'
+        '<c r="G3" s="2"><v>45000.5</v></c><c r="H3" s="3"><v>7</v></c><c r="I3" s="4"><v>0.75</v></c>'
         '<c r="AA3" t="inlineStr"><is><t>far _x0041_</t></is></c></row><row r="4"><c r="A4"/></row>'
     )
-    rich = "<si><r><t>two </t></r><r><rPr/><t>runs</t></r><rPh><t>read out</t></rPh></si>"
+    rich = (
+        '<si><r><t xml:space="preserve">two </t></r><r><rPr/><t>runs</t></r><rPh><t>read out</t></rPh></si>'
+    )
 
-    rows = list(sheet_rows(write_workbook(tmp_path / "a.xlsx", sheet, words=["a & b", rich], styles=styles)))
+    rows = rows_of(write_workbook(tmp_path / "a.xlsx", sheet, words=["a & b", rich], styles=styles))
 
-    assert rows[0] == (1, ["a & b", None, "two runs"])
-    number, cells = rows[1]
-    assert (number, len(rows)) == (3, 2)
-    assert cells[:8] == [3, 2.5, True, "made", None, "2023-03-15", "2023-03-15T12:00:00", 7]
+    assert [number for number, _ in rows] == [1, 3]
+    assert rows[0][1][:3] == ["a & b", None, "two runs"]
+    cells = rows[1][1]
+    assert cells[:9] == [3, 2.5, True, "made", None, "2023-03-15", "2023-03-15T12:00:00", 7, "18:00:00"]
     assert (len(cells), cells[26]) == (27, "far A")
 
 
+def test_rows_keep_their_numbers_where_the_first_ones_are_empty(tmp_path: Path) -> None:
+    sheet = '<row r="5"><c r="C5" t="str"><v>id</v></c></row><row r="9"><c r="C9"><v>1</v></c></row>'
+
+    assert list(read_rows(write_workbook(tmp_path / "a.xlsx", sheet))) == [(9, {"id": "1"})]
+
+
+def test_of_merged_cells_the_first_has_the_value(tmp_path: Path) -> None:
+    merged = f'{text_rows(["id", "group"], [1, "g"], [2, ""])}</sheetData><mergeCells><mergeCell ref="B2:B3"/></mergeCells><sheetData>'
+
+    rows = list(read_rows(write_workbook(tmp_path / "a.xlsx", merged)))
+
+    assert rows == [(2, {"id": "1", "group": "g"}), (3, {"id": "2", "group": ""})]
+
+
+def test_every_format_is_read(tmp_path: Path) -> None:
+    write_ods(tmp_path / "a.ods", ["id", "output"], ["x", "Étude."])
+    write_xlsb(tmp_path / "a.xlsb", ["id", "output"], ["x", "Étude."])
+    write_workbook(tmp_path / "a.xlsm", text_rows(["id", "output"], ["x", "Étude."]))
+
+    for name in ("a.ods", "a.xlsb", "a.xlsm"):
+        assert [(case.id, case.output) for case in load_cases(tmp_path / name)] == [("x", "Étude.")]
+    assert list(read_rows(write_xls(tmp_path / "a.xls"))) == [(2, {"id": "a", "output": "1"})]
+
+
+def test_a_sheet_is_chosen_by_name(tmp_path: Path) -> None:
+    book = write_xls(tmp_path / "a.xls")
+
+    assert list(read_rows(Path(f"{book}#Second"))) == [(2, {"id": "b", "output": "Étude.", "done": "true"})]
+    with pytest.raises(VenireError, match=r"no sheet named 'Third'\n  -> its sheets: First, Second"):
+        list(read_rows(Path(f"{book}#Third")))
+
+
 def test_the_first_sheet_that_is_shown_is_read(tmp_path: Path) -> None:
-    sheets = (
-        '<sheet name="A" sheetId="1" state="hidden" r:id="rId9"/><sheet name="B" sheetId="2" r:id="rId2"/>'
-    )
-    assert list(sheet_rows(write_workbook(tmp_path / "a.xlsx", text_rows(["x"]), sheets=sheets))) == [
-        (1, ["x"])
-    ]
+    book = write_workbook(tmp_path / "a.xlsx", text_rows(["x"]), sheets=TWO_SHEETS)
+
+    with open_sheet(book) as sheet:
+        assert (sheet.name, sheet.visible, list(sheet.rows)) == ("New", ("New",), [(1, ["x"])])
 
 
 def test_cases_and_ratings_are_read_as_from_a_csv_file(tmp_path: Path) -> None:
@@ -84,9 +131,10 @@ def test_what_is_wrong_in_a_sheet_is_named_with_its_row(
     ("name", "content", "problem"),
     [
         ("a.xlsx", b"\xd0\xcf\x11\xe0 locked", "password"),
-        ("a.xlsx", b"not a zip", "not an Excel workbook"),
-        ("a.xls", b"", "an old Excel file"),
-        ("a.xlsx", None, "No such file"),
+        ("a.xlsx", b"id,output\n1,a\n", "not a workbook"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(4000), "the workbook cannot be read"),
+        ("a.xls", b"", "not a workbook"),
+        ("a.xlsx", None, "no such file"),
     ],
 )
 def test_files_that_are_no_workbook(tmp_path: Path, name: str, content: bytes | None, problem: str) -> None:
@@ -96,18 +144,101 @@ def test_files_that_are_no_workbook(tmp_path: Path, name: str, content: bytes | 
         list(load_cases(tmp_path / name))
 
 
-def test_a_workbook_that_unpacks_to_too_much_or_has_entities_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def write_with_part(path: Path, part: str, chunks: Callable[[], list[bytes]], *, times: int = 1) -> Path:
+    """A workbook in which one part is made of these bytes, and stands under so many names."""
+    plain = write_workbook(path.with_name("plain.xlsx"), text_rows(["id", "output"], [1, "A"]))
+    with ZipFile(plain) as book, ZipFile(path, "w", ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in book.namelist():
+            with archive.open(name, "w", force_zip64=True) as written:
+                for chunk in chunks() if name == part else [book.read(name)]:
+                    written.write(chunk)
+        for number in range(times - 1):
+            again = copy(archive.getinfo(part))
+            again.filename = f"{number}.xml"
+            archive.filelist.append(again)
+    return path
+
+
+SHEET, WORDS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
+LAUGHS = (
+    f'<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE x [<!ENTITY e0 "ha">{ENTITIES}]><worksheet xmlns="{MAIN}"><sheetData>'
+    '<row r="1"><c r="A1" t="inlineStr"><is><t>&e9;</t></is></c></row></sheetData></worksheet>'
+)
+HEAD = f'<worksheet xmlns="{MAIN}"><sheetData>'.encode()
+FAR = b'<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>2</v></c></row></sheetData></worksheet>'
+BLANK = b"".join(b'<row r="%d"/>' % number for number in range(1, 1_000_001))
+
+HARMFUL: dict[str, tuple[str, Callable[[], list[bytes]], int, str]] = {
+    "entities in UTF-16": (SHEET, lambda: [LAUGHS.encode("utf-16")], 2_000, "cannot be read"),
+    "entities in UTF-8": (SHEET, lambda: [LAUGHS.replace("UTF-16", "UTF-8").encode()], 2_000, "cannot be read"),
+    "gigabytes": (WORDS, lambda: [b"<sst><si><t>", *[b"a" * 10**6] * 30], 36_000, "unpacks to more than 256 MB"),
+    "much in one part": (WORDS, lambda: [b"<sst><si><t>", *[b"a" * 10**6] * 300], 400_000, "unpacks to more"),
+    "nested tags": (SHEET, lambda: [HEAD, b"<a>" * 3_000_000], 100_000, "cannot be read"),
+    "nested runs": (SHEET, lambda: [HEAD, b"<row><c><is>", b"<r>" * 3_000_000], 100_000, "cannot be read"),
+    "cells far apart": (SHEET, lambda: [HEAD, FAR], 3_000, "takes more memory or time"),
+    "a million empty rows": (SHEET, lambda: [HEAD, BLANK, b"</sheetData></worksheet>"], 5_000_000, "no column 'id'"),
+}  # fmt: skip
+"""By what each is: the part, what is written in it, the bytes of the file at the most, and what is said of it."""
+
+
+@pytest.mark.parametrize("kind", HARMFUL)
+def test_a_harmful_workbook_ends_in_two_lines_within_300_megabytes_and_3_seconds(
+    tmp_path: Path, kind: str
 ) -> None:
-    bomb = write_workbook(tmp_path / "b.xlsx", text_rows(["id", "output"]), words=["<si><t>&a;</t></si>"])
-    with pytest.raises(VenireError, match="cannot be read"):
-        list(load_cases(bomb))
-    doctype = write_workbook(tmp_path / "d.xlsx", "</sheetData></worksheet><!DOCTYPE a><a><b>")
-    with pytest.raises(VenireError, match="cannot be read"):
-        list(load_cases(doctype))
-    monkeypatch.setattr("venire.rubrics.workbook.LARGEST_PART", 100)
-    with pytest.raises(VenireError, match="unpacks to more than"):
-        list(load_cases(write_workbook(tmp_path / "c.xlsx", text_rows(["id", "output"]))))
+    part, chunks, size, problem = HARMFUL[kind]
+    book = write_with_part(tmp_path / "b.xlsx", part, chunks, times=100 if kind == "gigabytes" else 1)
+    assert book.stat().st_size < size
+
+    message, megabytes, seconds = read_measured(book)
+
+    assert problem in message and len(message.splitlines()) == 2
+    assert megabytes < 300
+    assert seconds < 3
+
+
+def test_a_spreadsheet_whose_cells_are_repeated_a_million_times_is_refused(tmp_path: Path) -> None:
+    message, megabytes, seconds = read_measured(write_ods(tmp_path / "b.ods", ["id"], ["x"], repeated=10**6))
+
+    assert "cannot be read" in message or "takes more memory or time" in message
+    assert megabytes < 300
+    assert seconds < 3
+
+
+def test_an_archive_that_is_cut_short_or_lies_about_its_sizes_is_refused(tmp_path: Path) -> None:
+    whole = write_with_part(tmp_path / "b.xlsx", WORDS, lambda: [b"a" * 10**6]).read_bytes()
+    cut = tmp_path / "cut.xlsx"
+    cut.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(VenireError, match="not a workbook"):
+        list(load_cases(cut))
+    lying = tmp_path / "lying.xlsx"
+    real, said = (10**6).to_bytes(4, "little"), (10).to_bytes(4, "little")
+    assert real in whole
+    lying.write_bytes(whole.replace(real, said))
+    with pytest.raises(VenireError, match="the workbook cannot be read"):
+        list(load_cases(lying))
+
+
+MEASURED = """
+import resource, subprocess, sys
+done = subprocess.run([sys.executable, "-c", "from venire.cli import main; main()", *sys.argv[1:]], stderr=subprocess.PIPE, text=True)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(done.returncode, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime)
+print(done.stderr, end="")
+"""
+"""Measures from a small process: a child's peak begins with what its parent holds, which a process of tests may have much of."""
+
+
+def read_measured(book: Path) -> tuple[str, float, float]:
+    """What `venire run` says on stderr as it exits with 2, the megabytes of its largest process, and the seconds of all."""
+    options = ["--rubric", "pdsqi-9", "--jury", "lens-single", "--output", str(book.parent / "run")]
+    command = [sys.executable, "-c", MEASURED, "run", str(book), *options]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    figures, _, message = printed.partition("\n")
+    code, megabytes, seconds = map(float, figures.split())
+    assert code == 2, message
+    return message, megabytes, seconds
 
 
 @pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -70,7 +71,9 @@ class ProviderServer:
         models: Sequence[str] | None = None,
         key: str | None = None,
         strict: bool = True,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._tls = tls
         self._strict = strict
         self._models = models
         self._key = key
@@ -112,10 +115,10 @@ class ProviderServer:
             app.router.add_get("/v1/models", self._list_models)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
+        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=self._tls)
         await site.start()
         port = runner.addresses[0][1]
-        self.url = f"http://127.0.0.1:{port}/v1"
+        self.url = f"{'https' if self._tls else 'http'}://127.0.0.1:{port}/v1"
         self._ready.set()
         await self._stop.wait()
         await runner.cleanup()

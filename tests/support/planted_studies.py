@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from openai_server import Call, filled
 
-from venire.evals.studies.shipped import LIBRARY
+from venire.evals.studies.study_files import LIBRARY
 
 Fault = Callable[["PlantedCase", str, random.Random], float]
 """What a judge adds to the true score of a case's attribute."""

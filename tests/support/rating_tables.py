@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pandas as pd
-
-from venire.evals.statistics.bootstrap import Bootstrap
 
 SHROUT_FLEISS = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 """Shrout and Fleiss (1979), table 2: six targets by four judges."""
@@ -40,7 +37,3 @@ def two_by_two(both: int, first: int, second: int, neither: int) -> pd.DataFrame
 def from_counts(counts: Sequence[Sequence[int]]) -> pd.DataFrame:
     """A long table from how many raters put each case in each category."""
     return long_table([[c for c, times in enumerate(row) for _ in range(times)] for row in counts])
-
-
-def seeded_bootstrap(resamples: int = 200, **options: object) -> Bootstrap:
-    return Bootstrap(np.random.default_rng(7), resamples, **options)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""`venire serve` in a process of its own, with jurors on loopback, and how to ask it."""
+"""`venire serve` or `venire mcp --http` in a process of its own, with jurors on loopback, and how to ask it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,18 @@ TOKEN = "a-token-of-ours"
 CASE = {"id": "one", "output": "Summary.", "source": "Note: fever."}
 
 
+def venire_program(command: str) -> list[str]:
+    """`venire serve` or `venire mcp` over the rubric and the jury of the folder that it runs in."""
+    jury = ["--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "out"]
+    return [sys.executable, "-m", "venire.cli", command, *jury]
+
+
 class Served:
     """A server in a process of its own."""
 
-    def __init__(self, folder: Path, *options: object) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "venire.cli",
-            "serve",
-            "--rubric",
-            "rubric.yaml",
-            "--jury",
-            "jury.yaml",
-        ]
+    def __init__(self, folder: Path, *options: object, command: str = "serve") -> None:
         self.process = subprocess.Popen(
-            [*command, "-o", "out", "--port", "0", *map(str, options)],
+            [*venire_program(command), "--port", "0", *map(str, options)],
             cwd=folder,
             stderr=subprocess.PIPE,
             text=True,
@@ -55,11 +51,16 @@ class Served:
 
 @contextlib.contextmanager
 def served(
-    folder: Path, answer: Answer, *options: object, latency: float = 0.0, **jury: Any
+    folder: Path,
+    answer: Answer,
+    *options: object,
+    latency: float = 0.0,
+    command: str = "serve",
+    **jury: Any,
 ) -> Iterator[Any]:
     with ProviderServer(answer, latency=latency) as provider:
         write_run(folder, provider.url, **{"protocol": "panel", "count": "median", **jury})
-        server = Served(folder, *options)
+        server = Served(folder, *options, command=command)
         try:
             yield server, provider
         finally:

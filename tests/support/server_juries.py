@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from venire import Jury, Limits
-from venire.agents.preflight import Preflight
+from venire.agents.providers import Preflight
 from venire.personas.jury import ModelSettings
 
 

@@ -11,12 +11,12 @@ from checkout import ROOT
 from openai_server import Call, filled
 from rich.console import Console
 
-from venire.evals.pages.study_report import StudyReport, write_study_report
 from venire.evals.studies.findings import findings_at
 from venire.evals.studies.plan import plan_study
 from venire.evals.studies.study_files import run_folder
+from venire.evals.studies.study_record import StudySession
+from venire.evals.studies.study_report import StudyReport, write_study_report
 from venire.evals.studies.study_run import StudyRun, run_plan
-from venire.evals.studies.study_session import StudySession
 
 CASES = ROOT / "evals/demo/cases.jsonl"
 LABELS = ROOT / "evals/demo/labels.csv"

@@ -13,8 +13,8 @@ import pytest
 from inspector_server import InspectorServer
 from rated_run import rated_people, rated_run
 
-from venire.evals.figures.drawing import INK, Figure, Picture, rect
-from venire.evals.pages.parts import figure, page, section, table
+from venire.evals.report.drawing import INK, Figure, Picture, rect
+from venire.evals.report.html import figure, page, section, table
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed")

@@ -13,12 +13,10 @@ from planted_run import SCRIPTS, planted_case, planted_run
 
 from venire.orchestration.reading.analysis import Flag
 from venire.orchestration.record import Store
-from venire.web.flag_groups import FlagGroup, flag_groups, merge_groups
-from venire.web.index import Index
-from venire.web.index_tables import FILE, open_index
-from venire.web.index_writes import write_flag_batch, write_score_batch
+from venire.web.index import FILE, Index, open_index
+from venire.web.index_writer import write_flag_batch, write_score_batch
 from venire.web.pages.frame import Reach
-from venire.web.summaries import Summariser
+from venire.web.summaries import FlagGroup, Summariser, flag_groups, merge_groups
 
 
 def read_part(run: Path, index: Index, *, flagged: int) -> None:

@@ -14,9 +14,8 @@ from inspector_server import InspectorServer
 from planted_run import SCRIPTS, planted_case, planted_run
 
 from venire import Store
-from venire.web.index import Index
-from venire.web.index_tables import FILE
-from venire.web.passages import Citation, locate, mark_quotes
+from venire.web.index import FILE, Index
+from venire.web.pages.texts import Citation, locate, mark_quotes
 from venire.web.search import CaseSearch
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from venire.web.index_tables import SCHEMA
+from venire.web.index_writer import SCHEMA
 from venire.web.search import SORTS, CaseSearch, Finder
 
 ROWS = 44

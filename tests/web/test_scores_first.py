@@ -11,12 +11,11 @@ import pytest
 from inspector_server import InspectorServer
 from rated_run import RATED_SCRIPTS, rated_people, rated_run
 
-from venire.evals.audits.independence_section import TITLE
+from venire.evals.audits.independence import TITLE
 from venire.orchestration.reading.scores import ScoreCounts, histogram
 from venire.rubrics.errors import VenireError
 from venire.rubrics.ratings import Rating
-from venire.web.jury_worth import jury_worth
-from venire.web.people import people_of_run
+from venire.web.people import jury_worth, people_of_run
 
 
 @pytest.fixture(scope="module")

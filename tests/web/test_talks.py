@@ -9,7 +9,7 @@ from planted_run import planted_run
 
 from venire.evals.transcripts.alignment import empty_alignment
 from venire.evals.transcripts.lexical import lexical_alignment
-from venire.evals.transcripts.utterance import Talk, Utterance
+from venire.evals.transcripts.talk import Talk, Utterance
 
 
 def test_the_two_talks_stand_side_by_side(tmp_path: Path) -> None:

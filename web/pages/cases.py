@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...evals.pages.markup import Child, Html, element, fragment, shorten
+from ...evals.report.markup import Child, Html, element, fragment, shorten
 from ...orchestration.record import Arm
 from ..scales import score_words
 from ..search import PAGE, SCORED, SORTS, CaseSearch, Row

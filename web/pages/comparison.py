@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...evals.pages.markup import Html, element, fragment, shorten
+from ...evals.report.markup import Html, element, fragment, shorten
 from ...orchestration.reading.analysis.movement import distance
 from ...orchestration.verdict import Outcome, Verdict
 from ...rubrics.case import Case

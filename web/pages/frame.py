@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from ...evals.pages.markup import Child, Html, document, element, fragment
+from aiohttp import web
+
+from ...evals.report.markup import Child, Html, document, element, fragment
 from ..search import CaseSearch
 
 KEYS = (
@@ -13,7 +16,6 @@ KEYS = (
     ("→  ←", "next, previous case while reading one"),
     ("Enter", "open what is selected"),
     ("c", "compare with another arm"),
-    ("o  l  p  s", "overview, list of cases, where people differ and the study's report where there are any"),
     ("t", "light or dark"),
     ("Esc", "let go"),
     ("?", "this help"),
@@ -31,6 +33,25 @@ KINDS = {
     "abstention": "abstained",
 }
 """Each kind of flag in a reader's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of the inspector with a place in its menu."""
+
+    name: str
+    """In the address, and in `data-here`."""
+    title: str
+    key: str | None
+    """The key that opens it."""
+    main: Callable[[web.Request], Awaitable[Sequence[Child]]]
+    """What stands on it."""
+    there: Callable[[], bool] = lambda: True
+    """Whether this run has it."""
+    absent: str = ""
+    """What is said in its place where it has not."""
+    path: str | None = None
+    """In the address, where it is not the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +84,7 @@ class Reach:
 
 
 def inspector_page(
-    title: str,
-    run: str,
-    here: str,
-    search: CaseSearch,
-    reach: Reach,
-    *main: Child,
-    studied: bool = False,
-    ranked: bool = False,
-    rated: bool = False,
-    aligned: bool = False,
+    title: str, run: str, here: str, search: CaseSearch, reach: Reach, pages: Sequence[Page], *main: Child
 ) -> str:
     """A page of the inspector. `here` names the part of it that the reader is in."""
     head = element(
@@ -90,9 +102,9 @@ def inspector_page(
         "body",
         {"data-here": here, "data-read": reach.scored + reach.flagged},
         element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
-        _banner(run, here, search, reach, studied=studied, ranked=ranked, rated=rated, aligned=aligned),
+        _banner(run, here, search, reach, pages),
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),
-        _help(),
+        _help(pages),
     )
     return document(head, body, theme="auto")
 
@@ -106,37 +118,24 @@ def quiet(*words: Child) -> Html:
     return element("span", {"class": "quiet"}, *words)
 
 
-def _banner(
-    run: str,
-    here: str,
-    search: CaseSearch,
-    reach: Reach,
-    *,
-    studied: bool,
-    ranked: bool,
-    rated: bool,
-    aligned: bool,
-) -> Html:
-    def way(path: str, name: str, words: str) -> Html:
-        current = "page" if here == name else None
-        # The key t turns the theme.
-        key = None if name == "talks" else name[0]
-        return element("a", {"href": f"./{path}", "aria-current": current, "data-key": key}, words)
-
+def _banner(run: str, here: str, search: CaseSearch, reach: Reach, pages: Sequence[Page]) -> Html:
+    menu = [
+        element(
+            "a",
+            {
+                "href": f"./{page.name if page.path is None else page.path}",
+                "aria-current": "page" if here == page.name else None,
+                "data-key": page.key,
+            },
+            page.title,
+        )
+        for page in pages
+    ]
     return element(
         "header",
         {"class": "banner"},
         element("a", {"class": "brand", "href": "./"}, "venire", element("span", {"class": "run"}, run)),
-        element(
-            "nav",
-            {"aria-label": "Inspector"},
-            way("", "overview", "Overview"),
-            way("cases", "list", "Cases"),
-            way("people", "people", "People") if rated else None,
-            way("study", "study", "Study") if studied else None,
-            way("board", "board", "Board") if ranked else None,
-            way("talks", "talks", "Said and heard") if aligned else None,
-        ),
+        element("nav", {"aria-label": "Inspector"}, menu),
         element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
         element(
             "form",
@@ -152,7 +151,8 @@ def _banner(
     )  # fmt: skip
 
 
-def _help() -> Html:
+def _help(pages: Sequence[Page]) -> Html:
+    own_keys = [(page.key, page.title.lower()) for page in pages if page.key]
     rows = [
         element(
             "tr",
@@ -160,7 +160,7 @@ def _help() -> Html:
             element("th", {"scope": "row"}, element("kbd", None, keys)),
             element("td", None, words),
         )
-        for keys, words in KEYS
+        for keys, words in (*KEYS[:5], *own_keys, *KEYS[5:])
     ]
     return element(
         "dialog",

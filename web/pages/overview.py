@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...evals.figures.bar import bar_figure
-from ...evals.figures.flows import flows_figure
-from ...evals.figures.leanings import leanings_figure
-from ...evals.figures.spread import spread_figure
-from ...evals.pages.markup import Child, Html, element, fragment, shorten
-from ...evals.pages.svg import svg
+from ...evals.report.html import svg
+from ...evals.report.markup import Child, Html, element, fragment, shorten
 from ...orchestration.reading.analysis import Census
 from ...orchestration.reading.analysis.census import Share
 from ...orchestration.reading.scores import ScoreCounts
 from ...orchestration.record import Arm
+from ..charts import bar_figure, flows_figure, leanings_figure, spread_figure
 from ..people import Difference
 from ..search import CaseSearch, Row
 from .frame import KINDS, Reach, badge, heading, quiet
-from .scores import differences_section, scores_section
+from .people import differences_section, scores_section
 
 OPEN_ARMS = 3
 """With more arms than this, what is known of each beside its scores is folded."""

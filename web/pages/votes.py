@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...agents.orchestrator import Dispute
-from ...evals.pages.markup import Html, element, fragment, shorten
+from ...evals.report.markup import Html, element, fragment, shorten
 from ...orchestration.reading.analysis import Flag
 from ...orchestration.reading.analysis.movement import Step, paths
 from ...orchestration.transcript import Ledger

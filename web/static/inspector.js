@@ -112,14 +112,14 @@ const keys = {
   "?": ask,
   j: () => step(1), k: () => step(-1),
   ArrowRight: () => go("[data-go=next]"), ArrowLeft: () => go("[data-go=prev]"),
-  c: () => go("[data-key=c]"), o: () => go("[data-key=o]"), l: () => go("[data-key=l]"), p: () => go("[data-key=p]"), s: () => go("[data-key=s]"), t: turn,
+  t: turn,
 };
 document.addEventListener("keydown", (event) => {
   arrive();
   if (event.key === "Escape") { document.activeElement?.blur(); light(null); return; }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, .pane")) return;
   if (help?.open && event.key !== "?") return;
-  const act = keys[event.key];
+  const act = keys[event.key] ?? (/^[a-z]$/.test(event.key) && (() => go(`[data-key=${event.key}]`)));
   if (act) { event.preventDefault(); act(); }
 });
 

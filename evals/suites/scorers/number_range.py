@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from ....rubrics.csv_cells import without_thousands
+from ....rubrics.rows import without_thousands
 from ..scorer import (
     NO_TARGET,
     AnswerForm,

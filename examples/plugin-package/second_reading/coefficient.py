@@ -5,22 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from venire.plugin import Coefficient, Estimate, FloatArray, Setting, Statistic, matrix, undefined
+from venire.plugin import SHARE, Coefficient, Estimate, FloatArray, Setting, Statistic, matrix
 
 METHOD = "share of pairs within one point"
 
 
 def estimate(ratings: pd.DataFrame, setting: Setting) -> Estimate:
-    """The share in each case, averaged over the cases that two people or more rated; cases are resampled."""
-    by = setting.bootstrap.by if setting.bootstrap else "case"
-    grid = matrix(ratings, by=by).numbers("within_one").pairable()
-    if not grid.cases or setting.bootstrap is None:
-        return undefined("no case has two ratings", method=METHOD)
-    return setting.bootstrap.estimate(_mean_share, grid, method=METHOD, otherwise="no case has two ratings")
+    """The share in each case, averaged over the cases that two people or more rated, with the jackknife's interval over cases."""
+    grid = matrix(ratings, by=setting.jackknife.by).numbers("within_one").pairable()
+    return setting.jackknife.estimate(
+        _mean_share, grid, method=METHOD, otherwise="no case has two ratings", transform=SHARE
+    )
 
 
 def _mean_share(values: FloatArray) -> Statistic:
-    """From how often each case counts to the mean of their shares, for all resamples at once."""
+    """From how often each case counts to the mean of their shares, for many weightings at once."""
     near = np.array([_share(row[~np.isnan(row)]) for row in values])
     return lambda weights: weights @ near / weights.sum(axis=1)
 

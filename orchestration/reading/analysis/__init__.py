@@ -1,15 +1,31 @@
 """What a deliberation shows when it is read closely: pure functions over transcripts and verdicts."""
 
 from .census import Census
-from .conformity import conformity
-from .consensus import InstantAgreement, instant_agreements
-from .contrast import contradictions, flags_across_arms
-from .convergence import Point, TurningPoint, convergence, turning_points
-from .dissent import Overruling, overrulings
-from .flags import Flag, Kind, flags, interest
-from .influence import Influence, influence
-from .movement import Move, moves
-from .unsupported import UnsupportedQuote, unsupported_quotes
+from .flags import (
+    Flag,
+    InstantAgreement,
+    Kind,
+    Overruling,
+    UnsupportedQuote,
+    contradictions,
+    flags,
+    flags_across_arms,
+    instant_agreements,
+    interest,
+    overrulings,
+    unsupported_quotes,
+)
+from .movement import (
+    Influence,
+    Move,
+    Point,
+    TurningPoint,
+    conformity,
+    convergence,
+    influence,
+    moves,
+    turning_points,
+)
 
 __all__ = [
     "Census",

@@ -14,11 +14,8 @@ from ....rubrics.scale import Value
 from ...stopping import settled, spread
 from ...transcript import Transcript
 from ...verdict import Verdict
-from .conformity import chances, conformity
-from .convergence import convergence
 from .flags import Flag
-from .influence import influence
-from .movement import moves, paths
+from .movement import chances, conformity, convergence, influence, moves, paths
 
 Key = tuple[str, str, str]
 """A topic, and what it is counted for."""

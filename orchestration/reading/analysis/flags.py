@@ -1,21 +1,21 @@
-"""Flags: the moments of a deliberation that a reader should look at, each with its reason in words."""
+"""Flags: the moments of a deliberation that a reader should look at, each with its reason in words, and how they are found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from ....rubrics.rubric import Rubric
 from ....rubrics.scale import Value
+from ...transcript import Decided, Transcript
 from ...verdict import Verdict
-from .conformity import conformity
-from .consensus import InstantAgreement, instant_agreements
-from .dissent import overrulings
-from .influence import influence
-from .unsupported import unsupported_quotes
+from .movement import Step, conformity, distance, influence, paths
 
+Test = Literal["unchallenged", "empty challenge", "brushed aside", "held", "overturned"]
+_NO_FIRST = ("repeat", "argument", "verification")
+"""Votes that say nothing of a jury's first agreement: a judge's repeats, an advocate's brief, and shares that code counts."""
 Kind = Literal[
     "contradicted",
     "premature-consensus",
@@ -27,7 +27,6 @@ Kind = Literal[
     "persuasion",
     "abstention",
 ]
-
 _SHORT = 120
 
 
@@ -65,10 +64,192 @@ def flags(
     return tuple(sorted(found, key=lambda flag: -flag.weight))
 
 
+def flags_across_arms(verdict: Verdict, rubric: Rubric, others: Sequence[Verdict]) -> tuple[Flag, ...]:
+    """A deliberation's flags, those included that need the verdicts of other arms on the same case."""
+    agreements = instant_agreements(verdict.transcript, rubric)
+    found = [*flags(verdict, rubric)]
+    for other in others:
+        reached = {name: o.value for name, o in other.outcomes.items() if o.value is not None}
+        found += contradictions(agreements, other.arm, reached)
+    return tuple(sorted(found, key=lambda flag: -flag.weight))
+
+
+def contradictions(
+    agreements: Sequence[InstantAgreement], other: str, found: Mapping[str, Value]
+) -> tuple[Flag, ...]:
+    """The instant agreements that arm `other` scores a whole step or more away.
+
+    Args:
+        agreements: One arm's instant agreements, overturned or not.
+        other: The other arm's name.
+        found: What the other arm reached of each attribute.
+    """
+    return tuple(
+        Flag(
+            "contradicted",
+            4 if agreement.premature else 2,
+            agreement.attribute,
+            agreement.jurors,
+            agreement.entries,
+            1,
+            f"{agreed_at_once(agreement)}; {other} gave {score_text(found[agreement.attribute])}",
+        )
+        for agreement in agreements
+        if agreement.test != "overturned"
+        and agreement.attribute in found
+        and distance(agreement.value, found[agreement.attribute]) >= 1
+    )
+
+
 def interest(weights: Iterable[int]) -> float:
     """One number to order cases by: their weightiest flag first, then the sum of the weights."""
     found = list(weights)
     return max(found) + min(sum(found), 99) / 100 if found else 0.0
+
+
+class InstantAgreement(NamedTuple):
+    """An instant unanimous score at the end of a graded scale, and what became of it."""
+
+    attribute: str
+    value: Value
+    jurors: tuple[str, ...]
+    entries: tuple[str, ...]
+    test: Test
+    """`unchallenged`: nobody argued against it. `empty challenge`: someone was told to, and showed nothing in the
+    case. `brushed aside`: someone showed something, and nobody who kept the score showed anything new.
+    `held`: it was defended with new evidence. `overturned`: it did not last."""
+    quoted: int
+    """How many of the agreeing jurors quoted words that stand in the case."""
+    misquoted: int
+    """How many quoted words that do not."""
+
+    @property
+    def premature(self) -> bool:
+        return self.test in ("unchallenged", "empty challenge", "brushed aside")
+
+
+def instant_agreements(transcript: Transcript, rubric: Rubric) -> tuple[InstantAgreement, ...]:
+    """The attributes on which the first vote of every juror was the same end of the scale, two jurors or more.
+
+    A scale of two values is all ends, so agreement on it is not extreme; repeats of one judge are not a jury.
+    """
+    found: list[InstantAgreement] = []
+    for attribute, by_juror in paths(transcript).items():
+        asked = {juror: [s for s in steps if s.purpose not in _NO_FIRST] for juror, steps in by_juror.items()}
+        first = {juror: steps[0] for juror, steps in asked.items() if steps}
+        values = {step.vote.value for step in first.values()}
+        if attribute not in rubric.by_name or len(first) < 2 or len(values) != 1:
+            continue
+        scale = rubric.scale_of(attribute)
+        value = values.pop()
+        if not scale.ordered or len(scale.values) == 2 or value not in scale.ends:
+            continue
+        quotes = [step.vote.evidence for step in first.values()]
+        found.append(
+            InstantAgreement(
+                attribute,
+                value,
+                tuple(first),
+                tuple(step.entry for step in first.values()),
+                _test(by_juror, value),
+                sum(any(q.found for q in cited) for cited in quotes),
+                sum(any(not q.found for q in cited) for cited in quotes),
+            )
+        )
+    return tuple(found)
+
+
+def _test(by_juror: Mapping[str, tuple[Step, ...]], value: Value) -> Test:
+    if any(steps[-1].vote.value != value for steps in by_juror.values()):
+        return "overturned"
+    challenges = [step for steps in by_juror.values() for step in steps if step.purpose == "challenge"]
+    later = [step for steps in by_juror.values() for step in steps[1:]]
+    argued = [*challenges, *(step for step in later if step.vote.value != value)]
+    if not argued:
+        return "unchallenged"
+    before = {q.text.casefold() for steps in by_juror.values() for q in steps[0].vote.evidence if q.found}
+    against = _quotes_found(argued) - before
+    if not against:
+        return "empty challenge"
+    answered = _quotes_found([step for step in later if step not in argued]) - before - against
+    return "held" if answered else "brushed aside"
+
+
+def _quotes_found(steps: list[Step]) -> set[str]:
+    return {quote.text.casefold() for step in steps for quote in step.vote.evidence if quote.found}
+
+
+class Overruling(NamedTuple):
+    """One attribute that was decided against standing votes."""
+
+    attribute: str
+    decided: Value | None
+    jurors: tuple[str, ...]
+    """Those whose last vote it does not follow."""
+    unheard: tuple[str, ...]
+    """Those of them whom the decision does not say it weighed."""
+    against_majority: bool
+    entry: str
+
+
+def overrulings(verdict: Verdict) -> tuple[Overruling, ...]:
+    """Each attribute that somebody decided against the vote of a juror. A count overrules nobody."""
+    found: list[Overruling] = []
+    for entry in verdict.transcript.entries:
+        if not isinstance(entry, Decided):
+            continue
+        for finding in entry.findings:
+            outcome = verdict.outcomes.get(finding.attribute)
+            if outcome is None or outcome.method != "decision" or not outcome.dissent:
+                continue
+            jurors = tuple(dissent.juror for dissent in outcome.dissent)
+            against = [dissent.value for dissent in outcome.dissent]
+            found.append(
+                Overruling(
+                    finding.attribute,
+                    outcome.value,
+                    jurors,
+                    tuple(juror for juror in jurors if juror not in finding.weighed),
+                    any(2 * against.count(value) > outcome.votes for value in against),
+                    entry.id,
+                )
+            )
+    return tuple(found)
+
+
+class UnsupportedQuote(NamedTuple):
+    """One quote that is not there, and where it was used."""
+
+    juror: str
+    attribute: str
+    round: int
+    entry: str
+    quote: str
+    stands: bool
+    """Whether the vote it was given for is still the juror's last on the attribute."""
+
+
+def unsupported_quotes(transcript: Transcript) -> tuple[UnsupportedQuote, ...]:
+    """Every quote found in no exhibit, in the order they were made."""
+    missing = [
+        (entry, vote, quote)
+        for entry in transcript.ballots
+        for vote in entry.ballot.votes
+        for quote in vote.evidence
+        if not quote.found
+    ]
+    standing = transcript.standing() if missing else {}
+    return tuple(
+        UnsupportedQuote(
+            entry.speaker,
+            vote.attribute,
+            entry.round,
+            entry.id,
+            quote.text,
+            standing[vote.attribute][entry.speaker].entry == entry.id,
+        )
+        for entry, vote, quote in missing
+    )
 
 
 def _premature(agreements: Sequence[InstantAgreement]) -> Iterator[Flag]:

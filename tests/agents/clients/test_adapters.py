@@ -15,8 +15,7 @@ from venire.agents.clients.local_engine import sampling_of
 from venire.agents.doctor import diagnose
 from venire.agents.gateway import sampling
 from venire.agents.model import Request, Sampling
-from venire.orchestration.arm_manifest import arm_manifest
-from venire.orchestration.record.manifest import arm_fingerprint
+from venire.orchestration.record.manifest import arm_fingerprint, arm_manifest
 from venire.personas.jury import ModelSettings, load_jury
 from venire.rubrics.errors import VenireError
 from venire.rubrics.rubric import load_rubric

@@ -13,9 +13,9 @@ from doc_blocks import blocks
 from openai_server import Fault, ProviderServer, jury_of
 
 from venire import Case, Jury, ModelUnreachable, Rubric, VenireError, deliberate_sync, load_jury
-from venire.agents import retry
+from venire.agents import pacing
 from venire.agents.budget import Budget
-from venire.agents.prices import Price
+from venire.agents.cost import Price
 from venire.agents.providers import Providers
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear, ready
@@ -86,7 +86,7 @@ def test_the_seat_says_where_and_with_which_key(
 def test_the_gateway_retries_and_the_client_does_not(
     rubric: Rubric, case: Case, component: Any, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retry, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(pacing, "LONGEST_BACKOFF", 0.05)
     with ProviderServer(jury_of({"a": [fault, BALLOT]})) as server:
         verdict = deliberate_sync(case, rubric, seated(component(server.url)))
     assert (verdict["accurate"].value, len(server.calls)) == (4, 2)
@@ -96,7 +96,7 @@ def test_the_gateway_retries_and_the_client_does_not(
         pytest.raises(ModelUnreachable, match="code: 500"),
     ):
         deliberate_sync(case, rubric, seated(component(server.url)))
-    assert len(server.calls) == retry.FAILURES
+    assert len(server.calls) == pacing.MOST_FAILURES
 
 
 def test_a_refusal_is_an_abstention(rubric: Rubric, case: Case, component: Any) -> None:
@@ -112,7 +112,7 @@ def test_a_refusal_is_an_abstention(rubric: Rubric, case: Case, component: Any) 
     ("fault", "why", "calls"),
     [
         (Fault(401, body=json.dumps({"error": {"message": f"wrong key {KEY}"}})), "401", 1),
-        (Fault(hang=True), "no answer within", retry.TIMEOUTS),
+        (Fault(hang=True), "no answer within", pacing.TIMEOUTS),
     ],
 )
 def test_a_model_that_cannot_be_reached_says_why_and_never_the_key(

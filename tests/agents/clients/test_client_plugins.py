@@ -1,11 +1,13 @@
-"""A third party's client: the documented ten lines on the base class, what it declares about itself, and those written before it."""
+"""A third party's client: the documented ten lines on the base class, what it declares about itself."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import pytest
 from doc_blocks import blocks
 from installed_packages import on_the_path, put_package
@@ -32,38 +34,13 @@ class Voter(Optimist):
     def answers_for(self, subject):
         return subject.asked[:1]
 """
-FORMER = """
-from venire.agents.clients.roads import Road
-from optimist import Optimist
-
-
-class Former:
-    at_once = 2
-
-    def __init__(self, settings):
-        self.inner = Optimist(settings)
-
-    def answers_for(self, subject):
-        return subject.asked[:1]
-
-    async def complete(self, request):
-        return await self.inner.complete(request)
-
-    async def close(self):
-        pass
-
-
-road = Road(connect=Former, per_model=True)
-"""
 
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Iterator[None]:
-    clients = {"optimist": "optimist:Optimist", "voter": "voter:Voter", "former": "former:road"}
-    put_package(
-        tmp_path, "clients", {"venire.clients": clients}, optimist=CLIENT, voter=DECLARED, former=FORMER
-    )
-    with on_the_path(tmp_path, "optimist", "voter", "former"):
+    clients = {"optimist": "optimist:Optimist", "voter": "voter:Voter"}
+    put_package(tmp_path, "clients", {"venire.clients": clients}, optimist=CLIENT, voter=DECLARED)
+    with on_the_path(tmp_path, "optimist", "voter"):
         yield
 
 
@@ -80,17 +57,16 @@ def test_a_client_needs_only_to_complete(rubric: Rubric, case: Case) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("prefix", ["voter", "former"])
-def test_what_a_client_declares_is_kept_to(rubric: Rubric, case: Case, prefix: str) -> None:
-    client = Providers().get(ModelSettings(model=f"{prefix}/a")).client
+def test_what_a_client_declares_is_kept_to(rubric: Rubric, case: Case) -> None:
+    client = Providers().get(ModelSettings(model="voter/a")).client
     assert (client.max_concurrency, client.in_process, client.votes_only) == (2, True, True)
 
-    (ballot,) = deliberate_sync(case, rubric, panel(f"{prefix}/a")).transcript.ballots
+    (ballot,) = deliberate_sync(case, rubric, panel("voter/a")).transcript.ballots
     assert [vote.attribute for vote in ballot.ballot.votes] == [rubric.names[0]]
 
     with pytest.raises(VenireError, match="can vote, but not preside"):
         deliberate_sync(
-            case, rubric, panel("optimist/a", protocol="orchestrated", orchestrator={"model": f"{prefix}/a"})
+            case, rubric, panel("optimist/a", protocol="orchestrated", orchestrator={"model": "voter/a"})
         )
 
 
@@ -104,22 +80,18 @@ def test_a_limit_in_dollars_needs_a_client_that_reports_its_cost(rubric: Rubric,
 def test_from_a_juror_to_the_socket_every_step_has_a_name(
     rubric: Rubric, case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from venire.agents.clients import endpoint
-
     steps: list[str] = []
-    ask = endpoint._Connection.ask
+    request = aiohttp.ClientSession.request
 
-    def noting(connection: endpoint._Connection, request: bytes, longest: int) -> object:
+    def noting(session: aiohttp.ClientSession, method: str, *args: Any, **options: Any) -> Any:
         frame = sys._getframe(1)
-        if request.startswith(b"GET "):
-            return ask(connection, request, longest)
-        while frame.f_code is not Juror.cast.__code__:
+        while method == "POST" and frame.f_code is not Juror.cast.__code__:
             steps.insert(0, frame.f_code.co_qualname)
             assert frame.f_back is not None
             frame = frame.f_back
-        return ask(connection, request, longest)
+        return request(session, method, *args, **options)
 
-    monkeypatch.setattr(endpoint._Connection, "ask", noting)
+    monkeypatch.setattr(aiohttp.ClientSession, "request", noting)
     with ProviderServer(jury_of({"a": 4})) as server:
         deliberate_sync(case, rubric, jury_at(server.url, "a", protocol="panel"))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import shutil
 import ssl
-import subprocess
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from certificates import signed_for
 
 from venire.agents.clients import endpoint
 from venire.agents.clients.endpoint import Answer, Endpoint
@@ -73,10 +73,12 @@ def posted(*sends: Sends, times: int = 1) -> tuple[list[Answer], Wire]:
         async with Wire(*sends) as wire:
             there = Endpoint(f"http://127.0.0.1:{wire.port}/v1/x", {})
             answers = []
-            for number in range(times):
-                answers.append(await there.post(b"%d" % number))
-                await asyncio.sleep(0.02)
-            there.close()
+            try:
+                for number in range(times):
+                    answers.append(await there.post(b"%d" % number))
+                    await asyncio.sleep(0.02)
+            finally:
+                await there.close()
             return answers, wire
 
     return asyncio.run(main())
@@ -95,7 +97,7 @@ def test_those_who_ask_together_have_a_connection_each_and_leave_them_to_the_nex
             there = Endpoint(f"http://127.0.0.1:{wire.port}/v1/x", {})
             for _ in range(3):
                 await asyncio.gather(*(there.post(b"?") for _ in range(4)))
-            there.close()
+            await there.close()
             return wire.connections
 
     assert asyncio.run(main()) == 4
@@ -169,7 +171,11 @@ def test_half_an_answer_is_none(sends: Sends) -> None:
 
 def test_nobody_there_is_told_as_such() -> None:
     async def main() -> None:
-        await Endpoint("http://127.0.0.1:9/v1", {}).post(b"?")
+        there = Endpoint("http://127.0.0.1:9/v1", {})
+        try:
+            await there.post(b"?")
+        finally:
+            await there.close()
 
     with pytest.raises(ConnectionRefusedError):
         asyncio.run(main())
@@ -183,7 +189,7 @@ def test_who_gives_up_waiting_leaves_no_connection_behind() -> None:
                 async with asyncio.timeout(0.05):
                     await there.post(b"first")
             answer = await there.post(b"second")
-            there.close()
+            await there.close()
             return wire.connections, answer.body
 
     assert asyncio.run(main()) == (2, b"hi")
@@ -204,7 +210,7 @@ def sent(url: Callable[[int], str], headers: dict[str, str]) -> str:
         async with Wire([OK]) as wire:
             there = Endpoint(url(wire.port), headers)
             await there.post(b"?")
-            there.close()
+            await there.close()
             return wire.heads[0]
 
     return asyncio.run(main())
@@ -262,24 +268,7 @@ def test_a_key_that_would_break_its_line_is_refused_and_not_shown(monkeypatch: p
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command to make a certificate")
 def test_a_certificate_must_be_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    making = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "1",
-        "-subj",
-        "/CN=localhost",
-    ]
-    names = ["-addext", "subjectAltName=DNS:localhost"]
-    made = ["-keyout", str(key), "-out", str(certificate)]
-    subprocess.run([*making, *names, *made], check=True, capture_output=True)
-    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(certificate, key)
+    authority, tls = signed_for("localhost", tmp_path)
 
     async def asked() -> Answer:
         async with Wire([OK], tls=tls) as wire:
@@ -287,12 +276,47 @@ def test_a_certificate_must_be_trusted(tmp_path: Path, monkeypatch: pytest.Monke
             try:
                 return await there.post(b"?")
             finally:
-                there.close()
+                await there.close()
 
-    endpoint._tls_context.cache_clear()
     with pytest.raises(ssl.SSLCertVerificationError):
         asyncio.run(asked())
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    endpoint._tls_context.cache_clear()
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
     assert asyncio.run(asked()).body == b"hi"
-    endpoint._tls_context.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [b"X-Long: " + b"x" * 20_000 + b"\r\n", b"".join(b"X-%d: y\r\n" % number for number in range(500))],
+    ids=["a long one", "many"],
+)
+def test_headers_are_capped(headers: bytes) -> None:
+    with pytest.raises(OSError, match="not HTTP"):
+        posted([b"HTTP/1.1 200 OK\r\n" + headers + b"Content-Length: 2\r\n\r\nhi"])
+
+
+def test_an_endless_body_is_given_up_and_its_connection_with_it() -> None:
+    chunk = b"ffff\r\n" + b"x" * 0xFFFF + b"\r\n"
+
+    async def main() -> tuple[int, bytes]:
+        async with Wire(
+            [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", *[chunk] * 100], [OK]
+        ) as wire:
+            there = Endpoint(f"http://127.0.0.1:{wire.port}/v1/x", {})
+            with pytest.raises(endpoint.AnswerTooLong):
+                await there.post(b"?", longest=100_000)
+            answer = await there.post(b"?")
+            await there.close()
+            return wire.connections, answer.body
+
+    assert asyncio.run(main()) == (2, b"hi")
+
+
+def test_a_long_question_is_sent_whole() -> None:
+    async def main() -> bytes:
+        async with Wire([OK]) as wire:
+            there = Endpoint(f"http://127.0.0.1:{wire.port}/v1/x", {})
+            await there.post(b"?" * 3_000_000)
+            await there.close()
+            return wire.bodies[0]
+
+    assert asyncio.run(main()) == b"?" * 3_000_000

@@ -24,8 +24,8 @@ from venire.agents.model import (
 )
 from venire.agents.model_client import ModelClient
 from venire.personas.jury import ModelSettings
+from venire.rubrics.ballot import Schema
 from venire.rubrics.errors import MissingExtra, VenireError
-from venire.rubrics.shapes import Schema
 
 pytestmark = [
     pytest.mark.skipif(find_spec("litellm") is None, reason="needs LiteLLM"),

@@ -13,7 +13,7 @@ import pytest
 from venire.agents.clients.litellm import connect
 from venire.agents.model import Message, ModelFailure, Request, Sampling
 from venire.personas.jury import ModelSettings
-from venire.rubrics.shapes import Schema
+from venire.rubrics.ballot import Schema
 
 pytestmark = [
     pytest.mark.skipif(find_spec("litellm") is None, reason="needs LiteLLM"),

@@ -22,8 +22,8 @@ from venire.agents.clients.local import LocalClient, connect
 from venire.agents.embedded.gguf_file import GGUFFile
 from venire.agents.model import Message, ModelFailure, Reply, Request, Sampling
 from venire.personas.jury import ModelSettings
+from venire.rubrics.ballot import Schema, ballot_schema, ballot_shape
 from venire.rubrics.errors import VenireError
-from venire.rubrics.shapes import Schema, ballot_schema, ballot_shape
 
 real = pytest.mark.skipif(
     weights.weights_path() is None, reason="needs the embedded weights (venire model install)"
@@ -120,6 +120,15 @@ def test_a_file_of_another_kind_is_the_users_mistake(tmp_path: Path) -> None:
 
     with pytest.raises(VenireError, match="is not a GGUF file"):
         connect(ModelSettings(model=f"local/{tmp_path}/mine.gguf"))
+
+
+def test_a_model_file_without_llama_cpp_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "own.gguf").write_bytes(b"GGUF")
+    monkeypatch.setattr(local, "find_spec", lambda _: None)
+    with pytest.raises(VenireError, match=r"-> pip install 'venire\[gguf\]'"):
+        local.connect(ModelSettings(model=f"local/{tmp_path / 'own.gguf'}"))
 
 
 def test_missing_weights_name_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from venire.agents.embedded.blas_threads import one_blas_thread
+from venire.agents.embedded.transformer import one_blas_thread
 
 
 def threads() -> list[int]:

@@ -1,4 +1,4 @@
-"""The odds at which a reason may find fault, and those at which it may do so in strong words."""
+"""The odds at which a reason may find fault."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import json
 import numpy as np
 import pytest
 
-from venire.agents.embedded.fault_threshold import KEY, FaultThreshold, Reasons, read_thresholds
+from venire.agents.embedded.sampling import KEY, FaultThreshold, Reasons, read_thresholds
 
 WORDS = ["Right", "Wrong", "Invented", "Brief", "other"]
 ACCURACY = FaultThreshold(
     fine="Right",
     faults=("Wrong", "Invented"),
     odds=2.0,
-    endings=(" A small error.", "", " A grave error."),
-    milder_below=(7.0, 5.0),
 )
 BEGUN = b'{"accurate": {"rationale": "'
 
@@ -68,41 +66,13 @@ def test_the_logits_that_are_given_stay_as_they_are():
     assert logits[1] == 1.0
 
 
-def _ended(odds: float, reason: str) -> str | None:
-    """The reason as it stands once it is closed, where it was changed."""
-    reasons = _reasons(ACCURACY)
-    reasons.weighed_logits(_logits(Right=0.0, Wrong=odds), BEGUN)
-    assert reasons.milder_text(BEGUN + b"Wrong: 'x") is None
-    text = reasons.milder_text(BEGUN + json.dumps(reason, ensure_ascii=False)[1:].encode())
-    assert reasons.milder_text(BEGUN + b'again"') is None, "a reason is looked at once"
-    return None if text is None else json.loads(text + b"}}")["accurate"]["rationale"]
-
-
-@pytest.mark.parametrize(
-    ("odds", "ending", "becomes"),
-    [
-        (3.0, " A grave error.", " A small error."),
-        (3.0, "", " A small error."),
-        (3.0, " A small error.", None),
-        (6.0, " A grave error.", ""),
-        (6.0, "", " A small error."),
-        (6.0, " A small error.", None),
-        (7.0, " A grave error.", None),
-    ],
-)
-def test_a_reason_ends_as_much_milder_as_its_odds_are_short(odds, ending, becomes):
-    said = "Wrong: 'Zoë said \"two\"'; the source says '“three”'."
-    assert _ended(odds, said + ending) == (None if becomes is None else said + becomes)
-
-
-def test_a_reason_that_finds_no_fault_keeps_its_end():
-    assert _ended(3.0, "Right: every statement agrees. A grave error.") is None
-
-
 def test_a_header_names_its_thresholds():
     header = {KEY: json.dumps([ACCURACY.model_dump()])}
     assert read_thresholds(header) == (ACCURACY,)
     assert read_thresholds({}) == ()
+    assert read_thresholds(
+        {KEY: json.dumps([{**ACCURACY.model_dump(), "endings": [" A small error."]}])}
+    ) == (ACCURACY,)
 
 
 EASIER = '[{"fine": "Right", "faults": ["Wrong"], "odds": -1}]'

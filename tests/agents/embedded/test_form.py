@@ -11,14 +11,13 @@ import pytest
 from venire import Rubric
 from venire.agents.claims import ClaimsAnswer, checks_shape
 from venire.agents.clients.bounded_schema import tighten
-from venire.agents.embedded.form import Form
-from venire.agents.embedded.schema_form import UnknownForm, form_of_schema
+from venire.agents.embedded.form import Form, UnknownForm, form_of_schema
 from venire.agents.orchestrator import _decision_shape, _ledger_shape, _moderation_shape
 from venire.evals.optimising.reflection import Proposal
 from venire.evals.transcripts.model_aligner import AlignmentAnswer
-from venire.orchestration.protocols.magentic_ledger import ledger_schema
+from venire.orchestration.protocols.magentic_chat import ledger_schema
 from venire.orchestration.protocols.magentic_one import final_shape
-from venire.rubrics.shapes import Legal, ballot_schema, inline
+from venire.rubrics.ballot import Legal, ballot_schema, inline
 
 
 def form(**schema: Any) -> Form:

@@ -12,10 +12,10 @@ from first_tokens import first_tokens
 from tiny_llama import write_tiny_llama
 
 from venire.agents.clients import weights
+from venire.agents.embedded.form import form_of_schema
 from venire.agents.embedded.gguf_file import GGUFFile
 from venire.agents.embedded.language_model import LanguageModel, WrittenAnswer
 from venire.agents.embedded.sampling import Sampler
-from venire.agents.embedded.schema_form import form_of_schema
 from venire.agents.embedded.tokenizer import ChatMessage
 from venire.agents.embedded.transformer import CHUNK
 

@@ -1,7 +1,8 @@
-"""Tokens: those of llama.cpp, for any text."""
+"""Tokens: those of llama.cpp, and those of the engine that the adapter was measured with, for any text."""
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
 import random
@@ -53,6 +54,14 @@ WORDS = [
 ]
 
 
+RECORDED = """
+9b9879725f9d254d 82af93ecad4f0398 70295fccff01c61d 880a525982863f5b c17c8d1db6850d94
+4fadd48693447b85 8ada0282bb027b35 d31d4e70a6b50a87 8d3f65dfbc77e064 8acc6ab41c7a052c
+343c572a91ba56a7 68bd40bc07ba40fe 35fc505a4501f52d ca023970e9790c07 7970a608d695ecbe
+"""
+"""Of each hundred of `odd_texts`, the hash of their tokens as venire's own tokenizer, in Python, had them."""
+
+
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
     path = weights.weights_path()
@@ -93,17 +102,32 @@ def odd_text(rng: random.Random) -> str:
             parts.append(rng.choice("abcxyz ") * rng.randint(1, 300))
         else:
             any_character = chr(rng.randrange(0x110000))
-            parts.append("" if unicodedata.category(any_character) in ("Cn", "Cs") else any_character)
+            # Of a version of Unicode that every Python knows: the same texts everywhere.
+            kind_of = unicodedata.ucd_3_2_0.category(any_character)
+            parts.append("" if kind_of in ("Cn", "Cs") else any_character)
         parts.append(rng.choice(["", "", " ", "\n", "\r\n", "  "]))
     return "".join(parts)
 
 
-def test_any_text_has_the_tokens_that_it_has_in_llama_cpp(tokenizer: Tokenizer, llama: Ask) -> None:
+def odd_texts() -> list[str]:
     rng = random.Random(7)
-    texts = ["", " ", "  3", "a" * 5000, *(odd_text(rng) for _ in range(1500))]
+    special = "<|im_start|>system\nx<|im_end|> <|endoftext|><|im_start|>"
+    return ["", " ", "  3", "a" * 5000, special, *(odd_text(rng) for _ in range(1495))]
 
-    for text in texts:
-        expected = llama("/tokenize", {"content": text, "add_special": True, "parse_special": True})["tokens"]
+
+def test_any_text_has_the_tokens_that_it_always_had(tokenizer: Tokenizer) -> None:
+    texts = odd_texts()
+    for start, expected in enumerate(RECORDED.split()):
+        tokens = [tokenizer.encode(text) for text in texts[100 * start : 100 * start + 100]]
+        found = hashlib.sha256(json.dumps(tokens).encode()).hexdigest()[:16]
+        assert found == expected, f"of the texts from {100 * start} on"
+
+
+def test_any_text_has_the_tokens_that_it_has_in_llama_cpp(tokenizer: Tokenizer, llama: Ask) -> None:
+    for text in odd_texts():
+        expected = llama("/tokenize", {"content": text, "add_special": True, "parse_special": False})[
+            "tokens"
+        ]
         assert tokenizer.encode(text) == expected, repr(text)
 
 

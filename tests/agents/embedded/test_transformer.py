@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from tiny_llama import HEADS, KEY_HEADS, LAYERS, WIDTH, write_tiny_llama
 
-from venire.agents.embedded.blas_threads import one_blas_thread
 from venire.agents.embedded.merged_weights import MergedWeights
-from venire.agents.embedded.transformer import BLOCK, CHUNK, Transformer
+from venire.agents.embedded.transformer import BLOCK, CHUNK, Transformer, one_blas_thread
 
 RNG = np.random.default_rng(3)
 PROMPT = [int(token) for token in RNG.integers(0, 300, 5 * CHUNK + 17)]

@@ -13,7 +13,7 @@ import pytest
 
 import venire
 from venire.agents.lenses import LENSES, MOST_RELEVANT, SINGLE, LensReading, place, reading_for
-from venire.agents.lenses.figures import Date, NumberInText, dates, figures
+from venire.agents.lenses.numbers import Date, NumberInText, dates, figures
 from venire.agents.lenses.order import inversions
 from venire.agents.lenses.words import split_sentences, stems
 from venire.personas.jury import load_jury

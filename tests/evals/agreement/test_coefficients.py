@@ -6,11 +6,9 @@ import pandas as pd
 import pytest
 from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, by_rater, long_table
 
+from venire.evals.agreement.agreement_page import agreement_page, agreement_table
 from venire.evals.agreement.coefficient import registered_coefficients
 from venire.evals.agreement.rater_agreement import agreement
-from venire.evals.pages.agreement_page import agreement_page
-from venire.evals.pages.terminal_tables import agreement_table
-from venire.evals.statistics.icc import icc
 from venire.evals.statistics.matrix import InvalidRatings
 
 NAMES = [
@@ -108,7 +106,7 @@ def test_overall_pools_attributes_but_draws_cases():
     found = agreement(both, resamples=400)
 
     assert found.overall["percent"].value == pytest.approx(found.attributes["a"]["percent"].value)
-    assert "20 clusters" in found.overall["alpha_ordinal"].method
+    assert "20 groups" in found.overall["alpha_ordinal"].method
     widths = [
         x["alpha_interval"].high - x["alpha_interval"].low for x in (found.overall, found.attributes["a"])
     ]
@@ -142,7 +140,7 @@ def test_declared_scales_decide_what_pools():
     apart = agreement(both, categories={"a": five, "b": three}, resamples=50)
     leveled = agreement(both, levels={"a": "ordinal", "b": "interval"}, resamples=50)
 
-    assert same.overall["percent"].defined and same.overall["percent"].note == ""
+    assert "20 groups of cases are few" in same.overall["percent"].note
     for found in (apart, leveled):
         assert all(math.isnan(each.value) and "share a scale" in each.note for each in found.overall.values())
 
@@ -156,17 +154,20 @@ def test_pooled_ac2_counts_the_whole_scale():
     assert found.overall["ac2"].value == pytest.approx(found.attributes["a"]["ac2"].value)
 
 
-def test_icc2_has_the_interval_that_holds():
-    """The published one up to twenty cases; beyond, one that knows how little four raters say of others."""
-    rng = np.random.default_rng(8)
-    rows = rng.normal(0, 1, (300, 1)) + np.array([-0.7, 0, 0.2, 0.7]) + rng.normal(0, 0.5, (300, 4))
-    few, many = (agreement(of(table), resamples=20).overall for table in (SHROUT_FLEISS, rows))
+def test_f_intervals_are_given_on_request_with_a_warning():
+    by_rule, by_f = agreement(of(SHROUT_FLEISS)).overall, agreement(of(SHROUT_FLEISS), method="f").overall
 
-    for form in ("icc2", "icc2k"):
-        assert "F interval" in few[form].method and "generalised" in many[form].method
-        assert few[form].note == "from 6 of 6 cases" and many[form].note == ""
-        assert many[form].low < icc(long_table(rows), form=form, interval="f").low
-    assert (round(few["icc2"].low, 2), round(few["icc2"].high, 2)) == (0.02, 0.76)
+    assert (round(by_f["icc2"].low, 2), round(by_f["icc2"].high, 2)) == (0.02, 0.76)
+    assert "45 to 85%" in by_f["icc3k"].note and "jackknife" in by_rule["icc3k"].method
+    assert by_f["alpha_ordinal"] == by_rule["alpha_ordinal"]
+
+
+def test_a_refused_interval_has_ac2_beside_it():
+    rows = [[5, 5, 5]] * 37 + [[4, 4, 5], [3, 4, 5], [5, 2, 2]]
+    found = agreement(of(rows), levels={"a": "ordinal"}, categories={"a": [1, 2, 3, 4, 5]}).overall
+    ac2 = found["ac2"]
+
+    assert f"and 5 are needed; AC2 is {ac2.value:.2f} [{ac2.low:.2f}, {ac2.high:.2f}]" in found["icc3k"].note
 
 
 def test_the_last_round_counts():
@@ -176,11 +177,18 @@ def test_the_last_round_counts():
     assert agreement(rounds, resamples=20).overall["percent"].value == 1
 
 
-def test_the_table_names_bands_and_their_source():
-    table = agreement(of(SHROUT_FLEISS), resamples=20).table
-    row = table[(table["attribute"] == "overall") & (table["coefficient"] == "icc3k")].iloc[0]
+def test_a_band_is_named_only_where_the_interval_bears_it():
+    steady = (
+        np.repeat(np.arange(1, 6), 12)[:, None]
+        + np.array([[0.0, 0.05, -0.05]]) * np.arange(60)[:, None] % 0.2
+    )
+    rows = [
+        agreement(of(values)).table.set_index(["attribute", "coefficient"]).loc[("overall", "icc3k")]
+        for values in (steady, SHROUT_FLEISS)
+    ]
 
-    assert (row["band"], row["band_source"]) == ("excellent", "Koo and Li (2016)")
+    assert (rows[0]["band"], rows[0]["band_source"]) == ("excellent", "Koo and Li (2016)")
+    assert rows[1]["band"] == ""
 
 
 def test_the_same_seed_gives_the_same_json():

@@ -10,11 +10,10 @@ import pytest
 from audit_worlds import LIKERT, WIDE, evidence, ratings, votes
 from scipy.stats import spearmanr
 
-from venire.evals.audits.consistency import PEOPLE, correlations, halo
-from venire.evals.audits.consistency_section import consistency_section
-from venire.evals.pages.svg import svg
-from venire.evals.ratings.marks import Marks, lay_marks
+from venire.evals.audits.consistency import PEOPLE, consistency_section, correlations, halo
 from venire.evals.ratings.question import Question
+from venire.evals.ratings.score_tables import Marks, lay_marks
+from venire.evals.report.html import svg
 from venire.evals.statistics.draws import Draws
 
 NAMES = ("accurate", "clear", "brief")
@@ -56,17 +55,17 @@ def test_a_risk_is_turned_before_it_is_correlated() -> None:
 
 
 def test_a_halo_is_found_and_none_is_not() -> None:
-    planted = halo(world(1.5), Draws(0, 400)).set_index("evaluator").loc["jury"]
+    planted = halo(world(1.5)).set_index("evaluator").loc["jury"]
     assert planted["difference"] > 0.2 and planted["p_holm"] < 0.01 and planted["low"] > 0
 
-    claims = sum(halo(world(0.0, seed=s), Draws(0, 200))["p"][0] < 0.05 for s in range(16))
+    claims = sum(halo(world(0.0, seed=s))["p"][0] < 0.05 for s in range(16))
     assert claims <= 3
 
 
 def test_the_summary_is_the_mean_of_the_table() -> None:
     marks = world(0.5)
     found = correlations(marks).groupby("evaluator")["spearman"].mean()
-    row = halo(marks, Draws(0, 50)).iloc[0]
+    row = halo(marks).iloc[0]
 
     assert row["mean"] == pytest.approx(found["jury"]) and row["people"] == pytest.approx(found[PEOPLE])
     assert row["difference"] == pytest.approx(found["jury"] - found[PEOPLE])
@@ -108,14 +107,14 @@ def test_only_cases_that_both_scored_are_counted() -> None:
     part = np.where(np.arange(40)[:, None] < 15, scores + rng.normal(0, 1, (40, 3)), np.nan)
     marks = lay_marks(evidence(ASKED, arms=table("jury", part), people=table("Ana", scores)))
 
-    assert halo(marks, Draws(0, 50)).set_index("evaluator").loc["jury", "n"] == 15
+    assert halo(marks).set_index("evaluator").loc["jury", "n"] == 15
 
 
 def test_one_attribute_and_nobody_to_compare_with_are_said() -> None:
     alone = lay_marks(evidence({"safe": LIKERT}, arms=[ratings("jury", [1.0, 2.0, 3.0])]))
     assert "needs two" in consistency_section(alone, Draws(0, 20)).sentences[0]
     only = world(1.0, n=9)
-    found = halo(only, Draws(0, 20)).set_index("evaluator")
+    found = halo(only).set_index("evaluator")
     assert found.loc["Ana", "note"] == "nobody else rated these cases" and found.loc["Ana", "n"] == 0
     unrated = lay_marks(evidence(ASKED, arms=table("jury", np.random.default_rng(0).normal(0, 1, (9, 3)))))
     assert "nobody rated the cases" in consistency_section(unrated, Draws(0, 20)).sentences[0]

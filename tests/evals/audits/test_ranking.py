@@ -9,15 +9,15 @@ from calibration_worlds import LIKERT, RUBRIC, harsh_jury, jury_evidence
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from venire import VenireError
-from venire.evals.comparison.analyses import comparison_sections as sections
-from venire.evals.figures.section import Section
-from venire.evals.pages.svg import svg
+from venire.evals.comparison.comparison import comparison_sections as sections
 from venire.evals.ratings.evidence import two_panels
 from venire.evals.ratings.question import Question
-from venire.evals.statistics.concordance import concordance_statistic
+from venire.evals.report.html import svg
+from venire.evals.report.section import Section
+from venire.evals.statistics.correlation import stratified_spearman_statistic
 from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.kappa import concordance_statistic
 from venire.evals.statistics.ranks import rank_agreement, ranking
-from venire.evals.statistics.stratified import stratified_spearman_statistic
 
 NAMES = ("alpha", "beta", "gamma", "delta")
 

@@ -9,19 +9,24 @@ import pandas as pd
 import pytest
 from audit_worlds import LIKERT, clinicians_evidence, evidence, pandalm_evidence, ratings, votes
 from scipy.integrate import quad
-from scipy.stats import beta, binomtest, fisher_exact
+from scipy.stats import beta, binomtest, fisher_exact, hypergeom
 
 from venire import VenireError
-from venire.evals.audits.severe import lower_rates, severe_rates
-from venire.evals.audits.severe_section import severe_section
-from venire.evals.audits.severity import Severity
-from venire.evals.audits.together import failing_juries, failing_pairs
+from venire.evals.audits.audit import Severity
+from venire.evals.audits.severe import (
+    _chance_of_overlap,
+    failing_juries,
+    failing_pairs,
+    lower_rates,
+    severe_rates,
+    severe_section,
+)
 from venire.evals.ratings.evidence import Evidence
-from venire.evals.ratings.marks import lay_marks
+from venire.evals.ratings.pooling import OVERALL
 from venire.evals.ratings.question import Question
-from venire.evals.ratings.sheet import OVERALL
-from venire.evals.statistics.beta_binomial import chance_lower, credible, paired_p
+from venire.evals.ratings.score_tables import lay_marks
 from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.proportion import chance_lower, credible, paired_p
 from venire.rubrics.scale import Scale
 
 SAFE = {"safe": LIKERT}
@@ -240,3 +245,10 @@ def test_pandalm_judges_fail_together() -> None:
         and found["expected"] == pytest.approx(71 * 84 / 422, abs=0.5)
         and found["p"] < 0.01
     )
+
+
+@pytest.mark.parametrize(
+    ("both", "n", "k", "m"), [(0, 10, 4, 5), (3, 10, 4, 5), (4, 5, 4, 5), (30, 400, 90, 100)]
+)
+def test_the_chance_of_common_failures_is_hypergeometric(both, n, k, m) -> None:
+    assert _chance_of_overlap(both, n, k, m) == pytest.approx(hypergeom.sf(both - 1, n, k, m), abs=1e-12)

@@ -9,11 +9,17 @@ import pandas as pd
 import pytest
 from audit_worlds import LIKERT, WIDE, evidence, ratings, votes
 
-from venire.evals.audits.repeats import convergence, enough_repeats
-from venire.evals.audits.stability import PEOPLE, judges_scatter, scatter, steadier
-from venire.evals.audits.stability_section import stability_section
+from venire.evals.audits.stability import (
+    PEOPLE,
+    convergence,
+    enough_repeats,
+    judges_scatter,
+    scatter,
+    stability_section,
+    steadier,
+)
 from venire.evals.ratings.evidence import Evidence
-from venire.evals.ratings.sheet import OVERALL
+from venire.evals.ratings.pooling import OVERALL
 from venire.evals.statistics.draws import Draws
 
 NO_GROUPS = pd.Series(dtype=object)
@@ -46,17 +52,17 @@ def test_scatter_by_hand() -> None:
 
 def test_people_are_set_beside_the_judges() -> None:
     world = judged({"one": 0.5})
-    found = judges_scatter(scatter(world), NO_GROUPS, Draws(0, 200)).set_index("judge")
+    found = judges_scatter(scatter(world), NO_GROUPS).set_index("judge")
 
     assert found.loc["one: judge", "sd"] < found.loc[PEOPLE, "sd"]
     variance = np.var([[1, 3], [2, 2]], axis=1, ddof=1).mean()
     two = evidence({"safe": LIKERT}, people=[ratings("Ana", [1.0, 2.0]), ratings("Ben", [3.0, 2.0])])
-    alone = judges_scatter(scatter(two), NO_GROUPS, Draws(0, 50)).iloc[0]
+    alone = judges_scatter(scatter(two), NO_GROUPS).iloc[0]
     assert alone["sd"] == pytest.approx(math.sqrt(variance))
 
 
 def test_an_unstable_judge_is_found_and_equals_are_not() -> None:
-    found = steadier(scatter(judged({"calm": 0.5, "restless": 1.2})), NO_GROUPS, ("safe",), Draws(0, 400))
+    found = steadier(scatter(judged({"calm": 0.5, "restless": 1.2})), NO_GROUPS, ("safe",))
     row = found[(found["first"] == "calm: judge") & (found["second"] == "restless: judge")].iloc[0]
     assert row["attribute"] == OVERALL and row["difference"] < 0 and row["p_holm"] < 0.05 and row["high"] < 0
     rounded = math.sqrt(0.25 + 1 / 12) - math.sqrt(1.44 + 1 / 12)
@@ -65,7 +71,7 @@ def test_an_unstable_judge_is_found_and_equals_are_not() -> None:
     claims = 0
     for seed in range(14):
         world = judged({"one": 0.6, "other": 0.6}, seed=seed)
-        pair = steadier(scatter(world), NO_GROUPS, ("safe",), Draws(0, 200))
+        pair = steadier(scatter(world), NO_GROUPS, ("safe",))
         claims += pair[pair["second"] == "other: judge"].iloc[0]["p"] < 0.05
     assert claims <= 3
 
@@ -102,20 +108,20 @@ def test_a_mean_of_zero_has_no_cv() -> None:
 
 def test_the_section_says_what_it_means() -> None:
     world = judged({"calm": 0.4, "restless": 1.5})
-    section = stability_section(world, Draws(0, 200))
+    section = stability_section(world, Draws(0, 50))
 
     assert any("calm: judge scatters less than restless: judge" in words for words in section.sentences)
     assert len(section.tables["cases"]) == 120 and section.figures
     unrepeated = evidence(
         {"safe": LIKERT}, arms=[ratings("jury", [3.0])], ballots=[votes("jury", "a", [3.0])]
     )
-    (sentence,) = stability_section(unrepeated, Draws(0, 20)).sentences
+    (sentence,) = stability_section(unrepeated, Draws(0, 50)).sentences
     assert sentence.startswith("No seat judged a case twice")
 
 
 def test_one_case_is_too_few_to_compare_and_says_so() -> None:
     cast = [votes(arm, "judge", [value], repeat=n) for arm in ("a", "b") for n, value in ((1, 2.0), (2, 3.0))]
     world = evidence({"safe": LIKERT}, ballots=cast)
-    section = stability_section(world, Draws(0, 20))
+    section = stability_section(world, Draws(0, 50))
 
     assert any("cannot be compared in scatter: 1 case(s)" in words for words in section.sentences)

@@ -16,14 +16,19 @@ from command_line import venire
 from planted_run import RUBRIC, SCRIPTS, planted_case, planted_run, scripted_jury
 
 from venire import Court, Store, VenireError
-from venire.evals.audits.review import TRIAGED, areas, by_score, errors, gains
-from venire.evals.audits.run_triage import run_triage
-from venire.evals.audits.severity import Severity
-from venire.evals.audits.signal_weights import PRIOR, signal_weights, weighed_signals
-from venire.evals.audits.triage import SIGNALS, Docket, triage
-from venire.evals.audits.triage_section import triage_section
+from venire.evals.audits.audit import Severity
+from venire.evals.audits.triage import PRIOR, SIGNALS, Docket, signal_weights, triage, weighed_signals
+from venire.evals.audits.triage_review import (
+    TRIAGED,
+    areas,
+    by_score,
+    errors,
+    gains,
+    run_triage,
+    triage_section,
+)
 from venire.evals.ratings.evidence import Evidence
-from venire.evals.ratings.marks import lay_marks
+from venire.evals.ratings.score_tables import lay_marks
 from venire.evals.statistics.draws import Draws
 from venire.orchestration.deliberate import hear
 from venire.orchestration.runner import case_fingerprint
@@ -105,7 +110,7 @@ def review(
     severity = severity or Severity()
     marks = lay_marks(world)
     docket, wrong = triage(world, marks, arm, severity), errors(marks, arm, severity)
-    table = areas(docket, wrong, marks, Draws(0, 300))
+    table = areas(docket, wrong, marks)
     return docket, wrong, table[table["order"] == TRIAGED].iloc[0]
 
 

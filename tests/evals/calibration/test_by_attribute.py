@@ -13,13 +13,13 @@ from calibration_worlds import RUBRIC, jury_evidence
 from command_line import venire
 
 from venire.evals.audits.rescoring import against_panel
-from venire.evals.calibration.change_tables import changes_table
 from venire.evals.calibration.cross_validation import CrossValidation, cross_validate
 from venire.evals.calibration.labelled_scores import labelled_scores
-from venire.evals.comparison.analyses import comparison_sections
+from venire.evals.calibration.section import changes_table
+from venire.evals.comparison.comparison import comparison_sections
 from venire.evals.ratings.evidence import Evidence
-from venire.evals.statistics.concordance import concordance_statistic
 from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.kappa import concordance_statistic
 
 
 def balanced_pair(seed: int, n: int) -> tuple[dict[str, np.ndarray], np.ndarray]:

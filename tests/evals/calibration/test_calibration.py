@@ -11,18 +11,15 @@ from calibration_worlds import KIND, LIKERT, RUBRIC, harsh_jury, jury_evidence
 from shared_data import shared_file
 
 from venire.evals.calibration.calibrator import METHODS
-from venire.evals.calibration.change_tables import changes_table
 from venire.evals.calibration.changes import changes
-from venire.evals.calibration.cross_validation import CrossValidation, cross_validate
-from venire.evals.calibration.curve import Curve
-from venire.evals.calibration.isotonic import IsotonicCurve
+from venire.evals.calibration.cross_validation import CrossValidation, cross_validate, enough, learning_curve
+from venire.evals.calibration.curves import Curve, IsotonicCurve
 from venire.evals.calibration.labelled_scores import TooFewLabels, labelled_scores
-from venire.evals.calibration.learning import enough, learning_curve
-from venire.evals.comparison.analyses import comparison_sections as sections
+from venire.evals.calibration.section import changes_table
+from venire.evals.comparison.comparison import comparison_sections as sections
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.folds import fold_numbers
 from venire.evals.ratings.question import Question
-from venire.evals.statistics.bootstrap import Bootstrap
 from venire.evals.statistics.correlation import spearman
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.estimate import Estimate
@@ -76,9 +73,7 @@ def test_of_scores_that_need_no_calibration_an_improvement_is_claimed_no_more_of
             labelled_scores(jury_evidence({"accurate": {"ana": score}}, {"accurate": people}), "jury"),
             seed=seed,
         )
-        found = {
-            each.measure: each for each in changes(done.scores, Draws(seed, 200), measures=("offset", "rmse"))
-        }
+        found = {each.measure: each for each in changes(done.scores, measures=("offset", "rmse"))}
         improved += found["rmse"].change.high < 0
         level += found["offset"].before.low > 0 or found["offset"].before.high < 0
 
@@ -208,13 +203,12 @@ def test_a_juror_with_its_jurys_name_is_told_from_the_verdict() -> None:
 def test_before_is_what_compare_measures() -> None:
     done = jury_of_three(groups=[f"g{number // 3}" for number in range(120)])
     one = replace(done, scores=done.scores.assign(fold=0)).scores
-    found = {each.measure: each.before for each in changes(one, Draws(2, 50))}
+    found = {each.measure: each.before for each in changes(one)}
     sides = {"arm": one["before"], "people": one["people"]}
     long = pd.concat([pd.DataFrame({"case": one["case"], "rater": k, "value": v}) for k, v in sides.items()])
 
     def theirs(function: object, **options: object) -> Estimate:
-        boot = Bootstrap(np.random.default_rng(2), 50)
-        return function(long, bootstrap=boot, raters=("arm", "people"), **options)  # type: ignore[operator]
+        return function(long, raters=("arm", "people"), **options)  # type: ignore[operator]
 
     assert found["kappa_quadratic"].value == pytest.approx(theirs(cohen_kappa, weighting="quadratic").value)
     assert found["spearman"].value == pytest.approx(theirs(spearman).value)
@@ -226,7 +220,7 @@ def test_a_curve_that_rises_leaves_the_rank_correlation_as_it_was() -> None:
     votes, people = harsh_jury(5, 200)
     world = jury_evidence({"accurate": {"ana": votes["ana"]}}, {"accurate": people})
     done = cross_validate(labelled_scores(world, "jury"), method="ordinal")
-    found = {each.measure: each for each in changes(done.scores, Draws(0, 50))}
+    found = {each.measure: each for each in changes(done.scores)}
 
     assert found["spearman"].change.value == pytest.approx(0, abs=1e-12)
 
@@ -390,7 +384,7 @@ def test_a_clinician_calibrated_to_the_agreed_label() -> None:
         questions={"harm": Question(scale, "low")},
     )
     done = cross_validate(labelled_scores(world, "jury"))
-    found = {each.measure: each for each in changes(done.scores, Draws(0, 300))}
+    found = {each.measure: each for each in changes(done.scores)}
 
     assert len(done.scores) == 175 and done.votes["cluster"].nunique() == 21
     assert found["offset"].before.value == pytest.approx(-0.171, abs=5e-4)

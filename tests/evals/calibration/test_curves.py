@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from venire import VenireError
 from venire.evals.calibration import IsotonicCurve, JuryCalibrator, LinearCurve, OrdinalCurve
 from venire.evals.calibration.calibrator import METHODS
-from venire.evals.calibration.estimator import NotFitted
+from venire.evals.calibration.curves import NotFitted
 from venire.evals.ratings.folds import fold_numbers
 
 ENDS = {"low": 1.0, "high": 5.0}

@@ -10,12 +10,10 @@ import pytest
 from shared_data import shared_file
 
 from venire import VenireError
-from venire.evals.claims.claim_table import labelled_figures
-from venire.evals.claims.files import write_claims
-from venire.evals.claims.labelled import read_labelled
-from venire.evals.statistics.draws import Draws
+from venire.evals.claims.figures import labelled_figures
+from venire.evals.claims.labelled import read_labelled, write_claims
 from venire.rubrics import InvalidFile
-from venire.rubrics.claim_files import claims_of_no_case, load_claims, read_check_rows
+from venire.rubrics.claim import claims_of_no_case, load_claims, read_check_rows
 
 
 def fact(label: str, text: str = "A fact.") -> dict[str, Any]:
@@ -50,7 +48,7 @@ def test_sentences_without_a_claim_and_responses_without_annotations_are_in_no_m
         response("a", {"text": "Two.", "human-atomic-facts": [fact("S"), fact("IR"), fact("S"), fact("S")]}),
     )
     labelled = read_labelled(file)
-    figures = labelled_figures(labelled, Draws(0, 50).bootstrap())
+    figures = labelled_figures(labelled)
 
     assert (labelled.responses, labelled.abstained, labelled.claimless) == (4, ["c"], ["b"])
     assert (figures.cases, figures.claims, figures.claims_per_case) == (2, 6, 3.0)
@@ -100,13 +98,11 @@ def test_a_plain_table_of_several_people_is_read_and_written_back(tmp_path: Path
     assert [claim.id for claim in claims["one"]] == ["c1", "c2"]
     assert list(read_check_rows(tmp_path / "out" / "checks.csv")) == labelled.checks
     assert labelled.checks[0].evidence == "=SUM(1)"
-    assert labelled_figures(labelled, Draws(0, 50).bootstrap()).shares["all"].value == 0.5
+    assert labelled_figures(labelled).shares["all"].value == 0.5
 
 
 def test_factscores_published_figures() -> None:
-    figures = labelled_figures(
-        read_labelled(shared_file("factscore/ChatGPT.jsonl")), Draws(0, 50).bootstrap()
-    )
+    figures = labelled_figures(read_labelled(shared_file("factscore/ChatGPT.jsonl")))
 
     assert round(100 * figures.shares["all"].value, 1) == 58.3
     assert round(figures.claims_per_case or 0, 1) == 34.6

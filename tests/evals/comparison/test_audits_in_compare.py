@@ -18,10 +18,10 @@ from report_numbers import PageNumbers
 from venire.evals.audits.audit import AuditInput, run_audits
 from venire.evals.audits.triage import triage
 from venire.evals.comparison.comparison import Comparison, compare_evidence
-from venire.evals.pages.comparison_files import comparison_json, write_report
+from venire.evals.comparison.comparison_report import comparison_json, write_report
 from venire.evals.ratings.evidence import Evidence
-from venire.evals.ratings.marks import lay_marks
 from venire.evals.ratings.question import Question
+from venire.evals.ratings.score_tables import lay_marks
 from venire.evals.statistics.draws import Draws
 from venire.rubrics.scale import Scale
 

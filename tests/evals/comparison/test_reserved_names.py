@@ -8,9 +8,8 @@ from pathlib import Path
 from command_line import venire
 from recorded_run import RUBRIC, recorded_run
 
-from venire.evals.ratings.evidence import gather
+from venire.evals.ratings.evidence import gather, without_reserved_names
 from venire.evals.ratings.people import load_ratings
-from venire.evals.ratings.reserved_names import without_reserved_names
 from venire.orchestration.record import Store
 
 OVERALL = (

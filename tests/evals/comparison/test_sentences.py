@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from venire.evals.comparison.contrasts import sentences
-from venire.evals.selection import weigh
 from venire.evals.statistics.significance import signed_number
+from venire.evals.studies.deliberated_arms import weigh
 
 
 def contrast(**cells: object) -> dict[str, object]:

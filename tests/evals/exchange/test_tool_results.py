@@ -11,7 +11,7 @@ from plugin_hosts import HOSTS, needs, run_in_hosts
 
 from venire import VenireError
 from venire.evals.exchange import import_records
-from venire.evals.exchange.row_files import write_cases_file, write_ratings_file
+from venire.evals.exchange.importing import write_cases_file, write_ratings_file
 from venire.rubrics.case import load_cases
 from venire.rubrics.ratings import Rating, read_ratings
 

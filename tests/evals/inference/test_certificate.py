@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from venire.evals.inference.certificate import certificate, fewest_labels, labels_needed
-from venire.evals.inference.label_draws import draw_labels, even_draw
+from venire.evals.inference.labelling import draw_labels, even_draw
 from venire.evals.inference.shift import shift_test
 
 RNG = np.random.default_rng

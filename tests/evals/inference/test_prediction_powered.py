@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from venire import VenireError
-from venire.evals.inference.label_draws import draw_labels
-from venire.evals.inference.labelling import Labelling
+from venire.evals.inference.labelling import Labelling, draw_labels
 from venire.evals.inference.prediction_powered import (
     rectified_difference,
     rectified_mean,

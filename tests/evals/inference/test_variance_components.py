@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from venire.evals.inference.run_dstudy import study
-from venire.evals.inference.variance_components import variance_components
+from venire.evals.inference.dstudy import study, variance_components
 
 # Brennan (2001), Table 2.2: synthetic data set no. 1, ten persons by twelve items.
 BRENNAN = [

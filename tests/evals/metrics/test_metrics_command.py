@@ -15,8 +15,7 @@ from venire.evals.metrics.against_people import risk_table
 from venire.evals.metrics.measuring import measure, read_pairs, read_scores
 from venire.evals.metrics.metric import Metric, chosen_metrics
 from venire.evals.metrics.normalisation import load_normalisation
-from venire.evals.statistics.draws import Draws
-from venire.evals.statistics.severity_tracking import severity_tracking
+from venire.evals.statistics.roc import severity_tracking
 from venire.rubrics import InvalidFile, VenireError
 from venire.rubrics.errors import MissingExtra
 
@@ -86,23 +85,19 @@ def test_statistics_against_people_are_those_of_other_programs() -> None:
     rng = np.random.default_rng(3)
     severity = rng.integers(0, 3, 90).astype(float)
     score = np.round(rng.normal(severity / 4, 1), 1)
-    found = severity_tracking(
-        score, severity, np.arange(90) // 3, severe=2, none=0, low_is_good=True, draws=Draws(0, 200)
-    )
+    found = severity_tracking(score, severity, np.arange(90) // 3, severe=2, none=0, low_is_good=True)
 
     assert found.delta.value == pytest.approx(score[severity == 2].mean() - score[severity == 0].mean())
     assert found.kendall.value == pytest.approx(kendalltau(score, severity).statistic)
     assert found.auc.value == pytest.approx(roc_auc_score(severity == 2, score))
     ends = severity != 1
     assert found.auc_none.value == pytest.approx(roc_auc_score(severity[ends] == 2, score[ends]))
-    assert "30 clusters" in found.kendall.method
+    assert "30 groups" in found.kendall.method
     assert found.delta.low < found.delta.value < found.delta.high
 
 
 def test_without_a_severe_case_there_is_a_note_and_no_number() -> None:
-    nothing = severity_tracking(
-        np.ones(5), np.zeros(5), np.arange(5), severe=2, none=0, low_is_good=False, draws=Draws(0, 50)
-    )
+    nothing = severity_tracking(np.ones(5), np.zeros(5), np.arange(5), severe=2, none=0, low_is_good=False)
     assert not any(each.defined for each in nothing) and all(each.note for each in nothing)
 
 

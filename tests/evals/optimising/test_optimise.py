@@ -11,9 +11,8 @@ from command_line import venire
 from openai_server import Call, ProviderServer, Refusal
 from teachable_server import PHRASE, heard_cases, teachable, write_file, write_world
 
-from venire.evals.optimising.optimisation import Optimised, optimise
+from venire.evals.optimising.optimisation import Optimised, optimise, write_result
 from venire.evals.optimising.plan import plan_optimisation
-from venire.evals.optimising.result_files import write_result
 from venire.personas.persona import load_persona
 from venire.rubrics.errors import VenireError
 

@@ -8,13 +8,12 @@ import pytest
 from scipy.stats import permutation_test
 
 from venire import Case, Jury, Rubric
-from venire.evals.optimising.guards import Guard, fixed_score
 from venire.evals.optimising.plan import three_parts
 from venire.evals.optimising.rewards import answer_credit, rewards
 from venire.evals.optimising.schema import Reward, ThreeWaySplit
-from venire.evals.optimising.wording import Judge, targets, with_wording
+from venire.evals.optimising.wording import Guard, Judge, fixed_score, targets, with_wording
+from venire.evals.statistics.classical_tests import flip_p
 from venire.evals.statistics.draws import Draws
-from venire.evals.statistics.sign_flips import flip_p
 from venire.orchestration.deliberate import check_protocol
 from venire.rubrics.errors import VenireError
 

@@ -12,7 +12,7 @@ from deepeval.test_case import LLMTestCase
 from plugin_hosts import CANARY, EXAMPLES
 
 from venire import Rubric, load_rubric
-from venire.agents.prices import Price
+from venire.agents.cost import Price
 from venire.evals.plugins.deepeval import jury_metrics
 
 FIELDS = ("name", "score", "success", "threshold", "reason", "error", "evaluation_cost")

@@ -16,7 +16,7 @@ from openai_server import Call, ProviderServer, Refusal, jury_of
 from server_juries import jury_at
 
 from venire import Store, VenireError
-from venire.agents.prices import Price
+from venire.agents.cost import Price
 from venire.evals.plugins.sitting import case_from_sample, convene, field_of
 
 

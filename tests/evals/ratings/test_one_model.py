@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from venire.evals.ratings.clusters import cluster_numbers, clusters, groups_in
-from venire.evals.ratings.folds import fold_numbers, folds
+from venire.evals.ratings.folds import cluster_numbers, clusters, fold_numbers, folds, groups_in
 from venire.evals.ratings.pooling import pooling, upright
 from venire.evals.ratings.question import Question, assumed_question
 from venire.evals.ratings.reference import RULES, reference
@@ -141,5 +140,5 @@ def test_draws_start_at_the_seed_every_time() -> None:
     draws = Draws(7, 50)
 
     assert draws.rng().random() == draws.rng().random()
-    assert draws.bootstrap(by="cluster").resamples == 50 and draws.bootstrap(by="cluster").by == "cluster"
+    assert draws.bootstrap().resamples == 50
     assert Draws() == Draws(0, 1000)

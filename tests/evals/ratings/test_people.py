@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from venire.evals.ratings.clusters import shared_group_note
+from venire.evals.ratings.folds import shared_group_note
 from venire.evals.ratings.people import load_ratings
 from venire.rubrics.errors import InvalidFile
 

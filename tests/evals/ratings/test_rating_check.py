@@ -11,8 +11,8 @@ import pytest
 from command_line import venire
 
 from venire import VenireError
+from venire.evals.ratings.people import check_ratings, usable_ratings
 from venire.evals.ratings.question import Question
-from venire.evals.ratings.rating_check import check_ratings, usable_ratings
 from venire.rubrics.scale import Scale
 
 FIVE = Question(Scale(level="ordinal", anchors={n: str(n) for n in range(1, 6)}), "high")

@@ -12,7 +12,8 @@ from command_line import venire
 
 from venire.evals import load_ratings
 from venire.evals.comparison.comparison import compare
-from venire.evals.ratings.sheet import CONSTANT, OVERALL
+from venire.evals.ratings.pooling import OVERALL
+from venire.evals.ratings.score_tables import CONSTANT
 
 CASES = 24
 SPLIT = {"c3", "c7", "c11"}

@@ -1,16 +1,20 @@
-"""OpenAI's graders API over a jury: what a sample becomes, what a reward is, and that hung is none."""
+"""OpenAI's graders API over a jury: what a sample becomes, what a reward is, that hung is none; by OpenAI's own client too."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from openai_server import Call, Refusal, jury_of
+from plugin_hosts import needs, run_in_hosts
+from served_jury import CASE, TOKEN, asked, served
 
 from venire import Rubric
 from venire.evals.plugins.judgement import Mark, share
-from venire.evals.service.case_request import RequestError, read_case
 from venire.evals.service.graders import (
     ERRORS,
     case_document,
@@ -18,6 +22,7 @@ from venire.evals.service.graders import (
     read_grader_run,
     rewarded_name,
 )
+from venire.evals.service.judging import RequestError, read_case
 
 RUBRIC = Rubric.model_validate(
     {
@@ -124,3 +129,80 @@ def test_what_has_no_order_is_refused_before_it_is_judged() -> None:
     assert rewarded_name(read_grader_run(graded("jury")), RUBRIC) is None
     with pytest.raises(RequestError, match="tone has no scale with an order"):
         rewarded_name(read_grader_run(graded("tone")), RUBRIC)
+
+
+GRADERS = "/v1/fine_tuning/alpha/graders/run"
+HUNG = "wrist"
+"""Where this stands in the text, two of three jurors give no answer."""
+
+
+def grader(sample: str, **item: Any) -> dict[str, Any]:
+    score_model = {"type": "score_model", "name": "accurate", "model": "any", "input": []}
+    return {"grader": score_model, "model_sample": sample, "item": item}
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    scores, refusing = (jury_of({"a": 2, "b": 2, "c": 2}), jury_of({"a": Refusal(), "b": Refusal(), "c": 2}))
+    folder = tmp_path_factory.mktemp("served")
+
+    def answer(sent: Call) -> Any:
+        return (refusing if HUNG in sent.prompt else scores)(sent)
+
+    with served(folder, answer, "--max-body", 4096, quorum=2) as running:
+        yield running
+
+
+def test_it_has_the_guards_of_every_address(serving: Any) -> None:
+    server, provider = serving
+    before = len(provider.calls)
+    body = grader("x")
+    refusals = [
+        asked(server, body, path=GRADERS, token=None),
+        asked(server, body, path=GRADERS, token="another"),
+        asked(
+            server, body, path=GRADERS, headers={"Host": "evil.example", "Content-Type": "application/json"}
+        ),
+        asked(server, b" " * 5000 + json.dumps(body).encode(), path=GRADERS),
+        asked(server, body, path=GRADERS, headers={"Content-Type": "text/plain"}),
+        asked(server, None, path=GRADERS, method="GET"),
+    ]
+
+    assert [status for ((status, _),) in refusals] == [401, 401, 421, 413, 415, 405]
+    assert all(set(problem) == {"problem", "remedy"} for ((_, problem),) in refusals)
+    assert len(provider.calls) == before
+
+
+def test_a_sample_is_graded_once_and_hung_has_no_reward(serving: Any) -> None:
+    server, provider = serving
+    ((_, first),) = asked(server, grader("Summary.", id=1, source="Note."), path=GRADERS)
+    calls = len(provider.calls)
+    ((_, again),) = asked(server, grader("Summary.", id=1, source="Note."), path=GRADERS)
+    ((status, hung),) = asked(server, grader(f"The {HUNG}."), path=GRADERS)
+
+    assert first == again and first["reward"] is not None and not first["metadata"]["errors"]["other_error"]
+    assert calls == len(provider.calls) - 3
+    assert (status, hung["reward"], hung["metadata"]["errors"]["unresponsive_reward_error"]) == (
+        200,
+        None,
+        True,
+    )
+    assert "accurate" in hung["metadata"]["hung"]
+
+
+def test_a_spent_budget_is_said(tmp_path: Path) -> None:
+    with served(tmp_path, jury_of({"a": 3, "b": 3, "c": 3}), "--max-tokens", 1) as (server, _):
+        asked(server, CASE)
+        ((status, graded),) = asked(server, grader("Another."), path=GRADERS)
+
+    assert (status, set(graded)) == (503, {"problem", "remedy"})
+
+
+@needs("openai")
+def test_openais_own_client_reaches_the_jury(serving: Any, tmp_path: Path) -> None:
+    server, _ = serving
+    program = Path(__file__).parent / "in_openai_client.py"
+    ended = run_in_hosts("python", "-W", "ignore", program, server.url, TOKEN, cwd=tmp_path)
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert json.loads(ended.stdout.splitlines()[-1]) == {"reward": 0.5, "hung": None}

@@ -1,172 +1,242 @@
-"""The Model Context Protocol by hand: every kind of message and what it is answered with; and its own client, where it is installed."""
+"""`venire mcp` by the SDK's own client, over stdio and HTTP: tools, a verdict, a hung one, errors; and what it refuses."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from openai_server import Call, ProviderServer, Refusal, jury_of
+from run_files import write_run
+from served_jury import TOKEN, Served, asked, served, venire_program
 
-from venire.evals.service.case_request import RequestError
-from venire.evals.service.mcp import HANDSHAKES, VERSIONS, McpServer, Tool, ToolAnswer, case_schema
-from venire.evals.service.mcp_envelope import STATELESS
+from venire.evals.service.judging import CaseRequest
+from venire.evals.service.mcp import EXPLAIN, JUDGE, ExplainRequest
 
-KEYS = "io.modelcontextprotocol/"
-
-
-async def judge(arguments: Mapping[str, Any]) -> ToolAnswer:
-    if "output" not in arguments:
-        raise RequestError(422, "output: Field required", "send one")
-    return ToolAnswer("accurate: 4", {"verdict": {"accurate": {"value": 4}}})
-
-
-SERVER = McpServer(
-    [Tool("judge_case", "Judge", "Has a jury judge.", case_schema(), judge, free=False)], instructions="Ask."
-)
-
-
-def answer(message: Any, spoken: str | None = None, **headers: str) -> tuple[int, Any]:
-    """What the server says to a message with these headers (`Mcp_Method` for `Mcp-Method`)."""
-    body = message if isinstance(message, bytes) else json.dumps(message).encode()
-    version = {} if spoken is None else {"MCP-Protocol-Version": spoken}
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return asyncio.run(SERVER.answer(body, version | named))
+HUNG = "wrist"
+"""Where this stands in the text, two of three jurors give no answer."""
+CASE = {"id": "one", "output": "Summary.", "source": "Note: fever."}
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+SCORES, REFUSALS = {"a": 2, "b": 2, "c": 2}, {"a": Refusal(), "b": Refusal(), "c": 2}
 
 
-def stateless(method: str, params: Mapping[str, Any] | None = None, **headers: str) -> tuple[int, Any]:
-    """What the server says to a whole request of the revision without a handshake."""
-    meta = {f"{KEYS}protocolVersion": STATELESS, f"{KEYS}clientCapabilities": {}}
-    asked = request(method, {"_meta": meta, **(params or {})})
-    return answer(asked, STATELESS, **{"Mcp_Method": method, **headers})
+def answer(sent: Call) -> Any:
+    return jury_of(REFUSALS if HUNG in sent.prompt else SCORES)(sent)
 
 
-def request(method: str, params: Any = None, number: Any = 1) -> dict[str, Any]:
-    return {
-        "jsonrpc": "2.0",
-        "id": number,
-        "method": method,
-        **({} if params is None else {"params": params}),
-    }
-
-
-@pytest.mark.parametrize(
-    ("message", "status", "code"),
-    [
-        (b"{", 400, -32700),
-        (b"", 400, -32700),
-        (b"[" * 100_000, 400, -32700),
-        ([request("ping")], 400, -32600),
-        ([], 400, -32600),
-        ("ping", 400, -32600),
-        ({"id": 1, "method": "ping"}, 400, -32600),
-        ({"jsonrpc": "2.0", "id": 1}, 400, -32600),
-        ({"jsonrpc": "2.0", "id": 1, "method": 5}, 400, -32600),
-        (request("ping", number=None), 400, -32600),
-        (request("ping", number={}), 400, -32600),
-        (request("ping", number=True), 400, -32600),
-        (request("resources/list"), 200, -32601),
-        (request("server/discover"), 200, -32601),
-        (request("ping", params=[1]), 200, -32602),
-        (request("initialize", {}), 200, -32602),
-        (request("tools/call", {"name": "nix"}), 200, -32602),
-        (request("tools/call", {}), 200, -32602),
-        (request("tools/call", {"name": "judge_case", "arguments": []}), 200, -32602),
-    ],
-)
-def test_what_is_wrong_is_answered_by_its_code(message: Any, status: int, code: int) -> None:
-    found, document = answer(message)
-
-    assert (found, document["error"]["code"]) == (status, code)
-    json.dumps(document, allow_nan=False)
-
-
-def test_notifications_and_responses_are_taken_without_an_answer() -> None:
-    for message in (
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
-        {"jsonrpc": "2.0", "method": "no/such"},
-        {"jsonrpc": "2.0", "id": 4, "result": {}},
+@asynccontextmanager
+async def http_client(server: Served, mode: str) -> AsyncIterator[Client]:
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as http,
+        Client(streamable_http_client(server.url, http_client=http), mode=mode) as client,
     ):
-        assert answer(message) == (202, None)
+        yield client
 
 
-@pytest.mark.parametrize(
-    ("asked", "spoken"),
-    [*((each, each) for each in HANDSHAKES), ("1999-01-01", HANDSHAKES[0]), (STATELESS, HANDSHAKES[0])],
-)
-def test_a_version_that_is_not_spoken_is_answered_with_the_newest(asked: str, spoken: str) -> None:
-    _, document = answer(
-        request("initialize", {"protocolVersion": asked, "capabilities": {}, "clientInfo": {}})
+@asynccontextmanager
+async def stdio_client(folder: Path, mode: str, *options: str) -> AsyncIterator[Client]:
+    program, *words = [*venire_program("mcp"), *options]
+    process = StdioServerParameters(command=program, args=words, cwd=folder, env=dict(os.environ))
+    async with Client(process, mode=mode) as client:
+        yield client
+
+
+async def conversation(client: Client) -> dict[str, Any]:
+    """What an agent does with the tools, and what it hears."""
+    listed = await client.list_tools()
+    calls = {
+        "judged": ("judge_case", CASE),
+        "hung": ("judge_case", {"id": "two", "output": f"The {HUNG}."}),
+        "explained": ("explain_verdict", {"case": "one", "attribute": "accurate"}),
+        "whole": ("explain_verdict", {"case": "two"}),
+        "no_case": ("judge_case", {"output": " ", "extra": 1}),
+        "unknown_case": ("explain_verdict", {"case": "nix"}),
+        "misspelt": ("explain_verdict", {"case": "one", "attribute": "acurate"}),
+        "no_arguments": ("explain_verdict", {}),
+    }
+    results = {name: await client.call_tool(tool, arguments) for name, (tool, arguments) in calls.items()}
+    with pytest.raises(MCPError) as unknown:
+        await client.call_tool("nix", {})
+    return {"tools": listed.tools, "unknown_tool": unknown.value.error, **results}
+
+
+def assert_jury_is_heard(heard: dict[str, Any]) -> None:
+    judge, explain = heard["tools"]
+    assert (judge.name, judge.description, judge.input_schema) == (
+        "judge_case",
+        JUDGE,
+        CaseRequest.model_json_schema(),
+    )
+    assert (explain.name, explain.description, explain.input_schema) == (
+        "explain_verdict",
+        EXPLAIN,
+        ExplainRequest.model_json_schema(),
+    )
+    assert explain.annotations.read_only_hint and not judge.annotations.read_only_hint
+
+    assert heard["judged"].structured_content["verdict"]["accurate"]["value"] == 2
+    assert "accurate: 2" in heard["judged"].content[0].text and not heard["judged"].is_error
+    verdict = heard["hung"].structured_content["verdict"]["accurate"]
+    assert (verdict["status"], verdict["value"]) == ("hung", None) and not heard["hung"].is_error
+    assert "accurate: hung, no value" in heard["hung"].content[0].text
+    ballots = heard["explained"].structured_content["ballots"]
+    assert {ballot["juror"] for ballot in ballots} == {"a", "b", "c"}
+    assert heard["whole"].structured_content["case"] == "two"
+
+    assert heard["unknown_tool"].code == -32602
+    for name, words in (
+        ("no_case", "output: "),
+        ("unknown_case", "no such case was heard to its end"),
+        ("misspelt", "did you mean 'accurate'"),
+        ("no_arguments", "case: Field required"),
+    ):
+        assert heard[name].is_error and heard[name].structured_content is None
+        assert words in heard[name].content[0].text and "Traceback" not in heard[name].content[0].text
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_over_stdio(mode: str, tmp_path: Path) -> None:
+    async def talk() -> dict[str, Any]:
+        async with stdio_client(tmp_path, mode) as client:
+            return await conversation(client)
+
+    with ProviderServer(answer) as provider:
+        write_run(tmp_path, provider.url, protocol="panel", count="median", quorum=2)
+        heard = asyncio.run(talk())
+        calls = len(provider.calls)
+        again = asyncio.run(talk())
+
+    assert_jury_is_heard(heard)
+    assert again["judged"].structured_content["verdict"] == heard["judged"].structured_content["verdict"]
+    assert len(provider.calls) == calls, "what the record holds is not paid for again"
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("served")
+    with served(folder, answer, "--http", "--max-body", 4096, command="mcp", quorum=2) as running:
+        yield running
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_over_http(mode: str, serving: Any) -> None:
+    server, _ = serving
+
+    async def talk() -> dict[str, Any]:
+        async with http_client(server, mode) as client:
+            return await conversation(client)
+
+    assert_jury_is_heard(asyncio.run(talk()))
+
+
+def test_http_has_the_guards_of_serve(serving: Any) -> None:
+    server, provider = serving
+    before, json_type = len(provider.calls), {"Content-Type": "application/json"}
+    accept = json_type | {"Accept": "application/json, text/event-stream"}
+    refusals = [
+        asked(server, PING, path="", token=None),
+        asked(server, PING, path="", token="another"),
+        asked(server, PING, path="", headers=json_type | {"Host": "evil.example"}),
+        *(
+            asked(server, PING, path="", headers=json_type | {"Origin": origin})
+            for origin in ("https://evil.example", "null", "http://[::1")
+        ),
+    ]
+
+    assert [status for ((status, _),) in refusals] == [401, 401, 421, 403, 403, 403]
+    assert all(set(problem) == {"problem", "remedy"} for ((_, problem),) in refusals)
+    origin = server.url.removesuffix("/mcp")
+    ((status, _),) = asked(server, PING, path="", headers=accept | {"Origin": origin})
+    assert status == 200
+    with pytest.raises(Exception, match=r"413|text/plain"):
+        asked(server, b" " * 5000 + json.dumps(PING).encode(), path="", headers=accept)
+    assert len(provider.calls) == before
+
+
+def test_a_spent_budget_is_told_to_the_model_that_asked(tmp_path: Path) -> None:
+    async def talk() -> Any:
+        async with stdio_client(tmp_path, "auto", "--max-tokens", "1") as client:
+            await client.call_tool("judge_case", CASE)
+            return await client.call_tool("judge_case", {"output": "Another."})
+
+    with ProviderServer(jury_of(SCORES)) as provider:
+        write_run(tmp_path, provider.url, protocol="panel", count="median")
+        spent = asyncio.run(talk())
+    assert spent.is_error and "max_tokens is reached: raise it" in spent.content[0].text
+
+
+def test_stdout_has_nothing_but_messages(tmp_path: Path) -> None:
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }
+    judge = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
+    judge["params"] = {"name": "judge_case", "arguments": CASE}
+    with ProviderServer(answer) as provider:
+        write_run(tmp_path, provider.url, protocol="panel", count="median")
+        process = subprocess.Popen(
+            venire_program("mcp"),
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdin and process.stdout
+        lines = []
+        for message, replies in ((hello, 1), (judge, 1), (b"no json", 0)):
+            words = "no json" if isinstance(message, bytes) else json.dumps(message)
+            process.stdin.write(words + "\n")
+            process.stdin.flush()
+            lines += [process.stdout.readline() for _ in range(replies)]
+        rest, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 0
+    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in [*lines, *rest.splitlines()])
+    assert json.loads(lines[1])["result"]["structuredContent"]["verdict"]["accurate"]["value"] == 2
+
+
+def test_a_signal_ends_it_in_order(tmp_path: Path) -> None:
+    with served(tmp_path, answer, "--http", command="mcp") as (server, _):
+        said = server.stop(signal.SIGTERM)
+    assert server.process.returncode == 0 and "Traceback" not in said and TOKEN not in server.told + said
+
+
+def test_without_the_extra_there_are_two_lines(tmp_path: Path) -> None:
+    program = (
+        "import importlib.util as u, sys\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda name, *more: None if name == 'mcp' else find(name, *more)\n"
+        "from venire.cli import main\nmain()"
+    )
+    jury = ["--rubric", "clinical-note", "--jury", "lens-jury", "-o", "out"]
+    ended = subprocess.run(
+        [sys.executable, "-c", program, "mcp", *jury],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
-    assert document["result"]["protocolVersion"] == spoken
-    assert document["result"]["capabilities"] == {"tools": {"listChanged": False}}
-
-
-def test_a_later_request_in_a_version_that_is_not_spoken_is_refused() -> None:
-    status, document = answer(request("ping"), "2099-01-01")
-
-    assert (status, document["error"]["code"], document["error"]["data"]["supported"]) == (400, -32022, list(VERSIONS))  # fmt: skip
-    assert answer(request("ping"), HANDSHAKES[-1]) == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
-
-
-def test_tools_are_listed_and_called_and_their_errors_are_for_the_model() -> None:
-    _, listed = answer(request("tools/list", number="a"))
-    _, judged = answer(request("tools/call", {"name": "judge_case", "arguments": {"output": "x"}}))
-    _, refused = answer(request("tools/call", {"name": "judge_case"}))
-
-    (tool,) = listed["result"]["tools"]
-    assert listed["id"] == "a" and tool["inputSchema"]["required"] == ["output"]
-    assert judged["result"]["structuredContent"]["verdict"]["accurate"]["value"] == 4
-    assert (
-        refused["result"]["isError"] and "output: Field required" in refused["result"]["content"][0]["text"]
-    )
-
-
-def test_a_request_that_stands_alone_is_answered_without_a_handshake() -> None:
-    status, discovered = stateless("server/discover")
-    _, listed = stateless("tools/list")
-    _, judged = stateless(
-        "tools/call", {"name": "judge_case", "arguments": {"output": "x"}}, Mcp_Name="judge_case"
-    )
-
-    assert status == 200 and discovered["result"]["supportedVersions"] == list(VERSIONS)
-    assert listed["result"]["tools"][0]["name"] == "judge_case"
-    assert listed["result"]["ttlMs"] > 0 and listed["result"]["cacheScope"] == "private"
-    assert "ttlMs" not in judged["result"] and not judged["result"]["isError"]
-    for each in (discovered, listed, judged):
-        assert each["result"]["resultType"] == "complete"
-        assert each["result"]["_meta"][f"{KEYS}serverInfo"]["name"] == "venire"
-
-
-@pytest.mark.parametrize(
-    ("method", "params", "headers", "status", "code"),
-    [
-        ("tools/list", {"_meta": None}, {}, 400, -32602),
-        ("tools/list", {"_meta": 5}, {}, 400, -32602),
-        ("tools/list", {"_meta": {f"{KEYS}protocolVersion": STATELESS}}, {}, 400, -32602),
-        ("tools/list", {}, {"Mcp_Method": "ping"}, 400, -32020),
-        ("tools/call", {"name": "judge_case"}, {}, 400, -32020),
-        ("tools/call", {"name": "judge_case"}, {"Mcp_Name": "other"}, 400, -32020),
-        ("tools/call", {"name": "judge_case"}, {"Mcp_Name": "=?base64?*?="}, 400, -32020),
-        ("tools/call", {"name": "é"}, {"Mcp_Name": "=?base64?w6k=?="}, 400, -32602),
-        ("tools/call", {"name": "nix"}, {"Mcp_Name": "nix"}, 400, -32602),
-        ("tools/call", {}, {}, 400, -32602),
-        ("ping", {}, {}, 404, -32601),
-        ("initialize", {}, {}, 404, -32601),
-        ("resources/list", {}, {}, 404, -32601),
-    ],
-)
-def test_headers_that_say_something_else_and_gaps_in_the_envelope_are_refused(
-    method: str, params: dict[str, Any], headers: dict[str, str], status: int, code: int
-) -> None:
-    found, document = stateless(method, params, **headers)
-    assert (found, document["error"]["code"]) == (status, code)
-
-
-def test_the_envelope_of_one_revision_under_the_header_of_another_is_refused() -> None:
-    meta = {f"{KEYS}protocolVersion": HANDSHAKES[0], f"{KEYS}clientCapabilities": {}}
-    status, document = stateless("tools/list", {"_meta": meta})
-    assert (status, document["error"]["code"]) == (400, -32020)
+    assert ended.returncode == 2 and not ended.stdout
+    assert len(ended.stderr.strip().splitlines()) == 2 and "pip install 'venire[mcp]'" in ended.stderr
+    assert not (tmp_path / "out").exists()

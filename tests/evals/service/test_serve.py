@@ -26,8 +26,8 @@ from openai_server import ProviderServer, Refusal, jury_of
 from run_files import write_run
 from served_jury import CASE, TOKEN, Served, ask, asked, served
 
-from venire.evals.service.answer_cache import AnswerCache
-from venire.evals.service.hosts import AllowedHosts
+from venire.evals.service.connections import AllowedHosts
+from venire.evals.service.judging import AnswerCache
 
 
 def wait_for(seen: Callable[[], object]) -> None:

@@ -8,22 +8,17 @@ import pytest
 from scipy import stats
 
 from venire.evals.statistics.alpha import krippendorff_alpha
-from venire.evals.statistics.bootstrap import over_cases
-from venire.evals.statistics.class_scores import ClassAnswers, class_scores
-from venire.evals.statistics.classification import metric_coefficient
-from venire.evals.statistics.correlation import spearman
-from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.chance import percent_agreement
+from venire.evals.statistics.classical_tests import wilcoxon_signed_rank
+from venire.evals.statistics.classification import ClassAnswers, class_scores, metric_coefficient
+from venire.evals.statistics.correlation import mean_ranks, spearman, stratified_spearman_statistic
 from venire.evals.statistics.error import mae, offset
 from venire.evals.statistics.icc import icc
+from venire.evals.statistics.jackknife import RATIO, Jackknife
 from venire.evals.statistics.kappa import cohen_kappa
 from venire.evals.statistics.matrix import Matrix, matrix
-from venire.evals.statistics.mean_ranks import mean_ranks
-from venire.evals.statistics.pair_tables import pair_tables
-from venire.evals.statistics.percent import percent_agreement
-from venire.evals.statistics.signed_rank import wilcoxon_signed_rank
-from venire.evals.statistics.stratified import stratified_spearman_statistic
-
-DRAWS = Draws(seed=3, resamples=200)
+from venire.evals.statistics.pairs import pair_tables
+from venire.evals.statistics.weighted import over_clusters
 
 
 def ratings(words: bool = False) -> pd.DataFrame:
@@ -42,21 +37,21 @@ def ratings(words: bool = False) -> pd.DataFrame:
 @pytest.mark.parametrize(
     "estimate",
     [
-        lambda given, boot: icc(given, form="icc3k", bootstrap=boot),
-        lambda given, boot: cohen_kappa(given, weighting="quadratic", bootstrap=boot, raters=("a", "b")),
-        lambda given, boot: cohen_kappa(given, bootstrap=boot, raters=("b", "a")),
-        lambda given, boot: krippendorff_alpha(given, level="ordinal", bootstrap=boot),
-        lambda given, boot: spearman(given, bootstrap=boot),
-        lambda given, boot: offset(given, bootstrap=boot, raters=("b", "a")),
-        lambda given, boot: mae(given, bootstrap=boot),
-        lambda given, boot: percent_agreement(given, bootstrap=boot),
+        lambda given, boot: icc(given, form="icc3k", jackknife=boot),
+        lambda given, boot: cohen_kappa(given, weighting="quadratic", jackknife=boot, raters=("a", "b")),
+        lambda given, boot: cohen_kappa(given, jackknife=boot, raters=("b", "a")),
+        lambda given, boot: krippendorff_alpha(given, level="ordinal", jackknife=boot),
+        lambda given, boot: spearman(given, jackknife=boot),
+        lambda given, boot: offset(given, jackknife=boot, raters=("b", "a")),
+        lambda given, boot: mae(given, jackknife=boot),
+        lambda given, boot: percent_agreement(given, jackknife=boot),
     ],
 )
 def test_an_estimate_of_a_matrix_is_that_of_its_table(estimate, by) -> None:
     table = ratings()
 
-    of_table = estimate(table, DRAWS.bootstrap(by=by))
-    of_matrix = estimate(matrix(table, by="cluster"), DRAWS.bootstrap(by=by))
+    of_table = estimate(table, Jackknife(by=by))
+    of_matrix = estimate(matrix(table, by="cluster"), Jackknife(by=by))
 
     assert of_table == of_matrix and of_table.defined
 
@@ -91,23 +86,20 @@ def test_ranks_and_the_signed_rank_test_are_scipys() -> None:
         assert np.array_equal(mean_ranks(gap), stats.rankdata(gap))
 
 
-def test_the_f1_of_every_class_comes_from_one_set_of_resamples() -> None:
+def test_the_f1_of_every_class_is_that_of_the_class_alone() -> None:
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 3, 40)
     said = np.where(rng.random(40) < 0.7, truth, rng.integers(-1, 3, 40))
-    answers = ClassAnswers(said, truth, np.arange(40) // 2)
+    cluster = np.arange(40) // 2
 
-    found = class_scores(answers, 4, DRAWS)
+    scores = class_scores(ClassAnswers(said, truth, cluster), 4)
 
-    grid = Matrix(
-        np.column_stack([said, truth]).astype(float), tuple(range(40)), ("said", "truth"), np.arange(40) // 2
-    )
+    grid = Matrix(np.column_stack([said, truth]).astype(float), tuple(range(40)), ("said", "truth"), cluster)
     for place in range(3):
-        alone = DRAWS.bootstrap().estimate(
-            metric_coefficient("f1", np.array([float(place)])), grid, method="F1 of a class", otherwise=""
-        )
-        assert found[place] == alone
-    assert not found[3].defined and "neither" in found[3].note
+        coefficient = metric_coefficient("f1", np.array([float(place)]))
+        alone = Jackknife().estimate(coefficient, grid, method="F1 of a class", otherwise="", transform=RATIO)
+        assert (scores[place].low, scores[place].high) == pytest.approx((alone.low, alone.high))
+    assert not scores[3].defined and "neither" in scores[3].note
 
 
 def test_strata_take_the_weights_of_clusters() -> None:
@@ -120,7 +112,7 @@ def test_strata_take_the_weights_of_clusters() -> None:
     def coefficient(rows):
         return stratified_spearman_statistic(rows[:, 0], rows[:, 1], rows[:, 2].astype(np.int64))
 
-    statistic, _ = over_cases(coefficient, grid)
+    statistic, _ = over_clusters(coefficient, grid)
 
     assert statistic(weights) == pytest.approx(coefficient(values)(weights[:, cluster]))
 

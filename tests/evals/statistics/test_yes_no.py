@@ -1,13 +1,11 @@
-"""Metrics of yes and no, held against a paper's and against scikit-learn's and SciPy's."""
+"""Metrics of yes and no, held against a paper's and against scikit-learn's."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap as scipy_bootstrap
 from sklearn.metrics import cohen_kappa_score, f1_score
 
-from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.yes_no import yes_no_estimates, yes_no_values
 
 
@@ -25,12 +23,12 @@ PAPER = {
 
 @pytest.mark.parametrize("counts", PAPER)
 def test_the_papers_f1_and_kappa_and_their_intervals(counts: tuple[int, int, int, int]) -> None:
-    found = yes_no_estimates(*answers(*counts), np.arange(40), Draws().bootstrap())
+    found = yes_no_estimates(*answers(*counts), np.arange(40))
 
     for name, (value, low, high) in PAPER[counts].items():
         estimate = found[name]  # type: ignore[index]
         assert estimate.value == pytest.approx(value, abs=5e-4)
-        assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.03)
+        assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.07)
 
 
 @pytest.mark.parametrize(
@@ -52,32 +50,18 @@ def test_kappa_and_f1_are_those_of_scikit_learn() -> None:
     assert found["f1"] == pytest.approx(f1_score(actual, predicted))
 
 
-def test_the_enumerated_interval_is_what_resampling_tends_to() -> None:
+def test_groups_are_left_out_whole() -> None:
     predicted, actual = answers(16, 8, 4, 12)
+    alone = yes_no_estimates(predicted, actual, np.arange(40))
+    paired = yes_no_estimates(predicted, actual, np.arange(40) // 4)
 
-    def accuracy(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
-        return (x == y).mean(axis=axis)
-
-    drawn = scipy_bootstrap(
-        (predicted, actual), accuracy, paired=True, vectorized=True, n_resamples=20_000, method="BCa",
-        rng=np.random.default_rng(3),
-    ).confidence_interval  # fmt: skip
-    found = yes_no_estimates(predicted, actual, np.arange(40), Draws().bootstrap())["accuracy"]
-
-    assert (found.low, found.high) == pytest.approx((drawn.low, drawn.high), abs=0.026)
-
-
-def test_groups_are_resampled_whole() -> None:
-    predicted, actual = answers(16, 8, 4, 12)
-    alone = yes_no_estimates(predicted, actual, np.arange(40), Draws().bootstrap())
-    paired = yes_no_estimates(predicted, actual, np.arange(40) // 4, Draws().bootstrap())
-
-    assert paired["kappa"].value == alone["kappa"].value
-    assert paired["kappa"].high - paired["kappa"].low > alone["kappa"].high - alone["kappa"].low
+    assert paired["f1"].value == alone["f1"].value
+    assert paired["f1"].high - paired["f1"].low > alone["f1"].high - alone["f1"].low
+    assert "depart together on 3 of 10 groups" in paired["kappa"].note
 
 
 def test_what_divides_by_nothing_is_undefined_and_says_why() -> None:
-    found = yes_no_estimates([False] * 8, [True] * 3 + [False] * 5, np.arange(8), Draws().bootstrap())
+    found = yes_no_estimates([False] * 8, [True] * 3 + [False] * 5, np.arange(8))
 
     assert not found["precision"].defined and "never predicted" in found["precision"].note
     assert (found["sensitivity"].value, found["sensitivity"].low) == (0.0, 0.0)
@@ -85,6 +69,6 @@ def test_what_divides_by_nothing_is_undefined_and_says_why() -> None:
 
 
 def test_no_cases_give_no_number() -> None:
-    found = yes_no_estimates([], [], np.array([], dtype=np.int64), Draws().bootstrap())
+    found = yes_no_estimates([], [], np.array([], dtype=np.int64))
 
     assert not any(estimate.defined for estimate in found.values())

@@ -12,22 +12,21 @@ import pytest
 from command_line import venire
 from scipy.stats import chi2_contingency, ttest_ind
 
-from venire.evals.agreement.icc_intervals import icc3k_intervals
+from venire.evals.agreement.against_people import icc3k_cells
 from venire.evals.audits.detection import detection_section, outside_label
+from venire.evals.comparison.effects import strata_sentences
 from venire.evals.comparison.evaluators import evaluators_section
-from venire.evals.comparison.strata import strata_sentences
-from venire.evals.ratings.marks import SECOND, Marks
 from venire.evals.ratings.question import Question
+from venire.evals.ratings.score_tables import SECOND, Marks
+from venire.evals.statistics.classical_tests import chi_square_p, welch_p
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.matrix import matrix
-from venire.evals.statistics.two_samples import chi_square_p, welch_p
-from venire.evals.studies.corpus_table import corpus_section
-from venire.evals.studies.cost_section import PERSON, cost_section
-from venire.evals.studies.design import PeopleSettings
-from venire.evals.studies.errors import StudyCannotRun
+from venire.evals.studies.design_sections import PERSON, corpus_section, cost_section
 from venire.evals.studies.plan import Plan, plan_study
-from venire.evals.studies.shipped import LIBRARY
+from venire.evals.studies.schema import PeopleSettings
+from venire.evals.studies.study import StudyCannotRun
+from venire.evals.studies.study_files import LIBRARY
 from venire.orchestration.worked_examples import ScoredCases, worked_examples
 from venire.personas.options import Shots
 from venire.rubrics.errors import VenireError
@@ -89,28 +88,23 @@ def test_icc3k_has_the_published_f_interval_and_a_bootstrap_of_clusters() -> Non
          "value": [*(truth + rng.normal(0, 0.5, 30)), *truth]}
     )  # fmt: skip
 
-    found = icc3k_intervals(matrix(table, by="cluster"), DRAWS)
+    grid = matrix(table, by="cluster")
+    by_rule, by_f = icc3k_cells(grid, "jackknife"), icc3k_cells(grid, "f")
     published = icc(table, form="icc3k", interval="f")
 
-    assert (found["icc3k"], found["f_low"], found["f_high"]) == (
-        published.value,
-        published.low,
-        published.high,
-    )
-    assert found["bootstrap_low"] < found["icc3k"] < found["bootstrap_high"]
-    assert found["bootstrap_low"] != found["f_low"]
+    assert (by_f["icc3k"], by_f["low"], by_f["high"]) == (published.value, published.low, published.high)
+    assert np.isnan(by_rule["low"]) and "10 groups of cases, and 12 are needed" in by_rule["note"]
 
 
-def test_a_bootstrap_interval_without_width_is_none() -> None:
-    """An arm that says the same of every case has an ICC(3,k) of 0 in every resample: that is no certainty."""
+def test_an_arm_that_never_departs_has_no_interval() -> None:
     table = pd.DataFrame(
         {"case": [*range(12)] * 2, "rater": ["arm"] * 12 + ["people"] * 12, "value": [5.0] * 12 + [1.0, 2.0, 3.0, 4.0] * 3}
     )  # fmt: skip
 
-    found = icc3k_intervals(matrix(table), DRAWS)
+    found = icc3k_cells(matrix(table), "jackknife")
 
-    assert found["icc3k"] == pytest.approx(0) and np.isnan(found["bootstrap_low"])
-    assert "every resample gives the same value" in str(found["note"])
+    assert found["icc3k"] == pytest.approx(0) and np.isnan(found["low"])
+    assert "depart together on 0 of 12 cases" in str(found["note"])
 
 
 def test_strata_of_too_few_cases_are_not_said_to_be_alike() -> None:
@@ -203,7 +197,7 @@ def test_evaluators_name_a_planted_offset_and_a_planted_bad_juror() -> None:
         jurors={"jury": tuple(list(scored)[1:4])},
     )
 
-    section = evaluators_section(given, DRAWS)
+    section = evaluators_section(given)
 
     table = section.tables["against_people"].set_index(["evaluator", "attribute", "measure"])
     assert table.loc[("jury", "overall", "offset"), "value"] == pytest.approx(-0.8)
@@ -352,14 +346,10 @@ def test_the_shipped_studies_print_every_table_they_name(tmp_path: Path, name: s
         assert section["title"] in ended.stdout and section["tables"], section
     if name == "004":
         tables = report["sections"]["agreement"]["tables"]
-        assert all(
-            row["note"]
-            for row in tables["attributes"]
-            if row["icc3k"] is None or row["bootstrap_low"] is None
-        )
+        assert all(row["note"] for row in tables["attributes"] if row["icc3k"] is None or row["low"] is None)
         assert "nan" not in ended.stdout
         row = tables["overall"][0]
-        assert row["f_low"] < row["icc3k"] < row["f_high"] and row["bootstrap_low"] < row["icc3k"]
+        assert row["note"] if row["low"] is None else row["low"] < row["icc3k"] < row["high"]
         assert (tmp_path / "study-run" / "tasks" / "probsum" / "record.sqlite").exists()
     else:
         jurors = {row["juror"] for row in report["sections"]["self_preference"]["tables"]["effects"]}

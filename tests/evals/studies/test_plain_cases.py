@@ -26,7 +26,7 @@ def test_cases_without_a_group_are_studied_to_the_end_and_empty_tables_keep_thei
         ]
         file = study_file(tmp_path, cases="cases.jsonl", arms=arms)
         run_quietly(file)
-    found = report_on(file, resamples=100).json()
+    found = report_on(file, resamples=100).document
 
     assert {row["arm"]: row["kind"] for row in found["arms"]} == {"panel": "jury", "one": "single judge"}
     assert any(name.startswith("jurors-") for name in found["tables"])

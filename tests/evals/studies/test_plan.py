@@ -12,11 +12,10 @@ from command_line import venire
 from study_files import CASES, LABELS, run_quietly, server_models, study_file
 
 from venire import VenireError, load_cases
-from venire.evals.studies.case_split import CaseSplit, split_cases
-from venire.evals.studies.errors import StudyCannotRun
+from venire.evals.studies.arms import CaseSplit, split_cases
 from venire.evals.studies.plan import Plan, plan_study
 from venire.evals.studies.schema import Split
-from venire.evals.studies.study import load_study
+from venire.evals.studies.study import StudyCannotRun, load_study
 
 NOWHERE = "http://127.0.0.1:9/v1"
 GROUPS = {"stances": ["high-scoring", "low-scoring", "middle-scoring"], "pair": ["high-scoring", "skeptic"]}

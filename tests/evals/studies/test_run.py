@@ -18,8 +18,8 @@ from openai_server import ProviderServer
 from study_files import report_on, run_quietly, server_models, steady_ballot, study_file
 
 from venire import Store
-from venire.evals.pages.study_plan import plan_json
 from venire.evals.studies.plan import Plan, plan_study
+from venire.evals.studies.study_plan import plan_json
 from venire.evals.studies.study_run import StudyRun
 
 GROUPS = {
@@ -85,7 +85,7 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> Forty:
         ended = run_quietly(folder / "study.yaml")
         again = run_quietly(folder / "study.yaml")
         questions = [json.dumps(call.body, sort_keys=True) for call in server.calls]
-    report = report_on(folder / "study.yaml", resamples=200).json()
+    report = report_on(folder / "study.yaml", resamples=200).document
     return Forty(plan, sent, kept, questions, folder / "study-run", ended, again, report)
 
 

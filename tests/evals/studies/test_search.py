@@ -13,7 +13,7 @@ from study_files import CASES, TRUTH, report_on, run_quietly, server_models, ste
 
 from venire import Store, load_cases
 from venire.evals.studies.plan import plan_study
-from venire.evals.studies.pruning import Score, beaten_by, pareto_front
+from venire.evals.studies.search import Score, beaten_by, pareto_front
 from venire.evals.studies.study_record import recorded_trials
 from venire.evals.studies.study_run import StudyRun
 from venire.rubrics.errors import MissingExtra
@@ -163,7 +163,7 @@ def test_the_front_holds_what_nothing_beats() -> None:
 
 
 def test_the_report_of_a_search_holds_what_was_chosen_and_every_trial(calm: tuple[Path, int]) -> None:
-    found = report_on(calm[0], resamples=100).json()
+    found = report_on(calm[0], resamples=100).document
     page = (calm[0] / "report/report.html").read_text()
 
     assert len(found["trials"]) == 8

@@ -14,8 +14,7 @@ from shared_data import shared_file
 
 from venire import VenireError
 from venire.evals.statistics.draws import Draws
-from venire.evals.suites.board import Board, board
-from venire.evals.suites.rank_intervals import rank_intervals
+from venire.evals.suites.board import Board, board, rank_intervals
 from venire.evals.suites.score_table import load_scores
 
 HELM = {"one": [1, 2, 3, 4, 5], "two": [3, 1, 2, 5, 4]}

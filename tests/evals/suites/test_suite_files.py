@@ -14,20 +14,17 @@ from command_line import venire
 from shared_data import shared_file
 
 from venire import VenireError
-from venire.agents.prices import Price
-from venire.evals.pages.suite_report import suite_json
+from venire.agents.cost import Price
 from venire.evals.statistics.draws import Draws
 from venire.evals.suites.clinicians import COMBINED, JURY, PEOPLE, agreement_with_people
-from venire.evals.suites.coverage import taxonomy_coverage
 from venire.evals.suites.helm_runs import load_helm, statistic_mean
-from venire.evals.suites.listings import load_listings
-from venire.evals.suites.prompt import PromptTemplate
-from venire.evals.suites.scenario import LIBRARY, load_scenario, load_scenario_cases
+from venire.evals.suites.scenario import LIBRARY, PromptTemplate, load_scenario, load_scenario_cases
 from venire.evals.suites.scored_systems import scored_scenario
 from venire.evals.suites.suite import arm_name, load_suite
 from venire.evals.suites.suite_cost import dominated_by, load_price_list, load_token_costs, token_cost
+from venire.evals.suites.suite_report import suite_json
 from venire.evals.suites.suite_results import suite_results
-from venire.evals.suites.taxonomy import load_survey, load_taxonomy
+from venire.evals.suites.taxonomy import load_listings, load_survey, load_taxonomy, taxonomy_coverage
 
 
 def test_the_taxonomy_has_five_categories_and_22_subcategories() -> None:
@@ -246,7 +243,7 @@ def rated_answers(sets: int, noise: float) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def test_a_jury_that_ranks_as_people_do_has_an_icc_of_one_whatever_their_scales() -> None:
     answers, ratings = rated_answers(2, 0.0)
-    found = agreement_with_people(answers, ratings, draws=Draws(0, 100))
+    found = agreement_with_people(answers, ratings)
     by = {(row.set, row.measure): row.estimate for row in found.rows}
     assert {name for name, _ in by} == {"set0", "set1", COMBINED}
     assert by["set0", JURY].value == pytest.approx(1.0) and by["set0", PEOPLE].value == pytest.approx(1.0)

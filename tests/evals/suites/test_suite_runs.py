@@ -20,16 +20,15 @@ from openai_server import Call, Fault, ProviderServer
 from rich.console import Console
 
 from venire import load_jury
-from venire.evals.pages.gold_tables import gold_json
-from venire.evals.pages.suite_report import suite_json
 from venire.evals.statistics.draws import Draws
-from venire.evals.suites.gold import gold_filter, gold_rubric, recorded_gold, run_gold
+from venire.evals.suites.gold import gold_filter, gold_json, gold_rubric, recorded_gold, run_gold
 from venire.evals.suites.suite import load_suite
 from venire.evals.suites.suite_plan import plan_suite
+from venire.evals.suites.suite_report import suite_json
 from venire.evals.suites.suite_results import suite_results
 from venire.evals.suites.suite_run import SuiteRun, SuiteSession, paid_at, run_suite
 from venire.rubrics.errors import VenireError
-from venire.web.suite_report import record_of
+from venire.web.reports import record_of
 
 QUESTIONS = [
     {"id": str(number), "question": f"Is {number} even?", "target": "yes" if number % 2 == 0 else "no", "secret": "canary"}

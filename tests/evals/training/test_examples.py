@@ -14,7 +14,7 @@ from openai_server import ProviderServer
 
 from venire import Case, deliberate_sync
 from venire.evals.training.examples import examples_from, more_lenient
-from venire.evals.training.train_file import load_train_file
+from venire.evals.training.settings import load_train_file
 from venire.personas.jury import Jury
 from venire.rubrics.rubric import load_rubric
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,10 @@ from command_line import venire
 
 from venire import Case
 from venire.evals.training.passages import Truth, numbers_in, passages
-from venire.evals.training.planted_cases import planted_cases, split_of
-from venire.evals.training.planting import KINDS, PlantedText, plant, truth_of
-from venire.evals.training.right_ballots import RightVotes
+from venire.evals.training.planting import KINDS, PlantedText, plant, planted_cases, split_of, truth_of
 from venire.rubrics.rubric import load_rubric
 
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 SOURCE = (
     "Doctor: How old are you? Patient: I am seventy six. Doctor: Any fever? Patient: No fever, but I have had a cough for three weeks. "
     "Doctor: I will start amoxicillin 500 mg three times daily. You live with your daughter? Patient: Yes, with my daughter. "
@@ -118,7 +118,9 @@ def test_a_document_stays_on_one_side_of_a_split() -> None:
     assert {split_of(str(n), 0, shares) for n in range(50)} == {"train", "test"}
 
 
-def test_the_right_ballot_names_the_fault_and_quotes_what_is_there() -> None:
+def test_the_right_ballot_names_the_fault_and_quotes_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS / "embedded_juror"))
+    RightVotes = import_module("right_ballots").RightVotes
     rubric = load_rubric("clinical-note")
     planted = PlantedText.model_validate(
         {
@@ -137,7 +139,7 @@ def test_the_right_ballot_names_the_fault_and_quotes_what_is_there() -> None:
     assert vote is not None and vote.value == 2
     assert "50 mg" in vote.rationale and "500 mg" in vote.rationale
     assert all(quote.found for quote in vote.evidence)
-    assert [right.vote("accurate", lean=lean).value for lean in (-1, 0, 1)] == [3, 2, 1]  # type: ignore[union-attr]
+    assert [right.vote("accurate", lean=lean).value for lean in (-1, 0, 1)] == [3, 2, 1]
     clean = right.vote("thorough")
     assert clean is not None and clean.value == 5 and not clean.evidence
 

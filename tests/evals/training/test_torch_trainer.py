@@ -30,8 +30,13 @@ from venire.agents.clients.weights import SHA256, weights_path  # noqa: E402
 from venire.evals.training import gguf_adapter, torch_trainer  # noqa: E402
 from venire.evals.training.examples import examples_from  # noqa: E402
 from venire.evals.training.gguf_adapter import read_peft_folder, write_adapter  # noqa: E402
-from venire.evals.training.settings import DPOSettings, SearchSettings, SFTSettings  # noqa: E402
-from venire.evals.training.train_file import TrainFile, load_train_file  # noqa: E402
+from venire.evals.training.settings import (  # noqa: E402  # noqa: E402
+    DPOSettings,
+    SearchSettings,
+    SFTSettings,
+    TrainFile,
+    load_train_file,
+)
 from venire.evals.training.training_run import DONE, PARTIAL, train_judge  # noqa: E402
 from venire.rubrics.errors import VenireError  # noqa: E402
 

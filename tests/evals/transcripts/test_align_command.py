@@ -11,9 +11,9 @@ from command_line import venire
 from openai_server import Call, Fault, ProviderServer
 
 from venire.evals.transcripts.alignment import Alignment, empty_alignment
-from venire.evals.transcripts.asking import ask_model
+from venire.evals.transcripts.model_aligner import ask_model
 from venire.evals.transcripts.refinement import refine
-from venire.evals.transcripts.utterance import Talk, Utterance
+from venire.evals.transcripts.talk import Talk, Utterance
 from venire.rubrics.errors import ModelUnreachable
 
 SAID = ("Any pain since Monday?", "No, none at all.", "I am allergic to penicillin.")

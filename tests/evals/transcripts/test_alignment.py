@@ -11,18 +11,20 @@ from shared_data import shared_file
 
 from venire.evals.transcripts.accuracy import AlignmentAccuracy, alignment_accuracy
 from venire.evals.transcripts.alignment import (
+    NOTHING,
     AlignedGroup,
     Alignment,
+    alignment_cases,
     empty_alignment,
+    read_alignment,
+    read_groups,
     similarity,
     spoken_words,
+    write_alignment,
 )
-from venire.evals.transcripts.cases import NOTHING, alignment_cases
-from venire.evals.transcripts.files import read_alignment, read_groups, write_alignment
 from venire.evals.transcripts.lexical import lexical_alignment
-from venire.evals.transcripts.readers import read_talk
 from venire.evals.transcripts.refinement import refine
-from venire.evals.transcripts.utterance import Talk, Utterance
+from venire.evals.transcripts.talk import Talk, Utterance, read_talk
 from venire.rubrics import InvalidFile, VenireError
 
 CALLS = [

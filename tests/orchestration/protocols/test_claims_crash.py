@@ -19,8 +19,8 @@ from openai_server import Fault, ProviderServer
 from rich.console import Console
 
 from venire import load_jury, load_rubric
-from venire.agents import retry
-from venire.orchestration.reading.unreached import unreached_at
+from venire.agents import pacing
+from venire.orchestration.reading.status import unreached_at
 from venire.orchestration.run_session import RunSession, run_session
 
 CASES, CLAIMS, VERIFIERS = 8, 5, 2
@@ -106,7 +106,7 @@ def test_a_seat_that_cannot_be_reached_is_named_and_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dead: str
 ) -> None:
     for name, value in (("FAILURES", 1), ("WAITS", 0)):
-        monkeypatch.setattr(retry, name, value)
+        monkeypatch.setattr(pacing, name, value)
     provider = claim_provider(sentences(CLAIMS), lambda model, claim: "supported")
     broken = [True]
     with ProviderServer(

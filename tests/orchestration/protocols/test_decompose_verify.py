@@ -12,10 +12,10 @@ from openai_server import Call, Fault, ProviderServer, Refusal
 
 from venire import Jury, Rubric, VenireError, deliberate_sync, load_rubric
 from venire.agents.claims import NamedText, without_orders
-from venire.orchestration.claim_counts import claim_outcomes, jury_findings
+from venire.orchestration.counting.claims import claim_outcomes, jury_findings
 from venire.orchestration.verdict import Verdict
+from venire.rubrics.case import Exhibit
 from venire.rubrics.claim import Claim
-from venire.rubrics.quotes import Exhibit
 
 WORDS = ["supported"] * 8 + ["not_supported"] * 2 + ["not_addressed"] * 10
 EIGHT_TWO_TEN = {f"c{number}": word for number, word in enumerate(WORDS, 1)}

@@ -18,12 +18,12 @@ from rich.console import Console
 from server_juries import jury_at
 
 from venire import Case, Jury, Limits, Rubric, VenireError, Verdict, deliberate_sync, load_persona
-from venire.orchestration.challenge import challenge_effect
 from venire.orchestration.protocols import protocol
 from venire.orchestration.protocols.debate import advocates
 from venire.orchestration.protocols.delphi import unsigned_votes
 from venire.orchestration.reading.catalogue import description
 from venire.orchestration.record import Store
+from venire.orchestration.rounds import challenge_effect
 from venire.orchestration.run_session import RunSession, run_session
 from venire.orchestration.transcript import Ledger, Said
 from venire.rubrics.plugins import library, registered_plugins

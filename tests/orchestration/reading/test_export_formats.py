@@ -10,9 +10,9 @@ from installed_packages import on_the_path, put_package
 from planted_run import SCRIPTS, planted_run
 
 from venire import VenireError
-from venire.orchestration.reading.export_format import GROUP, export_format
+from venire.orchestration.reading.export import GROUP, export_format
 from venire.orchestration.reading.terminal import export_run
-from venire.orchestration.record.atomic_write import write_atomically
+from venire.orchestration.record.private_files import write_atomically
 from venire.rubrics.plugins import registered_plugins
 
 TALLY = """

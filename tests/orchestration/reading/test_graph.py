@@ -13,8 +13,8 @@ from planted_run import RUBRIC, SCRIPTS, ballot_line, planted_case, planted_run,
 
 from venire import deliberate_sync
 from venire.orchestration import deliberation_graph
-from venire.orchestration.reading.dot_language import dot
 from venire.orchestration.reading.graph import graphml, node_link
+from venire.orchestration.reading.graph_formats import dot
 
 WEIGHED = {"high", "low", "middle"}
 """Whom the decision on the planted case `overruled` says it weighed."""

@@ -19,9 +19,9 @@ from rich.table import Table
 from rich.text import Text
 from run_files import write_run
 
-from venire.evals.ratings.csv_text import csv_text
-from venire.orchestration.reading.safe_console import SafeConsole
-from venire.rubrics.csv_cells import csv_cell, from_csv_cell
+from venire.evals.report.files import csv_text
+from venire.orchestration.reading.console import SafeConsole
+from venire.rubrics.rows import csv_cell, from_csv_cell
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 CONTROLS = {"\x1b]", "\x1b[2J", "\x07", "\x9b", "\u202e"}

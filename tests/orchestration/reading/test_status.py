@@ -14,7 +14,7 @@ from openai_server import ProviderServer, jury_of
 from postgres_cluster import Cluster
 from run_files import CASES, RUBRIC, write_run
 
-from venire.orchestration.record.changes import manifest_changes
+from venire.orchestration.record.manifest import manifest_changes
 
 ANSWERS = {"a": 3, "b": 3, "c": 3, "boss": 2}
 

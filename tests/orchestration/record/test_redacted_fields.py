@@ -15,8 +15,8 @@ from rich.console import Console
 from server_juries import AskNobody
 
 from venire import Case, ModelUnreachable, load_jury, load_rubric
-from venire.agents import retry
-from venire.orchestration.reading.terminal import report
+from venire.agents import pacing
+from venire.orchestration.reading.scores import report
 from venire.orchestration.record.redaction import redacted_transcript
 from venire.orchestration.run_session import RunSession, run_session
 from venire.orchestration.transcript import Transcript
@@ -98,9 +98,9 @@ def test_no_word_is_kept_whatever_a_juror_or_the_orchestrator_fails_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, faulty: str
 ) -> None:
     monkeypatch.setenv("CANARY_KEY", KEY)
-    monkeypatch.setattr(retry, "FAILURES", 1)
-    monkeypatch.setattr(retry, "WAITS", 0)
-    monkeypatch.setattr(retry, "TIMEOUTS", 1)
+    monkeypatch.setattr(pacing, "MOST_FAILURES", 1)
+    monkeypatch.setattr(pacing, "WAITS", 0)
+    monkeypatch.setattr(pacing, "TIMEOUTS", 1)
 
     def answer(call: Call) -> Any:
         if call.model != faulty:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import csv
 import io
 import json
@@ -10,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,11 +23,11 @@ from openai_server import Call, ProviderServer, filled
 from postgres_cluster import PASSWORD, Cluster
 from rich.console import Console
 
-from venire import Store, load_jury, load_rubric
+from venire import Store, VenireError, load_jury, load_rubric
+from venire.agents.model import Message, Reply, Request, Sampling
 from venire.orchestration.reading.analysis import flags, influence
 from venire.orchestration.reading.export import verdicts
-from venire.orchestration.record.redacted_errors import RedactedError
-from venire.orchestration.record.redaction import seal, unseal
+from venire.orchestration.record.redaction import RedactedError, seal, unseal
 from venire.orchestration.run_session import RunSession, run_session
 
 
@@ -218,14 +220,76 @@ def test_a_password_in_a_seats_address_is_not_kept(tmp_path: Path) -> None:
 def test_what_is_sealed_opens_only_with_its_own_key() -> None:
     one, two = "ab" * 32, "cd" * 32
     text = 'words "and" \x00 \ud800 \U0001f600'
+    sealed = seal(text, one)
 
-    assert unseal(seal(text, one), one) == text
-    assert seal(text, one) != seal(text, one)
-    assert "words" not in seal(text, one)
+    assert unseal(sealed, one) == text
     assert unseal(seal("", one), one) == ""
-    for broken in (two, one[:-1] + "0"):
-        with pytest.raises(ValueError, match="altered"):
-            unseal(seal(text, one), broken)
+    assert "words" not in base64.b64decode(sealed).decode(errors="replace")
+    altered = [
+        base64.b64encode(bytes(byte ^ (place == at) for place, byte in enumerate(base64.b64decode(sealed))))
+        for at in (0, 11, 12, -1 % len(base64.b64decode(sealed)))
+    ]
+    for key, words in (
+        (two, sealed),
+        (one[:-1] + "0", sealed),
+        (one, "AAAA"),
+        *((one, a.decode()) for a in altered),
+    ):
+        with pytest.raises(VenireError, match="altered or moved"):
+            unseal(words, key)
+
+
+def test_every_reply_is_sealed_under_a_fresh_nonce() -> None:
+    nonces = {base64.b64decode(seal("the same words", "ab" * 32))[:12] for _ in range(1000)}
+
+    assert len(nonces) == 1000
+
+
+def _sealed_run(folder: Path, replies: dict[str, str]) -> None:
+    """A redacted run that was left with these replies, by key."""
+
+    async def keep() -> None:
+        store = Store.create(folder, redact=True)
+        for key, text in replies.items():
+            asked = Request("server/a", (Message("user", "?"),), None, Sampling(), 0, 1)
+            await store.put(key, asked, Reply(text))
+        await store.close()
+
+    asyncio.run(keep())
+
+
+def test_a_sealed_reply_that_was_moved_to_another_question_is_noticed(tmp_path: Path) -> None:
+    one, two = "ab" * 32, "cd" * 32
+    _sealed_run(tmp_path, {one: "yes", two: "no"})
+    with closing(sqlite3.connect(tmp_path / "record.sqlite")) as record:
+        (first, words), (second, others) = record.execute("SELECT key, words FROM sealed").fetchall()
+        record.executemany("UPDATE sealed SET words = ? WHERE key = ?", [(others, first), (words, second)])
+        record.commit()
+
+    store = Store.read(tmp_path)
+    for key in (one, two):
+        with pytest.raises(VenireError, match="altered or moved"):
+            asyncio.run(store.get(key))
+    store.release()
+    assert not any(
+        key.encode() in path.read_bytes() or bytes.fromhex(key) in path.read_bytes()
+        for key in (one, two)
+        for path in tmp_path.iterdir()
+    )
+
+
+@pytest.mark.parametrize("opened", [Store.read, Store.create])
+def test_a_run_sealed_in_another_way_is_refused_in_two_lines(
+    tmp_path: Path, opened: Callable[[Path], Store]
+) -> None:
+    _sealed_run(tmp_path, {"ab" * 32: "yes"})
+    with closing(sqlite3.connect(tmp_path / "record.sqlite")) as record:
+        record.execute("UPDATE facts SET value = 'yes' WHERE name = 'redacted'")
+        record.commit()
+
+    with pytest.raises(VenireError, match="not sealed by AES-256-GCM") as caught:
+        opened(tmp_path)
+    assert len(str(caught.value).splitlines()) == 2
 
 
 def test_sealed_replies_go_when_the_run_is_complete(tmp_path: Path) -> None:

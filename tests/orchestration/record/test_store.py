@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,9 @@ from server_juries import jury_at
 
 from venire import Case, Rubric, Store, Transcript, VenireError
 from venire.agents.model import Message, Reply, Request, Sampling, Usage
-from venire.orchestration.arm_manifest import arm_manifest
 from venire.orchestration.record import without_password
-from venire.orchestration.record.manifest import arm_fingerprint, case_fingerprint
-from venire.orchestration.record.schema import CURRENT, MIGRATIONS
+from venire.orchestration.record.database import LAYOUT
+from venire.orchestration.record.manifest import arm_fingerprint, arm_manifest, case_fingerprint
 from venire.orchestration.transcript import Said, Stop
 from venire.orchestration.worked_examples import ScoredCases
 
@@ -178,16 +178,25 @@ def test_one_process_writes_at_a_time_and_others_may_read(run: Path | str) -> No
     asyncio.run(go())
 
 
-def test_a_run_that_is_not_there_or_is_newer_is_an_error(run: Path | str) -> None:
+def test_a_run_that_is_not_there_is_an_error(run: Path | str) -> None:
     with pytest.raises(VenireError, match="no run there"):
         Store.read(run)
 
-    store = Store.create(run)
-    store._database.apply("SELECT 1", CURRENT + 1)
-    asyncio.run(store.close())
-    for opened in (Store.read, Store.create):
-        with pytest.raises(VenireError, match=f"schema version {CURRENT + 1}; this venire knows {CURRENT}"):
-            opened(run)
+
+@pytest.mark.parametrize("version", [LAYOUT - 1, LAYOUT + 1])
+@pytest.mark.parametrize("opened", [Store.read, Store.create])
+def test_a_record_of_another_layout_is_refused_in_two_lines(
+    tmp_path: Path, version: int, opened: Callable[[Path], Store]
+) -> None:
+    asyncio.run(Store.create(tmp_path).close())
+    with closing(sqlite3.connect(tmp_path / "record.sqlite")) as record:
+        record.execute(f"PRAGMA user_version = {version}")
+
+    with pytest.raises(
+        VenireError, match=f"layout version {version}; this venire reads version {LAYOUT}"
+    ) as caught:
+        opened(tmp_path)
+    assert len(str(caught.value).splitlines()) == 2
 
 
 def test_a_place_that_holds_something_else_is_left_alone(tmp_path: Path, cluster: Cluster) -> None:
@@ -195,82 +204,13 @@ def test_a_place_that_holds_something_else_is_left_alone(tmp_path: Path, cluster
     with pytest.raises(VenireError, match="not empty, and not a run"):
         Store.create(tmp_path)
 
-    from venire.orchestration.record.address import address
-    from venire.orchestration.record.connection import PostgresSession
+    from venire.orchestration.record.postgres import PostgresSession, address
 
     session = PostgresSession(address(cluster.url("theirs")))
     session.script("CREATE SCHEMA theirs; CREATE TABLE theirs.work (id int)")
     session.close()
     with pytest.raises(VenireError, match="not empty, and not a run"):
         Store.create(cluster.url("theirs"))
-
-
-def test_a_record_of_version_1_is_upgraded_when_it_is_read(
-    tmp_path: Path, rubric: Rubric, case: Case
-) -> None:
-    made, told = arm(rubric), transcript()
-    asked = request("one", "opening")
-    reply = {"text": AWKWARD[:20], "usage": {"prompt": 7, "completion": 2, "cached": 1}, "usd": None, "seconds": 0.5, "finish": "length"}  # fmt: skip
-    old = sqlite3.connect(tmp_path / "record.sqlite")
-    old.executescript(f"{MIGRATIONS[0].script}; PRAGMA user_version = 1; PRAGMA journal_mode = WAL;")
-    old.execute("INSERT INTO arms VALUES (1, 'bench', ?, ?)", (arm_fingerprint(made), json.dumps(made)))
-    old.execute("INSERT INTO texts VALUES ('h', 'opening')")
-    old.execute("INSERT INTO calls VALUES (?, '{}', ?)", (asked.key, json.dumps(reply)))
-    for number, before in ((3, "x"), (5, case_fingerprint(case))):
-        old.execute("INSERT INTO cases VALUES ('c1', ?, ?)", (before, case.model_dump_json()))
-        old.execute(
-            "INSERT INTO transcripts VALUES (?, 1, 'c1', ?, 0, ?)", (number, before, told.model_dump_json())
-        )
-    old.commit()
-    old.close()
-
-    async def go() -> None:
-        store = Store.read(tmp_path)
-        assert await store.get(asked.key) == Reply(AWKWARD[:20], Usage(7, 2, 1), None, 0.5, "length")
-        (sat,) = store.arms()
-        assert list(store.transcripts(sat)) == [told]
-        assert [found.number for found in store.finished_deliberations(after=0, most=9)] == [5]
-        store.release()
-        writing = Store.create(tmp_path)
-        heard = await writing.last_hearing(1, "c1")
-        assert heard == (5, case_fingerprint(case))
-        await writing.close()
-
-    asyncio.run(go())
-    assert _shape(tmp_path / "record.sqlite") == _shape(_fresh(tmp_path / "new"))
-
-
-def test_a_record_of_version_3_is_upgraded_with_all_it_holds(run: Path | str) -> None:
-    """In PostgreSQL as in SQLite: version 4 says of a call whether its tokens are estimated."""
-    asked, later = request("one"), request("two")
-    reply, estimate = Reply("Yes.", Usage(7, 2, 1), 0.5, 1.0), Reply("No.", Usage(3, 1, 0), estimated=True)
-
-    async def keep(question: Request, answer: Reply) -> None:
-        store = Store.create(run)
-        await store.put(question.key, question, answer)
-        assert await store.get(asked.key) == reply
-        await store.close()
-
-    asyncio.run(keep(asked, reply))
-    _back_to_version_3(run)
-    asyncio.run(keep(later, estimate))
-
-    store = Store.read(run)
-    assert store._database.version() == CURRENT
-    assert asyncio.run(store.get(later.key)) == estimate
-    store.release()
-
-
-def test_a_record_of_version_4_is_read_as_it_is(tmp_path: Path) -> None:
-    asyncio.run(Store.create(tmp_path).close())
-    old = sqlite3.connect(tmp_path / "record.sqlite")
-    old.executescript("DROP TABLE unfinished; PRAGMA user_version = 4;")
-    old.close()
-
-    store = Store.read(tmp_path)
-    assert store.unfinished_deliberations(9) == []
-    assert store._database.version() == 4
-    store.release()
 
 
 @pytest.mark.parametrize("redact", [False, True])
@@ -298,39 +238,6 @@ def test_what_goes_on_can_be_read_until_it_is_finished(
         await store.close()
 
     asyncio.run(go())
-
-
-def _back_to_version_3(run: Path | str) -> None:
-    """Take away what versions 4 and 5 added."""
-    columns = "(made_at, prompt, completion, cached, usd)"
-    undo = (
-        "DROP TABLE {0}unfinished; DROP INDEX {0}calls_by_time; ALTER TABLE {0}calls DROP COLUMN estimated;"
-    )
-    undo += f"CREATE INDEX calls_by_time ON {{0}}calls {columns};"
-    if isinstance(run, Path):
-        old = sqlite3.connect(run / "record.sqlite")
-        old.executescript(f"{undo.format('')} PRAGMA user_version = 3;")
-        old.close()
-        return
-    from venire.orchestration.record.address import address
-    from venire.orchestration.record.connection import PostgresSession
-
-    session = PostgresSession(address(run))
-    schema = f"{run.rpartition('=')[2]}."
-    session.script(f"{undo.format(schema)} DELETE FROM {schema}schema_version WHERE version >= 4")
-    session.close()
-
-
-def _fresh(folder: Path) -> Path:
-    asyncio.run(Store.create(folder).close())
-    return folder / "record.sqlite"
-
-
-def _shape(path: Path) -> list[Any]:
-    connection = sqlite3.connect(path)
-    found = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
-    connection.close()
-    return found
 
 
 def test_a_server_that_is_not_there_is_two_lines_without_the_password() -> None:

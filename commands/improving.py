@@ -1,0 +1,220 @@
+"""Better jurors: plant (texts with known faults), optimise, train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .options import JSON, QUIET, console, exit_unless_whole, print_json, say, sheet_option
+
+
+@click.command()
+@click.argument("cases", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FOLDER",
+    help="Where cases.jsonl and labels.csv go.",
+)
+@click.option("--faults", help="Kinds of fault, with commas between them; without it, all of them.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--split", metavar="NAME=SHARE,...", help="Splits by document, such as train=0.8,test=0.2.")
+@JSON
+@sheet_option("cases")
+def plant(cases: Path, output: Path, faults: str | None, seed: int, split: str | None, as_json: bool) -> None:
+    """Make texts whose faults, places and right scores are known from the clean texts of CASES: would your jury notice?"""
+    from ..evals.training.planting import KINDS, check_kinds, planted_cases, write_planted
+    from ..rubrics.case import load_cases
+    from ..rubrics.errors import VenireError
+
+    kinds = check_kinds(
+        [kind.strip() for kind in faults.split(",") if kind.strip()] if faults is not None else KINDS
+    )
+    shares = _shares(split) if split else None
+    clean = list(load_cases(cases))
+    if (output / "cases.jsonl").exists():
+        raise VenireError(f"{output} has planted cases already", remedy="name another folder")
+    found = list(planted_cases(clean, kinds, seed=seed, shares=shares))
+    told = write_planted(found, output)
+    absent = {kind: len(clean) - sum(each.case.id.endswith(f"~{kind}") for each in found) for kind in kinds}
+    told["no_place"] = {kind: count for kind, count in absent.items() if count}
+    if as_json:
+        print_json(told)
+        return
+    shown = console()
+    shown.print(f"{told['cases']} cases in {output}: {told['clean']} clean, the others with one fault each")
+    for kind in kinds:
+        left = (
+            f"; in {absent[kind]} it found no place that would not leave the text true"
+            if absent[kind]
+            else ""
+        )
+        shown.print(f"  {kind}: {len(clean) - absent[kind]}{left}")
+
+
+def _shares(text: str) -> dict[str, float]:
+    from ..rubrics.errors import VenireError
+
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, share = part.partition("=")
+        try:
+            shares[name.strip()] = float(share)
+        except ValueError:
+            raise VenireError(
+                f"--split: {part!r} is not NAME=SHARE", remedy="write --split train=0.8,test=0.2"
+            ) from None
+    if any(share <= 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-6:
+        raise VenireError(
+            f"--split: the shares of {text!r} do not add up to 1", remedy="write --split train=0.8,test=0.2"
+        )
+    if any(not name.isidentifier() or name in ("cases", "labels") for name in shares):
+        raise VenireError(
+            f"--split: {text!r} names a split badly", remedy="use plain words, such as train and test"
+        )
+    return shares
+
+
+@click.command(short_help="Better words for personas and rubrics, judged on untouched cases.")
+@click.argument("file", metavar="OPT.yaml", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="A folder for the record, the new files and the report.",
+)
+@click.option("--dry-run", is_flag=True, help="What it would take; asks and writes nothing.")
+@click.option("--redact", is_flag=True, help="Refused: patients' words would go into a persona.")
+@QUIET
+@JSON
+def optimise(
+    file: Path, output: Path | None, dry_run: bool, redact: bool, quiet: bool, as_json: bool
+) -> None:
+    """Look for better words for a persona, a rubric or an orchestrator, as OPT.yaml says.
+
+    New words are proposed from training cases, chosen on validation cases, and held against the old ones once on test cases
+    that nothing has read before. Every call is recorded: the same command goes on where it was stopped.
+    """
+    from ..evals.optimising.optimisation import redacted_error
+    from ..evals.optimising.plan import plan_optimisation
+    from ..rubrics.errors import VenireError
+
+    if redact:
+        raise redacted_error()
+    plan = plan_optimisation(file)
+    if dry_run:
+        print_json(plan.json()) if as_json else _show_plan(plan)
+        return
+    if output is None:
+        raise VenireError("no folder to write to", remedy="name one with -o OUT, or look with --dry-run")
+    from ..agents.budget import BudgetSpent
+    from ..evals.optimising.optimisation import optimise, write_result
+    from ..evals.optimising.optimisation_page import optimisation_json, show_optimisation, write_optimisation
+
+    try:
+        found = optimise(plan, output, (lambda line: None) if quiet else (lambda line: say(line, err=True)))
+    except BudgetSpent as spent:
+        exit_unless_whole(spent.limit, remedy="the test cases are not scored yet: raise it")
+        raise
+    files = write_result(output, found.first, found.returned)
+    report = write_optimisation(found, output, files)
+    if as_json:
+        print_json(optimisation_json(found, files))
+        return
+    show_optimisation(found, files, console())
+    say(f"written: {report}", err=True)
+
+
+def _show_plan(plan: object) -> None:
+    from ..evals.optimising.plan import OptimisationPlan
+
+    assert isinstance(plan, OptimisationPlan)
+    shown, least = console(), plan.least
+    told = plan.json()
+    shown.print(f"to reword: {', '.join(told['optimise'])}", highlight=False, markup=False)
+    shown.print(
+        f"cases: {told['train']} to learn from, {told['validation']} to choose on, {told['test']} to score on",
+        highlight=False,
+    )
+    shown.print(
+        f"at the least {least.calls} calls, about {least.tokens} tokens, {least.price}", highlight=False
+    )
+    for name, limit in told["budget"].items():
+        if limit is not None:
+            shown.print(f"{name}: {limit:g}", highlight=False)
+    for note in plan.notes:
+        shown.print(f"note: {note}", style="dim", highlight=False, markup=False)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), metavar="TRAIN.yaml")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FOLDER",
+    help="Where the examples and the model go; a training that was interrupted goes on there.",
+)
+@click.option("--examples-only", is_flag=True, help="Write JSONL that any trainer reads, and train nothing.")
+@JSON
+def train(file: Path, output: Path, examples_only: bool, as_json: bool) -> None:
+    """Train a judge on reviewers' ratings: ballots to imitate (SFT), then pairs to prefer (DPO)."""
+    from ..evals.training.examples import examples_from, write_examples
+    from ..evals.training.settings import load_train_file
+    from ..evals.training.training_run import train_judge
+
+    loaded = load_train_file(file)
+    if examples_only:
+        found = examples_from(loaded)
+        write_examples(found, output)
+        told: dict[str, Any] = found.summary()
+        _show_examples(told, output, as_json)
+        return
+    result = train_judge(loaded, output, report=_progress)
+    if as_json:
+        print_json(result)
+        return
+    _show_examples(result["examples"], output / "examples", as_json=False)
+    shown = console()
+    if result["search"]:
+        shown.print(
+            f"search: {len(result['search'])} settings tried on the dev split; MODEL_CARD.md has each"
+        )
+    for stage, seen in result["stages"].items():
+        margin = (
+            f", margin {seen['first']['margin']:.3f} to {seen['last']['margin']:.3f}"
+            if "margin" in seen["last"]
+            else ""
+        )
+        shown.print(
+            f"{stage}: {seen['steps']} steps, loss {seen['first']['loss']:.4f} to {seen['last']['loss']:.4f}{margin}; {seen['ended']}"
+        )
+    shown.print(f"{', '.join(result['files'])} and MODEL_CARD.md are in {output}")
+
+
+def _show_examples(told: dict[str, Any], output: Path, as_json: bool) -> None:
+    if as_json:
+        print_json(told)
+        return
+    shown = console()
+    shown.print(
+        f"{told['sft']} ballots to imitate ({told['sft_upsampled']} with reviewers up-sampled), {told['dpo']} pairs, in {output}"
+    )
+    for reason, count in told["dropped"].items():
+        shown.print(f"  left out: {count} {reason}")
+
+
+def _progress(step: dict[str, Any]) -> None:
+    margin = f", margin {step['margin']:.3f}" if "margin" in step else ""
+    end = "\n" if step["step"] == step["of"] else ""
+    click.echo(
+        f"\r{step['stage']} {step['step']}/{step['of']}, loss {step['loss']:.4f}{margin} {end}",
+        err=True,
+        nl=False,
+    )

@@ -1,0 +1,213 @@
+"""Class by class: F1, confusion and mean reward of every rater against people, as a part of a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from ...rubrics.scale import Scale
+from ..ratings.evidence import Evidence
+from ..ratings.question import RewardTable, class_places
+from ..ratings.score_tables import Sheet, lay_out
+from ..report.charts import confusion_figure
+from ..report.drawing import Figure
+from ..report.section import Section
+from ..statistics.classification import (
+    ABSTAINED,
+    ClassAnswers,
+    best_constant,
+    class_scores,
+    mean_reward,
+    reward_over_constant,
+)
+from ..statistics.draws import Draws
+from ..statistics.estimate import Estimate
+from ..statistics.matrix import IntArray
+from .audit import Audit
+
+TITLE = "Class by class: F1, confusion, reward"
+PERFECT = "always right"
+NO_ANSWER = "no answer"
+METRICS = {"reward": "mean reward", "over_constant": "above the best constant", "accuracy": "accuracy", "f1_macro": "macro F1"}  # fmt: skip
+_CAPTION = (
+    "{attribute}: what each arm gave (rows) where people gave what (columns); shade is the share of a column."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rater:
+    """One rater's classes on the cases that it was asked about and people have a value for."""
+
+    name: str
+    kind: str
+    answers: ClassAnswers
+
+    @property
+    def abstained(self) -> int:
+        return int((self.answers.said == ABSTAINED).sum())
+
+
+def classes_section(evidence: Evidence, draws: Draws) -> Section | None:
+    """Every attribute of a few classes that people rated; None where there is none."""
+    sheet = lay_out(_with_hung_rows(evidence))
+    sentences: list[str] = []
+    scores: list[dict[str, object]] = []
+    classes: list[dict[str, object]] = []
+    confusion: list[dict[str, object]] = []
+    figures: dict[str, Figure] = {}
+    for name, asked in sheet.questions.items():
+        scale = asked.scale
+        if not _has_classes(scale) or sheet.reference(name).notna().sum() == 0:
+            continue
+        raters = list(_raters(sheet, evidence, name, scale))
+        table = RewardTable.of(scale)
+        best = best_constant(raters[-1].answers.truth, table.worth) if table else 0
+        found: dict[str, dict[str, Estimate]] = {}
+        for rater in raters:
+            estimates = class_scores(rater.answers, len(scale.values))
+            found[rater.name] = {metric: estimates[metric] for metric in ("accuracy", "f1_macro")}
+            if table is not None:
+                cost = (table.worth, table.abstention)
+                found[rater.name] |= {
+                    "reward": mean_reward(rater.answers, *cost),
+                    "over_constant": reward_over_constant(rater.answers, *cost, best),
+                }
+            who = {"attribute": name, "rater": rater.name, "kind": rater.kind}
+            scores += [
+                {**who, "metric": metric, **_cells(found[rater.name][metric]), "abstained": rater.abstained}
+                for metric in METRICS
+                if metric in found[rater.name]
+            ]
+            counts = rater.answers.counts(len(scale.values))
+            classes += [
+                {**who, "class": value, **_class_counts(counts, place), **_f1_cells(estimates[place])}
+                for place, value in enumerate(scale.values)
+            ]
+            confusion += [
+                {**who, "people_value": right, "rater_value": given, "count": int(counts[row, column])}
+                for row, right in enumerate(scale.values)
+                for column, given in enumerate((*scale.values, NO_ANSWER))
+            ]
+        sentences += _sentences(name, raters, found, f"always {scale.values[best]}" if table else None)
+        figures[_CAPTION.format(attribute=name)] = confusion_figure(
+            _arm_counts(confusion, name, sheet.arms, scale)
+        )
+    if not sentences:
+        return None
+    tables = {"scores": pd.DataFrame(scores), "classes": pd.DataFrame(classes), "confusion": pd.DataFrame(confusion)}  # fmt: skip
+    methods = (
+        "Class by class: a value between two classes counts as the nearest, in the middle as the lower. Arms and constants are held against "
+        "the reference of all people, each person against that of the others. A hung verdict counts as a miss in accuracy and F1 and is paid "
+        "what the costs give an abstention. Macro F1 is the plain mean over the classes that the rater or people give. "
+        "Intervals are the jackknife's over cases or their groups.",
+    )
+    return Section("classes", TITLE, tuple(sentences), tables, figures, methods)
+
+
+def _with_hung_rows(evidence: Evidence) -> Evidence:
+    """The evidence with a row without a value for each hung verdict: the case was heard, and has a reference."""
+    if evidence.abstentions.empty:
+        return evidence
+    hung = evidence.abstentions[["case", "rater", "attribute"]]
+    hung = hung.assign(value=pd.Series(np.nan, hung.index, object))
+    return replace(evidence, arms=pd.concat([evidence.arms.astype({"value": object}), hung]))
+
+
+def _has_classes(scale: Scale) -> bool:
+    """Whether it is a scale of classes that are not two (they have a section of their own), or has costs."""
+    return scale.level in ("ordinal", "nominal") or scale.costs is not None
+
+
+def _raters(sheet: Sheet, evidence: Evidence, name: str, scale: Scale) -> Iterator[_Rater]:
+    """The arms, the people (against each other), every constant, and last one who is always right."""
+    rows = sheet.of(name)
+    cluster = pd.factorize(rows["cluster"])[0].astype(np.int64)
+    truth = class_places(sheet.reference(name), scale)
+    hung = evidence.abstentions[evidence.abstentions["attribute"].astype(str) == name]
+
+    def answers(said: IntArray, right: IntArray, asked: np.ndarray) -> ClassAnswers:
+        use = asked & (right != ABSTAINED)
+        return ClassAnswers(said[use], right[use], cluster[use])
+
+    for arm in sheet.arms:
+        said = class_places(rows[arm], scale)
+        silent = set(hung.loc[hung["rater"] == arm, "case"].astype(str))
+        asked = (said != ABSTAINED) | rows["case"].astype(str).isin(silent).to_numpy(bool)
+        yield _Rater(arm, evidence.kinds[arm], answers(said, truth, asked))
+    for person in sheet.people if len(sheet.people) > 1 else ():
+        said = class_places(rows[person], scale)
+        others = class_places(sheet.reference(name, without=person), scale)
+        yield _Rater(person, "person", answers(said, others, said != ABSTAINED))
+    everywhere = np.ones(len(rows), dtype=bool)
+    for place, value in enumerate(scale.values):
+        constant = np.full(len(rows), place, dtype=np.int64)
+        yield _Rater(f"always {value}", "constant", answers(constant, truth, everywhere))
+    yield _Rater(PERFECT, "ceiling", answers(truth, truth, everywhere))
+
+
+def _sentences(
+    name: str, raters: list[_Rater], found: dict[str, dict[str, Estimate]], constant: str | None
+) -> Iterator[str]:
+    for rater in raters:
+        if rater.kind in ("person", "constant", "ceiling"):
+            continue
+        mine = found[rater.name]
+        if not mine["accuracy"].defined:
+            yield f"{name}: {rater.name} and people have no case in common."
+            continue
+        without = f"; no answer on {rater.abstained} of {len(rater.answers.said)}" if rater.abstained else ""
+        paid = f"mean reward {_words(mine['reward'])}, " if constant else ""
+        yield (
+            f"{name}: {rater.name} has {paid}macro F1 {_words(mine['f1_macro'])} and accuracy "
+            f"{_words(mine['accuracy'])} against people, n = {mine['accuracy'].n}{without}."
+        )
+        if constant and (above := mine["over_constant"]).defined:
+            shown = "" if above.low > 0 or above.high < 0 else ", which is not told apart from 0"
+            more = "more" if above.value >= 0 else "less"
+            size = f"{abs(above.value):.3f} {more}" + ("" if math.isnan(above.low) else f" ({above.low:+.2f} to {above.high:+.2f})")  # fmt: skip
+            yield f"{name}: {rater.name} earns {size} a case than {constant!r}{shown}."
+    if constant:
+        told = [
+            f"{rater.name} earns {found[rater.name]['reward'].value:.3f}"
+            for rater in raters
+            if rater.kind in ("constant", "ceiling")
+        ]
+        people = [f"{r.name} {found[r.name]['reward'].value:.3f}" for r in raters if r.kind == "person"]
+        beside = f"; people against each other: {', '.join(people)}" if people else ""
+        yield f"{name}, by its costs: {', '.join(told)}{beside}. What pays best without looking is {constant!r}."
+
+
+def _class_counts(counts: IntArray, place: int) -> dict[str, int]:
+    hit = int(counts[place, place])
+    return {"by_people": int(counts[place].sum()), "by_rater": int(counts[:, place].sum()), "both": hit}
+
+
+def _f1_cells(found: Estimate) -> dict[str, object]:
+    return {"f1": found.value, "low": found.low, "high": found.high, "note": found.note}
+
+
+def _cells(found: Estimate) -> dict[str, object]:
+    return {"value": found.value, "low": found.low, "high": found.high, "n": found.n, "method": found.method, "note": found.note}  # fmt: skip
+
+
+def _arm_counts(
+    confusion: list[dict[str, object]], name: str, arms: tuple[str, ...], scale: Scale
+) -> pd.DataFrame:
+    """The counts of one attribute's arms as the figure takes them, without what was not answered."""
+    table = pd.DataFrame([row for row in confusion if row["attribute"] == name and row["rater"] in arms])
+    table = table[table["rater_value"].isin(list(scale.values))]
+    return table.rename(columns={"rater": "arm", "rater_value": "arm_value"})
+
+
+def _words(found: Estimate) -> str:
+    if not found.defined:
+        return f"undefined ({found.note})"
+    ends = "" if math.isnan(found.low) else f" ({found.low:.2f} to {found.high:.2f})"
+    return f"{found.value:.3f}{ends}"
+
+
+CLASSES = Audit("classes", lambda given, draws: classes_section(given.evidence, draws), 6)

@@ -1,0 +1,307 @@
+"""How many independent jurors a jury is worth, and what an independent jury of the same members would get right.
+
+Jurors who err together add agreement, not information. From who was right on which case follow two counts of
+independent votes: Kish's, from the mean correlation between two jurors, and the participation ratio of the correlations'
+eigenvalues, which also sees that some jurors go together and others do not. Condorcet's null is the accuracy of a majority
+whose members are each as good as these but err apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..ratings.question import Question, half_step
+from ..ratings.reference import KEYS, codes
+from ..report.section import Section
+from ..statistics.draws import Draws
+from ..statistics.effective_number import LEAST, correlation_matrix, effective_number
+from ..statistics.matrix import FloatArray, InvalidRatings
+from .audit import Audit, AuditInput
+
+TITLE = "Is the jury more than one judge?"
+COLUMNS = ["arm", "attribute", "jurors", "round", "kish", "eigenvalues", "correlation", "majority", "independent", "right_to_wrong", "wrong_to_right", "cases", "note"]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveVotes:
+    """What a jury is worth in independent votes, with the accuracies that it rests on."""
+
+    jurors: int
+    cases: int
+    kish: float
+    """k / (1 + (k - 1) r), r being the mean correlation of two jurors' being right; NaN where it cannot be told."""
+    eigenvalues: float
+    """The square of the sum of the correlations' eigenvalues over the sum of their squares."""
+    correlation: float
+    accuracy: dict[str, float]
+    """By juror, the share of the cases it was asked about that it got right; an abstention counts as wrong."""
+    majority: float
+    """The share that the majority got right, a tie being half right."""
+    independent: float
+    """What the majority would get right if jurors erred apart."""
+    note: str = ""
+
+
+def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
+    """The effective votes of a jury whose answers are right or wrong.
+
+    Args:
+        votes: `case`, `juror`, `value`, one row each. A blank value is an abstention; without a row the juror was not asked,
+            and the case has no part in its accuracy and correlations.
+        labels: By case, the right answer; cases without one are left out.
+    """
+    known = labels.dropna()
+    mine = votes[votes["case"].isin(known.index)]
+    jurors = pd.Index(dict.fromkeys(votes["juror"]))
+    row, cases = pd.factorize(mine["case"], sort=True)
+    cell = row, jurors.get_indexer(mine["juror"])
+    if len(np.unique(row * len(jurors) + cell[1])) < len(row):
+        raise InvalidRatings(
+            "a juror voted on a case more than once", remedy="give where each juror stands in the end"
+        )
+    values = mine["value"].to_numpy()
+    wide = np.full((len(cases), len(jurors)), np.nan, dtype=object if values.dtype == object else float)
+    wide[cell] = values
+    asked = np.zeros(wide.shape, dtype=bool)
+    asked[cell] = True
+    truth = known.reindex(cases).to_numpy()[:, None]
+    right = np.where(asked, (wide == truth) & pd.notna(wide), np.nan)
+    names = list(map(str, jurors))
+    counted = (~np.isnan(right)).sum(axis=0)
+    accuracy = np.divide(
+        np.nansum(right, axis=0), counted, out=np.full(len(names), np.nan), where=counted > 0
+    )
+    together, note = _correlations(right)
+    number = effective_number(together)
+    if not note and np.isnan(number.kish):
+        note = "jurors err so far apart that no number of independent votes is as good"
+    elif not note and number.kish > len(names):
+        note = f"worth more than their number, since their being right correlates negatively ({number.correlation:.2f})"
+    return EffectiveVotes(
+        len(names),
+        len(wide),
+        number.kish,
+        number.participation,
+        number.correlation,
+        dict(zip(names, map(float, accuracy), strict=True)),
+        _majority(wide, truth),
+        independent_majority(accuracy),
+        note,
+    )
+
+
+def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
+    """One row a round: the effective votes of where jurors stood after it, and who changed from right to wrong or back.
+
+    Does deliberation add information or only agreement? Where rounds raise the correlation more than the accuracy, it is
+    agreement. A juror who was not heard again stands where they stood.
+
+    Args:
+        votes: `case`, `juror`, `value`, `round`; a blank value is an abstention, which takes back no earlier vote.
+        labels: By case, the right answer.
+
+    Returns:
+        `round`, `kish`, `eigenvalues`, `correlation`, `majority`, `independent`, `right_to_wrong`, `wrong_to_right`
+        (counts of votes since the round before), `cases`, `note`.
+    """
+    rows: list[dict[str, object]] = []
+    before: pd.DataFrame | None = None
+    for number in sorted(votes["round"].unique()):
+        heard = votes[votes["round"] <= number]
+        heard = heard.assign(voted=heard["value"].notna()).sort_values(["voted", "round"], kind="stable")
+        standing = heard.drop_duplicates(["case", "juror"], keep="last")
+        found = effective_votes(standing, labels)
+        lost, won = (0, 0) if before is None else _changed_votes(before, standing, labels)
+        rows.append(
+            {
+                "round": number,
+                "kish": found.kish,
+                "eigenvalues": found.eigenvalues,
+                "correlation": found.correlation,
+                "majority": found.majority,
+                "independent": found.independent,
+                "right_to_wrong": lost,
+                "wrong_to_right": won,
+                "cases": found.cases,
+                "note": found.note,
+            }
+        )
+        before = standing
+    return pd.DataFrame(rows)
+
+
+def _changed_votes(before: pd.DataFrame, after: pd.DataFrame, labels: pd.Series) -> tuple[int, int]:
+    """How many votes went from right to wrong and from wrong to right, of jurors who stood somewhere before and after."""
+    both = before.merge(after, on=["case", "juror"], suffixes=("_before", "_after"))
+    truth = labels.reindex(both["case"]).to_numpy()
+    then, now = ((both[name] == truth).to_numpy(bool) for name in ("value_before", "value_after"))
+    return int((then & ~now).sum()), int((~then & now).sum())
+
+
+def independent_majority(accuracy: FloatArray) -> float:
+    """How often a majority of jurors who err apart is right, by the distribution of how many of them are; a tie is half right."""
+    if np.isnan(accuracy).any():
+        return np.nan
+    chance = np.ones(1)
+    for each in accuracy:
+        chance = np.convolve(chance, [1 - each, each])
+    twice = 2 * np.arange(len(chance))
+    k = len(accuracy)
+    return float(chance[twice > k].sum() + chance[twice == k].sum() / 2)
+
+
+def _majority(wide: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
+    """The share of cases on which the commonest answer is right, divided among answers that are as common.
+
+    A case on which nobody voted has no majority, and is left out.
+    """
+    options = pd.unique(wide[pd.notna(wide)])
+    if not len(options):
+        return np.nan
+    counts = np.column_stack([(wide == option).sum(axis=1) for option in options])
+    voted = counts.any(axis=1)
+    most = (counts == counts.max(axis=1, keepdims=True))[voted]
+    return float(np.mean((most & (options == truth[voted])).sum(axis=1) / most.sum(axis=1)))
+
+
+def _correlations(right: FloatArray) -> tuple[FloatArray, str]:
+    """The correlations of being right, and what is to be said of them; those of a juror who is always right, or never, are not known."""
+    cases, k = right.shape
+    found = correlation_matrix(right)
+    if cases < LEAST:
+        return found, f"{cases} case(s) with a label: too few to tell what jurors are worth together"
+    still = np.array([len(set(column[~np.isnan(column)])) == 1 for column in right.T], dtype=bool)
+    pairs = np.triu_indices(k, 1)
+    apart = int((np.isnan(found) & ~still & ~still[:, None])[pairs].sum())
+    notes = []
+    if still.any():
+        notes.append(
+            f"{int(still.sum())} juror(s) were right on all cases, or on none, which does not tell whether they err apart"
+        )
+    if apart:
+        notes.append(
+            f"{apart} pair(s) of jurors share too few cases on which both vary, and have no part in it"
+        )
+    return found, "; ".join(notes)
+
+
+def independence_table(
+    rounds: pd.DataFrame, truth: pd.DataFrame, questions: Mapping[str, Question]
+) -> pd.DataFrame:
+    """One row an arm, attribute and round: what the jury is worth in independent votes where people's reference is known.
+
+    On a scale of three points or more a vote is right within half a step of the reference, and the majority is right where
+    most jurors are.
+
+    Args:
+        rounds: The votes, as `RoundVotes` gives them.
+        truth: `case`, `attribute`, `value`: people's reference.
+    """
+    parts: list[pd.DataFrame] = []
+    if rounds.empty or truth.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    graded = rounds.assign(**_right_or_wrong(rounds, truth, questions))
+    for (arm, attribute), mine in graded.groupby(["arm", "attribute"], sort=False):
+        jurors = mine["juror"].nunique()
+        labelled = mine[mine["labelled"]]
+        if jurors < 2 or labelled.empty:
+            continue
+        found = votes_by_round(labelled, pd.Series(1, index=labelled["case"].unique()))
+        parts.append(found.assign(arm=str(arm), attribute=str(attribute), jurors=jurors))
+    return pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
+
+
+def independence_section(
+    rounds: pd.DataFrame,
+    truth: pd.DataFrame,
+    questions: Mapping[str, Question],
+    *,
+    most: int | None = None,
+) -> Section | None:
+    """The effective votes of every jury, as `compare`, `study` and the inspector show them; None where no jury of two seats
+    or more has labels.
+
+    Args:
+        most: Sentences to say, the first arms' first; the table has every arm.
+    """
+    table = independence_table(rounds, truth, questions)
+    if table.empty:
+        return None
+    sentences = [
+        _sentence(str(arm), str(attribute), rows)
+        for (arm, attribute), rows in table.groupby(["arm", "attribute"], sort=False)
+    ]
+    if most is not None and len(sentences) > most:
+        sentences = [
+            *sentences[:most],
+            f"{len(sentences) - most} more juries and attributes are in the table.",
+        ]
+    return Section(
+        name="independence",
+        title=TITLE,
+        sentences=tuple(sentences),
+        tables={"rounds": table},
+        methods=(
+            "Effective votes from the correlation of jurors' being right: Kish's, and the participation ratio of its eigenvalues; "
+            "beside the majority, what a majority of members as good as these would get right if they erred apart (Condorcet).",
+        ),
+        notes=tuple(f"{row['arm']}, {row['attribute']}, round {row['round']}: {row['note']}" for row in table.to_dict("records") if row["note"]),
+    )  # fmt: skip
+
+
+def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
+    first, last = rows.iloc[0], rows.iloc[-1]
+    told = (
+        f"{arm}, {attribute}: {last['jurors']} jurors are worth {_votes(last['kish'])} independent votes (by eigenvalues {_votes(last['eigenvalues'])}); most "
+        f"of them are right on {_share(last['majority'])} of {last['cases']} cases, {_share(last['independent'])} if they erred apart."
+    )
+    if len(rows) == 1:
+        return told
+    back, ahead = int(rows["right_to_wrong"].sum()), int(rows["wrong_to_right"].sum())
+    gain, closer = last["majority"] - first["majority"], last["correlation"] - first["correlation"]
+    added = "information" if gain > 0 and ahead > back else "agreement only" if closer > 0 else "neither"
+    return (
+        f"{told} Before deliberation they were worth {_votes(first['kish'])} and right on {_share(first['majority'])}; {ahead} {'vote' if ahead == 1 else 'votes'} went from wrong "
+        f"to right and {back} from right to wrong: deliberation added {added}."
+    )
+
+
+def _votes(number: float) -> str:
+    return "an unknown number of" if math.isnan(number) else f"{number:.1f}"
+
+
+def _share(value: float) -> str:
+    return "an unknown share" if math.isnan(value) else f"{value:.0%}"
+
+
+def _right_or_wrong(
+    votes: pd.DataFrame, truth: pd.DataFrame, questions: Mapping[str, Question]
+) -> dict[str, np.ndarray]:
+    """Vote by vote whether its case is `labelled`, and as its `value` 1 for right, 0 for wrong; a blank one stays blank."""
+    known = truth[truth["attribute"].isin(votes["attribute"])]
+    place = pd.MultiIndex.from_frame(known[KEYS]).get_indexer(pd.MultiIndex.from_frame(votes[KEYS]))
+    labelled = place >= 0
+    given, right = votes[labelled], np.full(len(votes), np.nan)
+    if len(given):
+        wanted = codes(known, questions).to_numpy(float)[place[labelled]]
+        scales = {name: questions[str(name)].scale for name in dict.fromkeys(given["attribute"])}
+        allowed = {name: half_step(scale) or 0.0 if scale.ordered else 0.0 for name, scale in scales.items()}
+        apart = np.abs(codes(given, questions).to_numpy(float) - wanted)
+        near = apart <= given["attribute"].map(allowed).to_numpy(float) + 1e-9
+        right[labelled] = np.where(np.isnan(apart), np.nan, near)
+    return {"labelled": labelled, "value": right}
+
+
+def _audit(given: AuditInput, draws: Draws) -> Section | None:
+    evidence = given.evidence
+    return independence_section(evidence.rounds, evidence.reference().table, evidence.questions)
+
+
+INDEPENDENCE = Audit("independence", _audit, 80)

@@ -1,0 +1,375 @@
+"""The triage of a run, and how good it is where labels exist: errors found against cases reviewed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...orchestration.record import Store
+from ...rubrics.errors import VenireError, safe
+from ..ratings.evidence import Evidence, gather
+from ..ratings.question import rubric_questions
+from ..ratings.reference import Rule
+from ..ratings.run_tables import ArmMoments, ArmRatings, JurorRatings, arm_tables
+from ..ratings.score_tables import Marks, lay_marks
+from ..report.drawing import INK, Figure, below, beside, clip, legend, series_colour
+from ..report.html import items, page, paragraph, section, section_part, table
+from ..report.panel import DASHED, Axis, Panel, number_axis
+from ..report.section import Section, records, section_json
+from ..statistics.correlation import spearman_statistic
+from ..statistics.draws import Draws
+from ..statistics.estimate import Estimate
+from ..statistics.jackknife import FISHER, Jackknife
+from ..statistics.matrix import FloatArray, Matrix
+from ..statistics.proportion import wilson
+from ..statistics.significance import LEVEL, interval_phrase, p_words
+from ..statistics.weighted import Statistic
+from .audit import HAIR, Audit, Severity
+from .triage import RULE, SIGNALS, Docket, triage
+
+CURVE = ["arm", "reviewed", "found"]
+AREAS = ["arm", "order", "area", "low", "high", "p", "best", "errors", "n", "note"]
+LEVELS = ["arm", "score", "from", "to", "n", "errors", "probability", "low", "high"]
+TRIAGED = "triage"
+POINTS = 101
+FEW = 7
+"""Up to so many distinct scores, each has its own probability; more are cut into five groups of equal size."""
+SIDE = 260
+TITLE = "Triage: which cases a person should see first"
+
+
+def errors(marks: Marks, arm: str, severity: Severity) -> pd.Series:
+    """By case, whether the arm is off people's reference by the margin or more, either way, on any attribute; NaN where
+    nothing was scored by both."""
+    off = (marks.table[arm] - marks.reference()).abs()
+    wrong = (off >= severity.margin - HAIR).astype(float).where(off.notna())
+    return wrong.groupby(level="case", sort=False).max()
+
+
+def gains(docket: Docket, wrong: pd.Series) -> pd.DataFrame:
+    """The share of errors found once so many of the cases were reviewed in the docket's order; ties are shared out."""
+    keys, error = _order_and_error(docket, wrong)
+    if not error.sum():
+        return pd.DataFrame(columns=CURVE)
+    reviewed, found = found_curve(keys, error)
+    at = np.linspace(0, 1, min(POINTS, len(keys) + 1))
+    return pd.DataFrame({"arm": docket.arm, "reviewed": at, "found": np.interp(at, reviewed, found)})
+
+
+def areas(docket: Docket, wrong: pd.Series, marks: Marks) -> pd.DataFrame:
+    """The area under that curve, 0.5 in random order, with `p` of its being 0.5; of the triage and of each signal alone.
+
+    `best` is the area when every error comes first. Intervals leave out cases or their groups, the order held.
+    """
+    rows = []
+    table = docket.cases.set_index("case")
+    cluster, _ = pd.factorize(marks.clusters.reindex(_known_cases(docket, wrong)))
+    for order in (TRIAGED, *SIGNALS):
+        keys, error = _order_and_error(docket, wrong, None if order == TRIAGED else table[order])
+        grid = Matrix(np.column_stack([keys, error]), tuple(range(len(keys))), (), cluster.astype(np.int64))
+        why = "the arm made no error of this size, or nothing else"
+        each, p = Jackknife().estimate_and_p(
+            area_statistic, grid, method="area under the curve of errors found", otherwise=why
+        )
+        best = 1 - error.mean() / 2 if len(error) else np.nan
+        told = (*area_and_bounds(each), p, best, int(error.sum()), len(error))
+        rows.append((docket.arm, order, *told, each.note))
+    return pd.DataFrame(rows, columns=AREAS)
+
+
+def area_and_bounds(above_chance: Estimate) -> tuple[float, float, float]:
+    """The area and its bounds, which lie between 0 and 1, from how far it is above 0.5."""
+    low, high = np.clip([above_chance.low, above_chance.high], -0.5, 0.5) + 0.5
+    return above_chance.value + 0.5, float(low), float(high)
+
+
+def by_score(marks: Marks, arm: str, wrong: pd.Series) -> pd.DataFrame:
+    """The probability of an error at each level of the case's mean mark (0 bad, 1 good), with Wilson's interval."""
+    mark, error = _levels(marks, arm, wrong)
+    if len(mark) < 2:
+        return pd.DataFrame(columns=LEVELS)
+    distinct = np.unique(mark)
+    edges = distinct if len(distinct) <= FEW else np.unique(np.quantile(mark, np.linspace(0, 1, 6)[:-1]))
+    group = np.searchsorted(edges, mark, side="right") - 1
+    rows = []
+    for number in np.unique(group):
+        mine = group == number
+        n, k = int(mine.sum()), int(error[mine].sum())
+        ends = (float(mark[mine].min()), float(mark[mine].max()))
+        rows.append((arm, float(mark[mine].mean()), *ends, n, k, k / n, *wilson(k / n, n, 0.95)))
+    return pd.DataFrame(rows, columns=LEVELS)
+
+
+def score_and_error(marks: Marks, arm: str, wrong: pd.Series) -> tuple[Estimate, float]:
+    """Spearman's rho between a case's mean mark and an error: below 0 where low scores are where people disagree."""
+    mark, error = _levels(marks, arm, wrong)
+    cases = _mean_marks(marks, arm, wrong).index
+    cluster, _ = pd.factorize(marks.clusters.reindex(cases))
+    grid = Matrix(np.column_stack([mark, error]), tuple(cases), (), cluster.astype(np.int64))
+    return Jackknife().estimate_and_p(
+        lambda values: spearman_statistic(values[:, 0], values[:, 1]) if len(values) else _nothing,
+        grid,
+        method="Spearman's rho",
+        otherwise="every case is an error, or none, or all scores are the same",
+        transform=FISHER,
+    )
+
+
+def _nothing(weights: FloatArray) -> FloatArray:
+    return np.full(len(weights), np.nan)
+
+
+def _mean_marks(marks: Marks, arm: str, wrong: pd.Series) -> pd.Series:
+    mean = marks.table[arm].groupby(level="case", sort=False).mean()
+    return mean[mean.notna() & wrong.reindex(mean.index).notna()]
+
+
+def _levels(marks: Marks, arm: str, wrong: pd.Series) -> tuple[FloatArray, FloatArray]:
+    """Each case's mean mark, to a thousandth, and whether it is an error."""
+    mean = _mean_marks(marks, arm, wrong)
+    return np.round(mean.to_numpy(float), 3), wrong.reindex(mean.index).to_numpy(float)
+
+
+def _known_cases(docket: Docket, wrong: pd.Series) -> list[str]:
+    known = set(wrong.dropna().index)
+    return [case for case in docket.cases["case"] if case in known]
+
+
+def _order_and_error(
+    docket: Docket, wrong: pd.Series, by: pd.Series | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """What the cases are ordered by, high first, and whether each is an error."""
+    cases = _known_cases(docket, wrong)
+    table = docket.cases.set_index("case").reindex(cases)
+    keys = -table["place"] if by is None else by.reindex(cases).fillna(0.0)
+    return keys.to_numpy(float), wrong.reindex(cases).to_numpy(float)
+
+
+def found_curve(keys: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The share of cases reviewed, highest key first and ties together, and the share of errors found by then."""
+    _, block = np.unique(-keys, return_inverse=True)
+    cases, wrong = np.bincount(block), np.bincount(block, weights=error)
+    zero = np.zeros(1)
+    return np.append(zero, cases.cumsum() / cases.sum()), np.append(zero, wrong.cumsum() / wrong.sum())
+
+
+def area_statistic(values: FloatArray) -> Statistic:
+    """The area above that of random order, as a function of the weights of cases."""
+    order = np.argsort(-values[:, 0], kind="stable")
+    keys, error = values[order, 0], values[order, 1]
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, dtype=int)
+
+    def area(weights: FloatArray) -> FloatArray:
+        if not len(starts):
+            return np.full(len(weights), np.nan)
+        drawn = weights[:, order]
+        cases = np.add.reduceat(drawn, starts, axis=1)
+        wrong = np.add.reduceat(drawn * error, starts, axis=1)
+        before = wrong.cumsum(axis=1) - wrong / 2
+        total, n = wrong.sum(axis=1), cases.sum(axis=1)
+        bottom = total * n
+        mixed = (bottom > 0) & (total < n)
+        under = np.divide(
+            (cases * before).sum(axis=1), bottom, out=np.full(len(weights), np.nan), where=mixed
+        )
+        return under - 0.5
+
+    return area
+
+
+def triage_figure(found: pd.DataFrame, levels: pd.DataFrame) -> Figure:
+    """Two panels, arms by colour."""
+    arms = list(dict.fromkeys(found["arm"]))
+    shares = number_axis(0.0, 1.0, lines=True)
+    order = Panel(
+        number_axis(0.0, 1.0, title="share of cases reviewed"), shares, SIDE, SIDE, title="Errors found"
+    )
+    scores = Axis(-0.08, 1.08, shares.ticks, "mean score: 0 bad end, 1 good end")
+    chance = Panel(scores, shares, SIDE, SIDE, title="Probability of an error")
+    order.line([(0, 0), (1, 1)], INK, width=1, dashes=DASHED)
+    for number, arm in enumerate(arms):
+        mine, colour = levels[levels["arm"] == arm], series_colour(number)
+        reviewed = found[found["arm"] == arm]
+        order.curve(zip(reviewed["reviewed"], reviewed["found"], strict=True), number)
+        shift = (number - (len(arms) - 1) / 2) * 4
+        chance.curve(zip(mine["score"], mine["probability"], strict=True), number, width=1, shift=shift)
+        for row in mine.to_dict("records"):
+            chance.whisker_upright(
+                row["score"], row["probability"], row["low"], row["high"], colour, shift=shift
+            )
+    both = beside([order.picture(), chance.picture()])
+    return Figure("Triage", [below([both, legend([clip(arm) for arm in arms], lines=True)])])
+
+
+def triage_section(
+    evidence: Evidence,
+    marks: Marks,
+    severity: Severity,
+    draws: Draws,
+    *,
+    arms: tuple[str, ...] = (),
+) -> Section:
+    """How much sooner a person who follows the triage meets the errors, arm by arm."""
+    sentences: list[str] = []
+    parts: dict[str, list[pd.DataFrame]] = {"areas": [], "by_score": [], "curve": [], "cases": []}
+    for arm in arms or marks.arms:
+        wrong = errors(marks, arm, severity)
+        docket = triage(evidence, marks, arm, severity, wrong=wrong)
+        found = areas(docket, wrong, marks)
+        parts["areas"].append(found)
+        parts["by_score"].append(by_score(marks, arm, wrong))
+        parts["curve"].append(gains(docket, wrong))
+        parts["cases"].append(
+            docket.cases.assign(reasons=["; ".join(words) for words in docket.cases["reasons"]])
+        )
+        sentences.append(_area_sentence(found[found["order"] == TRIAGED].iloc[0].to_dict()))
+        rho, p = score_and_error(marks, arm, wrong)
+        if rho.defined and not math.isnan(p):
+            sentences.append(_score_sentence(arm, rho.value, rho.low, rho.high, p))
+    tables = {name: pd.concat(each, ignore_index=True) for name, each in parts.items()}
+    caption = (
+        "Left, the share of errors found against the share of cases reviewed, in triage's order (dashed: random order). "
+        "Right, the probability of an error by the case's mean score, from the bad end of the scale to the good one, with "
+        "Wilson's intervals."
+    )
+    drawn = {caption: triage_figure(tables["curve"], tables["by_score"])} if len(tables["curve"]) else {}
+    methods = (
+        f"Triage: {RULE} An error is a verdict off people's reference by {severity.margin:.0%} of the scale or more, either way, "
+        f"on any attribute. The area under the curve of errors found against cases reviewed is 0.5 in random order; its "
+        "interval is the jackknife's over cases or their groups, the order held.",
+    )
+    return Section("triage", TITLE, tuple(sentences), tables, drawn, methods, marks.notes)
+
+
+def _area_sentence(row: dict[Any, Any]) -> str:
+    if math.isnan(row["area"]):
+        return f"{row['arm']}: a triage cannot be checked ({row['note']}; {row['errors']} of {row['n']} cases are errors)."
+    size = (
+        f"area {row['area']:.2f} ({interval_phrase(row['low'], row['high'])}; 0.50 in random order, at best "
+        f"{row['best']:.2f}; {row['errors']} errors in {row['n']} cases, {p_words(row['p'])})"
+    )
+    if not row["p"] < LEVEL:
+        return (
+            f"Reviewing {row['arm']} by triage is not shown to find errors sooner than random order: {size}."
+        )
+    verb = "sooner" if row["area"] > 0.5 else "later"
+    return f"Reviewing {row['arm']} by triage finds errors {verb} than random order: {size}."
+
+
+def _score_sentence(arm: str, rho: float, low: float, high: float, p: float) -> str:
+    size = f"rho {rho:+.2f}, {interval_phrase(low, high, '+.2f')}, {p_words(p)}"
+    if not p < LEVEL:
+        return f"Whether people disagree with {arm} is not shown to depend on how it scores a case ({size})."
+    return f"People disagree with {arm} more often where it scores {'low' if rho < 0 else 'high'} ({size})."
+
+
+TRIAGE = Audit(
+    "triage", lambda given, draws: triage_section(given.evidence, given.marks, given.severity, draws), 40
+)
+
+
+def run_triage(
+    run: Store | Path | str,
+    human: pd.DataFrame | None = None,
+    *,
+    arm: str | None = None,
+    severity: Severity | None = None,
+    reference: Rule | None = None,
+    seed: int = 0,
+    resamples: int = 1000,
+) -> tuple[Docket, Section | None]:
+    """The triage of one arm of a run, its first jury unless named; with ratings, also how good it is."""
+    store = run if isinstance(run, Store) else Store.read(run)
+    try:
+        evidence = gather(store, human, rule=reference) if human is not None else _without_ratings(store)
+    finally:
+        if store is not run:
+            store.release()
+    named = arm or next((name for name, kind in evidence.kinds.items() if kind == "jury"), None)
+    named = named or next(iter(evidence.kinds), None)
+    if named is None or named not in evidence.kinds:
+        problem = f"the run has no arm {named!r}" if named else "the run has no arm"
+        raise VenireError(
+            problem, remedy=f"choose one of {', '.join(evidence.kinds) or 'none: run a jury first'}"
+        )
+    severity = severity or Severity()
+    marks = lay_marks(evidence)
+    if human is None:
+        return triage(evidence, marks, named, severity), None
+    wrong = errors(marks, named, severity)
+    if wrong.notna().sum() == 0:
+        raise VenireError(
+            f"the ratings and {named} have no case and attribute in common",
+            remedy="check that the ratings use the run's case ids and the rubric's attribute names",
+        )
+    docket = triage(evidence, marks, named, severity, wrong=wrong)
+    told = triage_section(evidence, marks, severity, Draws(seed, resamples), arms=(named,))
+    return docket, replace(told, notes=tuple(dict.fromkeys((*evidence.notes, *told.notes))))
+
+
+def _without_ratings(store: Store) -> Evidence:
+    """What triage needs of a run that nobody rated."""
+    arms = store.arms()
+    ratings, ballots, moments = arm_tables(store, ArmRatings(), JurorRatings(), ArmMoments())
+    return Evidence(
+        arms=ratings,
+        people=pd.DataFrame(columns=["case", "rater", "attribute", "value"]),
+        questions=rubric_questions(*(arm.rubric for arm in arms)),
+        cases=pd.DataFrame(columns=["case", "group", "system"]),
+        costs=pd.DataFrame(),
+        stops=pd.DataFrame(),
+        kinds={arm.name: "single judge" if arm.jury.single_judge else "jury" for arm in arms},
+        ballots=ballots,
+        moments=moments,
+    )
+
+
+def docket_answer(docket: Docket, told: Section | None, most: int) -> Section:
+    """The first cases, a reason a line; where people rated, how good the order is."""
+    first = docket.first(most)
+    rows = [
+        (
+            row["place"],
+            safe(str(row["case"])),
+            "no verdict" if row["undecided"] else f"{row['priority']:.2f}",
+            "\n".join(safe(words) for words in row["reasons"]),
+        )
+        for row in first.to_dict("records")
+    ]
+    name = f"{docket.arm}: {len(first)} of {len(docket.cases)} cases, the first to see first"
+    tables = {name: pd.DataFrame(rows, columns=["", "case", "priority", "why"])}
+    sentences, notes = (told.sentences, told.notes) if told else ((), ())
+    return Section("triage", TITLE, sentences, tables, notes=notes)
+
+
+def docket_json(run: str, docket: Docket, told: Section | None, most: int | None) -> dict[str, Any]:
+    """The cases in order with their signals and reasons; under `review`, how good the order is, where people rated."""
+    cases = []
+    for row in records(docket.first(most)):
+        kept = {name: row[name] for name in ("case", "place", "priority", "undecided")}
+        signals = {name: row[name] for name in SIGNALS}
+        cases.append({**kept, "signals": signals, "reasons": list(row["reasons"])})
+    review = section_json(told) if told else None
+    return {"run": run, "arm": docket.arm, "rule": RULE, "signals": SIGNALS, "cases": cases, "review": review}
+
+
+def triage_page(docket: Docket, told: Section | None) -> str:
+    """The whole page: how good the order is, where people rated, then the cases in it."""
+    heads = {"place": "place", "case": "case", "priority": "priority", "undecided": "no verdict"}
+    heads |= {name: name.replace("_", " ") for name in SIGNALS} | {"why": "why"}
+    listed = docket.cases.assign(why=["; ".join(words) for words in docket.cases["reasons"]])
+    body = [
+        section_part(told) if told else None,
+        section(
+            "Cases, the first to see first",
+            paragraph(RULE),
+            items([f"{name.replace('_', ' ')}: {words}" for name, words in SIGNALS.items()], "notes"),
+            table("cases", listed, heads),
+        ),
+    ]
+    return page("Which cases a person should see first", f"{docket.arm}, {len(docket.cases)} cases", body)

@@ -1,0 +1,319 @@
+"""Yes-or-no questions as a part of a comparison: each rater against people's majority, and against each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from ...rubrics.rubric import Rubric
+from ...rubrics.scale import Scale
+from ..ratings.evidence import Evidence
+from ..ratings.folds import cluster_numbers
+from ..report.charts import forest_figure
+from ..report.drawing import Figure
+from ..report.section import Section
+from ..statistics.chance import fleiss_kappa
+from ..statistics.draws import Draws
+from ..statistics.estimate import Estimate
+from ..statistics.proportion import wilson
+from ..statistics.yes_no import YES_NO_METRICS, YesNoMetric, yes_no_estimates
+from .audit import Audit, AuditInput
+
+TITLE = "Yes-or-no questions against the majority of people"
+MAJORITY = "majority of people"
+METHODS: tuple[YesNoMetric, ...] = ("accuracy", "f1", "kappa")
+"""What the figure of methods has a panel for."""
+_CAPTION = (
+    "Each method against the majority of people on {attribute}: accuracy, F1 and Cohen's kappa with 95% BCa intervals. People are "
+    "held against a majority that they are part of."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """Everyone's answers to one question: a row a case, a column a rater, NaN where there is none."""
+
+    table: pd.DataFrame
+    people: tuple[str, ...]
+    arms: tuple[str, ...]
+    cluster: pd.Series
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        return MAJORITY, *self.people, *self.arms
+
+
+def yes_no_section(evidence: Evidence, draws: Draws) -> Section | None:
+    """Every binary question that people answered; None where there is none."""
+    rated = set(evidence.people["attribute"].astype(str))
+    asked = {
+        name: question.scale
+        for name, question in evidence.questions.items()
+        if question.scale.level == "binary" and name in rated
+    }
+    if not asked:
+        return None
+    sentences: list[str] = []
+    metrics: list[dict[str, object]] = []
+    pairs: list[dict[str, object]] = []
+    people: list[dict[str, object]] = []
+    figures: dict[str, Figure] = {}
+    for name, scale in asked.items():
+        answers = _answers(evidence, name, scale)
+        found = {rater: _against(answers, rater, MAJORITY) for rater in answers.raters}
+        for rater, estimates in found.items():
+            who = {"attribute": name, "rater": rater, "kind": _kind(rater, evidence, answers)}
+            counts = _counts(answers, rater)
+            metrics += [
+                {**who, **counts, "metric": metric, **_cells(each)} for metric, each in estimates.items()
+            ]
+        for first, second in combinations(answers.raters, 2):
+            kappa = _against(answers, first, second, ("kappa",))["kappa"]
+            pairs.append({"attribute": name, "first": first, "second": second, **_cells(kappa)})
+        row, words = _panel(answers, name)
+        people.append(row)
+        sentences += [*words, *_sentences(name, answers, found)]
+        drawn: dict[str, dict[str, Estimate]] = {
+            r: {m: found[r][m] for m in METHODS} for r in found if r != MAJORITY
+        }
+        if any(each.defined for of in drawn.values() for each in of.values()):
+            figures[_CAPTION.format(attribute=name)] = forest_figure(
+                drawn, f"{name}, against the majority of people"
+            )
+    conditional, more = _conditional(evidence)
+    tables = {
+        "metrics": pd.DataFrame(metrics),
+        "pairs": pd.DataFrame(pairs),
+        "people": pd.DataFrame(people),
+        **({"conditional": conditional} if len(conditional) else {}),
+    }
+    methods = (
+        "Yes-or-no questions: the reference is the value that more than half of the people who answered gave; a tie has none. Accuracy, "
+        "sensitivity, specificity, precision, recall, F1 and Cohen's kappa have the jackknife's intervals over cases or "
+        "their groups (kappa on Fisher's z, the others by Wilson at the number of cases that the error stands for); shares of 0 or 1 have Wilson's of their cases.",
+    )
+    return Section("yes_no", TITLE, (*sentences, *more), tables, figures, methods)
+
+
+def _answers(evidence: Evidence, name: str, scale: Scale) -> _Answers:
+    """Truth values of everyone on one question, the majority of people a rater of its own."""
+
+    def of(table: pd.DataFrame) -> pd.DataFrame:
+        mine = table[table["attribute"].astype(str) == name].astype({"case": str, "rater": str})
+        yes = [_truth(value, scale) for value in mine["value"]]
+        return mine.assign(yes=pd.Series(yes, mine.index, float)).pivot(
+            index="case", columns="rater", values="yes"
+        )
+
+    people, arms = of(evidence.people), of(evidence.arms)
+    heard = people.index.isin(set(evidence.arms["case"].astype(str)))
+    people = people[heard]
+    mean = people.mean(axis=1)
+    majority = pd.Series(np.where(mean == 0.5, np.nan, mean > 0.5).astype(float), people.index).where(
+        mean.notna()
+    )
+    table = people.join(arms, how="left").assign(**{MAJORITY: majority})
+    cluster = pd.Series(
+        cluster_numbers(pd.Series(table.index, dtype=object), evidence.groups), table.index, dtype=np.int64
+    )
+    return _Answers(table, tuple(map(str, people.columns)), tuple(map(str, arms.columns)), cluster)
+
+
+def _truth(value: object, scale: Scale) -> float:
+    """1 for the higher value of the scale, 0 for the lower; NaN for what lies halfway, as a tied jury's mean does."""
+    low, high = scale.ends
+    if isinstance(low, str) or isinstance(high, str):
+        return float(str(value) == str(high)) if str(value) in (str(low), str(high)) else math.nan
+    number = _number(value)
+    middle = (float(low) + float(high)) / 2
+    return math.nan if math.isnan(number) or number == middle else float(number > middle)
+
+
+def _against(
+    answers: _Answers,
+    rater: str,
+    reference: str,
+    metrics: Sequence[YesNoMetric] = YES_NO_METRICS,
+) -> dict[YesNoMetric, Estimate]:
+    predicted, actual = (answers.table[name].to_numpy(float) for name in (rater, reference))
+    both = ~np.isnan(predicted + actual)
+    return yes_no_estimates(
+        predicted[both] > 0,
+        actual[both] > 0,
+        answers.cluster.to_numpy(np.int64)[both],
+        metrics,
+    )
+
+
+def _counts(answers: _Answers, rater: str) -> dict[str, int]:
+    other = answers.table[MAJORITY]
+    mine = answers.table[rater]
+    both = mine.notna() & other.notna()
+    yes, truly = mine[both] > 0, other[both] > 0
+    return {
+        "tp": int((yes & truly).sum()),
+        "fp": int((yes & ~truly).sum()),
+        "fn": int((~yes & truly).sum()),
+        "tn": int((~yes & ~truly).sum()),
+    }
+
+
+def _panel(answers: _Answers, name: str) -> tuple[dict[str, object], list[str]]:
+    """How far the people agree among themselves: Fleiss' kappa, and how often all of them say the same."""
+    given = answers.table[list(answers.people)]
+    row: dict[str, object] = {
+        "attribute": name,
+        "people": len(answers.people),
+        "cases": len(given),
+        "yes_by_majority": int((answers.table[MAJORITY] == 1).sum()),
+        "no_by_majority": int((answers.table[MAJORITY] == 0).sum()),
+        "tied": int((given.notna().any(axis=1) & answers.table[MAJORITY].isna()).sum()),
+    }
+    if len(answers.people) < 2:
+        return row, [f"{name}: one person answered, so that there is no agreement among people to speak of."]
+    long = given.reset_index().melt("case", var_name="rater", value_name="value").dropna()
+    fleiss = fleiss_kappa(long)
+    whole = given.dropna()
+    same = int((whole.nunique(axis=1) == 1).sum())
+    low, high = wilson(same / len(whole), len(whole), 0.95) if len(whole) else (math.nan, math.nan)
+    row |= {
+        "fleiss": fleiss.value, "fleiss_low": fleiss.low, "fleiss_high": fleiss.high, "fleiss_n": fleiss.n,
+        "unanimous": same, "rated_by_all": len(whole),
+        "unanimous_share": same / len(whole) if len(whole) else math.nan,
+        "unanimous_low": low, "unanimous_high": high,
+    }  # fmt: skip
+    words = (
+        f"Fleiss' kappa {_estimate_words(fleiss)}"
+        if fleiss.defined
+        else f"Fleiss' kappa is undefined ({fleiss.note})"
+    )
+    share = (
+        f"; all of them say the same of {same} of the {len(whole)} cases that all answered ({same / len(whole):.1%})"
+        if len(whole)
+        else ""
+    )
+    return row, [
+        f"{name}: {len(answers.people)} people agree among themselves with {words}, {fleiss.n} cases{share}."
+    ]
+
+
+def _sentences(
+    name: str, answers: _Answers, found: Mapping[str, Mapping[YesNoMetric, Estimate]]
+) -> Iterator[str]:
+    for arm in answers.arms:
+        mine = found[arm]
+        if not mine["accuracy"].defined:
+            yield f"{name}: {arm} and people's majority have no case in common."
+            continue
+        counts = _counts(answers, arm)
+        figures = ", ".join(
+            f"{metric} {_estimate_words(mine[metric])}" for metric in YES_NO_METRICS if metric != "recall"
+        )
+        yield (
+            f"{name}: {arm} against the majority of people: {figures}; {counts['tp']} true and {counts['fp']} false yes, "
+            f"{counts['fn']} false and {counts['tn']} true no."
+        )
+
+
+def _conditional(evidence: Evidence) -> tuple[pd.DataFrame, list[str]]:
+    """People's answers to questions that are asked only where another has a certain answer: shares with Wilson's interval."""
+    asked: dict[str, Rubric] = {}
+    for rubric in evidence.rubrics.values():
+        for attribute in rubric.attributes:
+            if attribute.asked_if:
+                asked.setdefault(attribute.name, rubric)
+    rows: list[dict[str, object]] = []
+    sentences: list[str] = []
+    for name, rubric in asked.items():
+        kept = _where_asked(evidence.people, name, rubric)
+        if kept.empty:
+            continue
+        for rater, values in (("all", kept["value"]), *kept.groupby("rater")["value"]):
+            rows += _shares(name, str(rater), values, rubric.scale_of(name))
+        conditions = ", ".join(f"{c} is {v}" for c, v in rubric.by_name[name].asked_if.items())
+        told = ", ".join(
+            f"{row['value']} {row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+            for row in rows
+            if row["attribute"] == name and row["rater"] == "all"
+        )
+        sentences.append(f"{name}, where {conditions}: {told}; {len(kept)} answers of people.")
+    return pd.DataFrame(rows), sentences
+
+
+def _where_asked(people: pd.DataFrame, name: str, rubric: Rubric) -> pd.DataFrame:
+    """The answers to a conditional question of those people who themselves gave what it is asked on."""
+    mine = people[people["attribute"].astype(str) == name]
+    for condition, wanted in rubric.by_name[name].asked_if.items():
+        others = people[people["attribute"].astype(str) == condition]
+        gave = {
+            (str(case), str(rater))
+            for case, rater, value in others[["case", "rater", "value"]].itertuples(index=False)
+            if _same(value, wanted)
+        }
+        at = [
+            (str(case), str(rater)) in gave for case, rater in mine[["case", "rater"]].itertuples(index=False)
+        ]
+        mine = mine[at]
+    return mine
+
+
+def _shares(name: str, rater: str, values: pd.Series, scale: Scale) -> list[dict[str, object]]:
+    legal: Sequence[object] = scale.values or sorted(set(values))
+    rows: list[dict[str, object]] = []
+    for value in legal:
+        times, n = sum(_same(given, value) for given in values), len(values)
+        low, high = wilson(times / n, n, 0.95)
+        rows.append(
+            {"attribute": name, "rater": rater, "value": value, "count": times, "n": n, "share": times / n, "low": low, "high": high}
+        )  # fmt: skip
+    return rows
+
+
+def _same(given: object, value: object) -> bool:
+    if isinstance(value, str):
+        return str(given) == value
+    return _number(given) == _number(value)
+
+
+def _number(value: object) -> float:
+    """A value as a number; NaN where it is none."""
+    try:
+        return float(str(value))
+    except ValueError:
+        return math.nan
+
+
+def _kind(rater: str, evidence: Evidence, answers: _Answers) -> str:
+    if rater == MAJORITY:
+        return "majority"
+    return "person" if rater in answers.people else evidence.kinds[rater]
+
+
+def _cells(found: Estimate) -> dict[str, object]:
+    return {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "n": found.n,
+        "method": found.method,
+        "note": found.note,
+    }
+
+
+def _estimate_words(found: Estimate) -> str:
+    if not found.defined:
+        return f"undefined ({found.note})"
+    ends = "" if math.isnan(found.low) else f" ({found.low:.2f} to {found.high:.2f})"
+    return f"{found.value:.3f}{ends}"
+
+
+def _run(given: AuditInput, draws: Draws) -> Section | None:
+    return yes_no_section(given.evidence, draws)
+
+
+YES_NO = Audit("yes_no", _run, 5)

@@ -1,0 +1,379 @@
+"""What calibration changed, arm by arm: tables, curves, sentences and methods, as a part of a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..ratings.evidence import Evidence, attribute_label
+from ..ratings.pooling import OVERALL, Pooling, pooling
+from ..ratings.reference import rule_words
+from ..report.drawing import (
+    INK,
+    Figure,
+    Picture,
+    below,
+    beside,
+    caption,
+    clip,
+    in_rows,
+    legend,
+    series_colour,
+)
+from ..report.panel import DASHED, Axis, Panel, Tick, level, number_axis, padded_range
+from ..report.section import Section
+from ..statistics.draws import Draws
+from ..statistics.significance import shown_sign
+from .calibrator import JuryCalibrator
+from .changes import changes
+from .cross_validation import ENOUGH, FOLDS, CrossValidation, cross_validate, enough, learning_curve
+from .labelled_scores import TooFewLabels, labelled_scores
+
+SIDES = ("before", "after", "people")
+ALL_LABELS = "all"
+"""In place of a fold's number: learned from every labelled case."""
+SIDE, ACROSS = 170, 4
+ALL_FOLDS = "all"
+"""The fold that leaves nothing out."""
+
+
+def crossed_pooling(crossed: CrossValidation) -> Pooling:
+    """The attributes that `overall` pools, of those that were calibrated."""
+    return pooling(crossed.labelled.questions, set(crossed.scores["attribute"]))
+
+
+def changes_table(crossed: CrossValidation, draws: Draws, *, jurors: bool) -> pd.DataFrame:
+    """One row for each evaluator, attribute and measure: before, after, and the change, with intervals.
+
+    The evaluator is the arm and each of its jurors: these overall, or attribute by attribute if `jurors`.
+    """
+    arm, scores = crossed.labelled.arm, crossed.scores
+    whole = crossed_pooling(crossed)
+    parts = [(arm, OVERALL, whole.rows(scores, SIDES))]
+    parts += [
+        (arm, attribute_label(str(name)), mine) for name, mine in scores.groupby("attribute", sort=False)
+    ]
+    if not crossed.labelled.direct:
+        for juror, votes in by_juror(crossed).groupby("juror", sort=False):
+            # A seat may have its jury's name; the verdict is still told from its votes.
+            who = str(juror) if juror != arm else f"{arm} (juror)"
+            shared = whole.rows(votes, SIDES)
+            parts += [(who, OVERALL, shared)] if len(shared) else []
+            if jurors:
+                parts += [
+                    (who, attribute_label(str(name)), mine)
+                    for name, mine in votes.groupby("attribute", sort=False)
+                ]
+    rows = [
+        {"arm": arm, "evaluator": who, "attribute": attribute, **each.row()}
+        for who, attribute, mine in parts
+        for each in changes(mine)
+    ]
+    return pd.DataFrame(rows)
+
+
+def by_juror(crossed: CrossValidation) -> pd.DataFrame:
+    """What each juror gave each attribute of each case, repeats averaged, before and after calibration."""
+    keys = ["case", "cluster", "fold", "juror", "attribute"]
+    grouped = crossed.votes.rename(columns={"value": "before"}).groupby(keys, sort=False)
+    return grouped[list(SIDES)].mean().reset_index()
+
+
+def curves_table(crossed: CrossValidation) -> pd.DataFrame:
+    """Each juror's curve for each attribute, by fold and from all labels: `arm`, `attribute`, `juror`, `fold`, `score`, `people`."""
+    calibrators: dict[str, JuryCalibrator] = {
+        **{str(number): each for number, each in enumerate(crossed.by_fold)},
+        ALL_LABELS: crossed.calibrator,
+    }
+    used = {
+        pair: votes.to_numpy(float) for pair, votes in crossed.votes.groupby(["juror", "attribute"])["value"]
+    }
+    parts = []
+    for fold, calibrator in calibrators.items():
+        for (juror, attribute), curve in calibrator.curves_.items():
+            low, high = crossed.labelled.ends[attribute]
+            at = np.unique(np.append(used.get((juror, attribute), ()), [low, high]))
+            at = at if len(at) <= 41 else np.linspace(low, high, 41)
+            told = (crossed.labelled.arm, attribute, juror, fold)
+            parts += [(*told, *point) for point in zip(at, curve.predict(at), strict=True)]
+    return pd.DataFrame(parts, columns=["arm", "attribute", "juror", "fold", "score", "people"])
+
+
+def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]:
+    """Which attributes calibration brought nearer to people, left alone or did not change; then offset and error over all."""
+    arm = crossed.labelled.arm
+    mine = table[(table["evaluator"] == arm) & (table["arm"] == arm)]
+    errors = {
+        str(row["attribute"]): row
+        for row in mine[mine["measure"] == "rmse"].to_dict("records")
+        if row["attribute"] not in (OVERALL, *crossed.left_alone)
+    }
+    told = {
+        f"Calibration brings {arm} nearer to people, out of fold, on": [
+            name for name, error in errors.items() if _direction(error) < 0
+        ],
+        f"Calibration takes {arm} further from people, out of fold, on": [
+            name for name, error in errors.items() if _direction(error) > 0
+        ],
+        f"Calibration does not change {arm}'s error demonstrably on": [
+            name for name, error in errors.items() if _direction(error) == 0
+        ],
+        f"There are too few cases to say whether calibration helped {arm} on": [
+            name for name, error in errors.items() if math.isnan(_direction(error))
+        ],
+    }
+    sentences = [
+        f"{opening} {', '.join(f'{name} ({_error(errors[name])})' for name in names)}."
+        for opening, names in told.items()
+        if names
+    ]
+    sentences += [
+        f"Calibration would take {arm} further from people on {name} ({_error(error.row())}), out of fold: its scores were "
+        f"near theirs already, or the labels are too few. {name} is left as it is."
+        for name, error in crossed.left_alone.items()
+    ]
+    whole = mine[mine["attribute"] == OVERALL].set_index("measure").to_dict("index")
+    if whole:
+        level = whole["offset"]
+        sentences.append(
+            f"Within attributes, over all that share a scale, {arm} stands {_apart(level['before'])} people before calibration "
+            f"and {_apart(level['after'])} them after, out of fold ({_error(whole['rmse'])})."
+        )
+    return sentences
+
+
+def direct_sentence(arm: str, change: Mapping[Any, Any]) -> str:
+    """Whether it matters that the verdict, not each juror, is calibrated."""
+    told = f"RMSE {_between(change)}, n = {change['n']} scores"
+    if math.isnan(_direction(change)):
+        return f"Whether {arm}'s verdict should be calibrated directly cannot be told: {change['note']}."
+    if _direction(change) < 0:
+        return f"Calibrating {arm}'s verdict directly comes nearer than calibrating each juror: {told}."
+    if _direction(change) > 0:
+        return f"Calibrating {arm}'s verdict directly comes less near than calibrating each juror: {told}."
+    return f"Calibrating {arm}'s verdict directly, not each juror, makes no demonstrable difference: {told}."
+
+
+def learning_sentence(arm: str, curve: pd.DataFrame) -> str:
+    """How many labelled cases are enough."""
+    few, most = enough(curve), int(curve["cases"].iloc[-1])
+    if len(curve) < 3:
+        return f"{most} labelled cases are too few to say how many would be enough for {arm}."
+    if few is None:
+        return f"{arm}'s error was still falling at {most} labelled cases, the most that a fold could learn from: label more."
+    return (
+        f"From {few} labelled cases on, {arm}'s calibrated error stays within {ENOUGH:.0%} of that with {most}, the most "
+        "that a fold could learn from."
+    )
+
+
+def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) -> tuple[str, ...]:
+    """The choices made, for the methods paragraph."""
+    if not crossed:
+        return ()
+    first = next(iter(crossed.values()))
+    folds = sorted({each.folds for each in crossed.values()})
+    return (
+        f"Labels are the {rule_words(first.labelled.rule)}.",
+        f"Scores were calibrated to these labels by {first.calibrator.method} curves, one for each juror and attribute "
+        "(repeats of a judge share one), straight between training scores and clipped to the scale; the jury's calibrated score "
+        "is the mean of its calibrated jurors, where a verdict was reached. Composites follow from calibrated attributes.",
+        f"Figures are out of fold ({' or '.join(map(str, folds))} folds, seed {seed}); cases of one group share a fold, so that no "
+        "case is scored by curves that saw it or its group. 'Before' is the verdict as the jury counted it. Spearman's rho is of ranks "
+        "within folds, before and after: each fold has curves of its own, which would part equal scores. Kappa with quadratic "
+        "weights takes scores as they are, unrounded. Figures over several attributes are taken within each and then pooled, so that "
+        "differences between the attributes' means count as no agreement.",
+        "An attribute whose RMSE grows out of fold, with an interval above zero, is not calibrated: its scores stay as they are.",
+        "Intervals resample the out-of-fold scores, not the fitting; where scores are calibrated already, fitting adds "
+        "error, and the change in RMSE is a little above zero in truth.",
+    )
+
+
+def _error(error: Mapping[Any, Any]) -> str:
+    change = "" if pd.isna(error["p"]) else f", change {_between(error)}"
+    return (
+        f"RMSE {error['before']:.2f} before and {error['after']:.2f} after{change}, n = {error['n']} scores"
+    )
+
+
+def _between(row: Mapping[Any, Any]) -> str:
+    """A change with its interval, to a third place where the second would say nothing."""
+    places = 2 if abs(row["change"]) >= 0.1 else 3
+    change, low, high = (
+        f"{round(row[name], places) + 0.0:+.{places}f}" for name in ("change", "low", "high")
+    )
+    return f"{change} on every case" if pd.isna(row["low"]) else f"{change}, 95% interval {low} to {high}"
+
+
+def _direction(row: Mapping[Any, Any]) -> float:
+    return shown_sign(row["change"], row["p"])
+
+
+def _apart(offset: float) -> str:
+    if pd.isna(offset):
+        return "an unknown distance from"
+    if abs(offset) < 0.005:
+        return "level with"
+    return f"{abs(offset):.2f} {'above' if offset > 0 else 'below'}"
+
+
+def curves_figure(curves: pd.DataFrame) -> Figure:
+    """A square an attribute: the juror's score across, people's up; thin lines leave one fold out, thick ones none."""
+    blocks: list[Picture] = []
+    for arm, mine in curves.groupby("arm", sort=False):
+        jurors = list(dict.fromkeys(mine["juror"]))
+        squares = [
+            _square(str(attribute), held, jurors) for attribute, held in mine.groupby("attribute", sort=False)
+        ]
+        head = beside(
+            [
+                caption(clip(str(arm), 40), bold=True),
+                legend([clip(juror, 24) for juror in jurors], lines=True),
+            ],
+            gap=4,
+        )
+        first, *more = in_rows(level(squares), ACROSS)
+        blocks += [below([head, first]), *more]
+    return Figure("Calibration curves by fold", blocks)
+
+
+def _square(attribute: str, held: pd.DataFrame, jurors: list[str]) -> Panel:
+    low, high = float(held["score"].min()), float(held["score"].max())
+    x, y = (number_axis(low, high, title=title, lines=True) for title in ("juror's score", "people's"))
+    panel = Panel(x, y, SIDE, SIDE, title=clip(attribute, 26))
+    panel.line([(low, low), (high, high)], INK, width=1, dashes=DASHED)
+    curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    columns = (held[name].tolist() for name in ("juror", "fold", "score", "people"))
+    for juror, fold, score, people in zip(*columns, strict=True):
+        curves.setdefault((juror, fold), []).append((score, people))
+    for (juror, fold), points in curves.items():
+        panel.curve(points, jurors.index(juror), width=2.5 if fold == ALL_FOLDS else 0.8)
+    return panel
+
+
+def learning_figure(curves: pd.DataFrame) -> Figure:
+    """Labelled cases across, each step as wide as its ratio; the error up, from the lowest that was met."""
+    arms = list(dict.fromkeys(curves["arm"]))
+    low, high = padded_range([*curves["rmse"], *curves["low"], *curves["high"]], least=0.01)
+    y = number_axis(max(low, 0.0), high, title="RMSE out of fold", lines=True)
+    panel = Panel(_sizes(sorted(set(curves["cases"]))), y, 490, 266)
+    for number, arm in enumerate(arms):
+        rows, colour = curves[curves["arm"] == arm], series_colour(number)
+        shift = (number - (len(arms) - 1) / 2) * 5
+        panel.line(zip(rows["cases"], rows["rmse"], strict=True), colour, shift=shift)
+        for row in rows.to_dict("records"):
+            panel.whisker_upright(
+                row["cases"], row["rmse"], row["low"], row["high"], colour, radius=3.5, shift=shift
+            )
+        panel.words(rows["cases"].iloc[-1], rows["rmse"].iloc[-1], clip(arm), shift=(shift + 12, 4))
+    return Figure("How many labelled cases are enough", [panel.picture()])
+
+
+def _sizes(sizes: list[int]) -> Axis:
+    """Sizes on a logarithmic axis, each with its number where there is room for it."""
+    ticks = list[Tick]()
+    for size in sizes:
+        share = math.log(sizes[-1] * 1.001 / sizes[0]) * 0.055
+        if not ticks or math.log(size / ticks[-1].at) > share:
+            ticks.append(Tick(size, str(size)))
+    return Axis(sizes[0], sizes[-1] * 1.001, tuple(ticks), "labelled cases learned from", log=True)
+
+
+def cross_validate_arms(evidence: Evidence, draws: Draws) -> tuple[dict[str, CrossValidation], list[str]]:
+    """Every arm that can be calibrated, out of fold; and why the others cannot."""
+    found: dict[str, CrossValidation] = {}
+    refusals: list[str] = []
+    for arm in evidence.kinds:
+        try:
+            found[arm] = cross_validate(
+                labelled_scores(evidence, arm), folds=FOLDS, seed=draws.seed, resamples=draws.resamples
+            )
+        except TooFewLabels as refusal:
+            refusals.append(refusal.problem)
+    return found, refusals
+
+
+def calibration_section(
+    found: dict[str, CrossValidation],
+    refusals: list[str],
+    draws: Draws,
+    *,
+    jurors: bool = False,
+) -> Section:
+    """Every arm before and after, with `jurors` each of its jurors by attribute too; where no arm could be calibrated, why."""
+    sentences, tables, figures = [f"{_sentence(why)}" for why in refusals], {}, {}
+    if found:
+        changed = pd.concat(
+            [changes_table(each, draws, jurors=jurors) for each in found.values()],
+            ignore_index=True,
+        )
+        curves = pd.concat([curves_table(each) for each in found.values()], ignore_index=True)
+        learned = {
+            arm: learning_curve(each, seed=draws.seed)
+            for arm, each in found.items()
+            if set(each.left_alone) < set(each.votes["attribute"])
+        }
+        direct = _directly(found, draws)
+        told = {str(row["arm"]): row for row in direct.to_dict("records") if row["measure"] == "rmse"}
+        said = []
+        for arm, each in found.items():
+            said += change_sentences(changed, each)
+            said += [direct_sentence(arm, told[arm])] if arm in told else []
+            said += [learning_sentence(arm, learned[arm])] if arm in learned else []
+        sentences = [*said, *sentences]
+        tables = {
+            "changes": changed,
+            "direct": direct,
+            "learning": pd.concat(learned.values(), ignore_index=True) if learned else pd.DataFrame(),
+            "curves": curves,
+        }
+        figures = {
+            "Calibration curves: what each juror's score is worth in people's, learned without each fold in turn (thin) "
+            "and from all labels (thick); dashed, a juror who needs none.": curves_figure(curves),
+        }
+        if learned:
+            figures[
+                "Out-of-fold error against the number of labelled cases that curves were learned from; bars hold the middle "
+                "90% of random draws."
+            ] = learning_figure(tables["learning"])
+    notes = dict.fromkeys(note for each in found.values() for note in each.notes)
+    return Section(
+        name="calibration",
+        title="Calibration to people",
+        sentences=tuple(sentences),
+        tables=tables,
+        figures=figures,
+        methods=calibration_methods(found, seed=draws.seed),
+        notes=tuple(notes),
+    )
+
+
+def _directly(found: dict[str, CrossValidation], draws: Draws) -> pd.DataFrame:
+    """For each arm of several jurors, verdicts calibrated directly against the mean of calibrated jurors."""
+    rows: list[dict[str, object]] = []
+    names = ("by_juror", "directly")
+    for arm, each in found.items():
+        if each.labelled.direct or each.votes["juror"].nunique() < 2:
+            continue
+        whole = cross_validate(
+            each.labelled.directly(),
+            method=each.calibrator.method,
+            folds=each.folds,
+            seed=draws.seed,
+            resamples=draws.resamples,
+        )
+        directly = whole.scores[["case", "attribute", "after"]].rename(columns={"after": "directly"})
+        both = each.scores.rename(columns={"after": "by_juror"}).merge(directly, on=["case", "attribute"])
+        both = crossed_pooling(each).rows(both, (*names, "people"))
+        rows += [
+            {"arm": arm, "attribute": OVERALL, **change.row(names)} for change in changes(both, sides=names)
+        ]
+    return pd.DataFrame(rows)
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:].rstrip(".") + "."

@@ -1,0 +1,297 @@
+"""Claims in figures: shares a case and their means, how the claims came out, and whether word overlap does as well."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
+
+from ...orchestration.counting.claims import BACKWARD, MEASURES, SHARE_NAMES, ClaimShares, claim_shares
+from ...orchestration.reading.claim_card import ClaimCard
+from ...personas.options import ShareName
+from ...rubrics.claim import CLAIM_VERDICTS, Claim, ClaimVerdict
+from ..metrics.overlap import WORD
+from ..ratings.folds import cluster_numbers
+from ..report.section import estimate_json
+from ..statistics.correlation import pearson_statistic
+from ..statistics.estimate import Estimate
+from ..statistics.jackknife import FISHER, RAW, SHARE, Jackknife, Transform
+from ..statistics.matrix import FloatArray, Matrix
+from ..statistics.weighted import Coefficient, OfSums, Statistic
+from .labelled import LabelledClaims
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFigures:
+    """What the claims of many cases amount to."""
+
+    cases: int
+    """With a claim that has a verdict."""
+    hung: int
+    """Without one, or without a text to check against: they are in no mean."""
+    claims: int
+    verdicts: Mapping[str, int]
+    """How many claims came out how; `undecided` are those without a verdict."""
+    shares: Mapping[ShareName, Estimate]
+    """Means over cases; a case for which a share is undefined is not in its mean."""
+    measures: Mapping[str, Estimate]
+    """The same of precision, recall, F1 and contradiction, as far as they were measured."""
+
+    @property
+    def claims_per_case(self) -> float | None:
+        """Claims of a case that has any."""
+        return self.claims / self.cases if self.cases else None
+
+
+def run_figures(cards: Sequence[ClaimCard], groups: Mapping[str, object]) -> ClaimFigures:
+    """The figures of one arm's cards; groups of cases are resampled whole."""
+    back = any(card.findings.against is not None for card in cards)
+    measured = ("precision", "contradiction", "recall", "f1") if back else ("precision", "contradiction")
+    return _figures(
+        [card.case for card in cards],
+        [card.findings.of for card in cards],
+        Counter(outcome.verdict for card in cards for outcome in card.claims),
+        {name: [_number(card.findings.measure(name).value) for card in cards] for name in measured},
+        groups,
+    )
+
+
+def labelled_figures(labelled: LabelledClaims) -> ClaimFigures:
+    """The figures of labelled claims, by the labels of the first person in the file."""
+    first = next((check.juror for check in labelled.checks), "")
+    verdicts = {(c.case, c.claim): c.verdict for c in labelled.checks if c.juror == first}
+    claims: dict[str, list[tuple[Claim, ClaimVerdict | None]]] = {}
+    for row in labelled.claims:
+        claims.setdefault(row.case, []).append((row.claim, verdicts.get((row.case, row.claim.id))))
+    return _figures(
+        list(claims),
+        [claim_shares(found) for found in claims.values()],
+        Counter(verdict for found in claims.values() for _, verdict in found),
+        {},
+        {},
+    )
+
+
+def _figures(
+    names: Sequence[str],
+    shares: Sequence[ClaimShares],
+    verdicts: Mapping[ClaimVerdict | None, int],
+    values: Mapping[str, Sequence[float]],
+    groups: Mapping[str, object],
+) -> ClaimFigures:
+    cluster = cluster_numbers(pd.Series(names, dtype=object), groups)
+
+    def mean(found: Iterable[float]) -> Estimate:
+        values = np.array(list(found), dtype=float)
+        known = ~np.isnan(values)
+        _, drawn = np.unique(cluster[known], return_inverse=True)
+        grid = Matrix(
+            values[known][:, None], tuple(range(int(known.sum()))), ("share",), drawn.astype(np.int64)
+        )
+        return Jackknife().estimate(
+            _mean, grid, method="mean over cases", otherwise="no case has it", transform=SHARE
+        )
+
+    counted = [each for each in shares if each.enough]
+    return ClaimFigures(
+        cases=len(counted),
+        hung=len(shares) - len(counted),
+        claims=sum(each.claims for each in counted),
+        verdicts={word or "undecided": verdicts.get(word, 0) for word in (*CLAIM_VERDICTS, None)},
+        shares={
+            name: mean(_number(each.share(name)) if each.enough else np.nan for each in shares)
+            for name in SHARE_NAMES
+        },
+        measures={name: mean(found) for name, found in values.items()},
+    )
+
+
+def _mean(values: FloatArray) -> OfSums:
+    sums = np.column_stack([values[:, 0], np.ones(len(values))])
+    return OfSums(sums, lambda totals: totals[:, 0] / np.maximum(totals[:, 1], 1))
+
+
+def _number(value: object) -> float:
+    """A measure as a number; NaN, which no mean takes in, where it is undefined or does not apply."""
+    return float(value) if isinstance(value, int | float) else np.nan
+
+
+LEAST = 4
+"""Cases below which no correlation is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapComparison:
+    """How a measure of claims follows people's scores, and how plain word overlap does."""
+
+    measure: str
+    claims: Estimate
+    """Pearson's r of the measure with the mean of people's scores."""
+    words: Estimate
+    """The same of the share of words that the two texts have in common."""
+    difference: Estimate
+
+    @property
+    def sentence(self) -> str:
+        """What may be said of the difference."""
+        if not self.claims.defined:
+            return f"{self.measure}: {self.claims.note}."
+        mine = f"r {self.claims.value:.3f} ({self.claims.low:.2f} to {self.claims.high:.2f}) with people, n = {self.claims.n}"
+        if not self.difference.defined:
+            return f"{self.measure}: claims have {mine}; word overlap cannot be set beside it ({self.words.note})."
+        words = f"word overlap {self.words.value:.3f} ({self.words.low:.2f} to {self.words.high:.2f})"
+        gap = f"difference {self.difference.value:+.3f} ({self.difference.low:+.2f} to {self.difference.high:+.2f})"
+        told = (
+            "claims follow people better"
+            if self.difference.low > 0
+            else "word overlap follows people better"
+            if self.difference.high < 0
+            else "word overlap is as good as far as these cases tell"
+        )
+        return f"{self.measure}: claims have {mine}, {words}, {gap}: {told}."
+
+
+def overlap_comparisons(cards: Sequence[ClaimCard], groups: Mapping[str, object]) -> list[OverlapComparison]:
+    """Each measure that people scored under its name, in the cards' own ratings."""
+    rated = {rating.attribute for card in cards for rating in card.people}
+    return [_comparison(name, cards, groups) for name in MEASURES if name in rated]
+
+
+def shared_words(card: ClaimCard, measure: str) -> float:
+    """The words that both texts have, as a share of the text that the measure is of (of both, for F1); NaN without texts."""
+    if len(card.texts) < 2:
+        return np.nan
+    first, second = (Counter(WORD.findall(text.text.casefold())) for text in card.texts)
+    common = (first & second).total()
+    if measure == "f1":
+        size = (first.total() + second.total()) / 2
+    else:
+        size = (second if measure in BACKWARD else first).total()
+    overlap = common / size if size else np.nan
+    return 1 - overlap if measure == "contradiction" else overlap
+
+
+def _comparison(name: str, cards: Sequence[ClaimCard], groups: Mapping[str, object]) -> OverlapComparison:
+    rows = []
+    for card in cards:
+        value = card.findings.measure(name).value
+        said = [r.value for r in card.people if r.attribute == name and isinstance(r.value, int | float)]
+        if isinstance(value, int | float) and said:
+            rows.append((card.case, float(value), shared_words(card, name), float(np.mean(said))))
+    table = pd.DataFrame(rows, columns=["case", "claims", "words", "people"])
+    values = table[["claims", "words", "people"]].to_numpy(float)
+    cluster = cluster_numbers(table["case"].astype(object), groups)
+
+    def estimate(
+        columns: Sequence[int], coefficient: Coefficient, method: str, transform: Transform
+    ) -> Estimate:
+        known = ~np.isnan(values[:, list(columns)]).any(axis=1)
+        if known.sum() < LEAST:
+            known[:] = False
+        _, drawn = np.unique(cluster[known], return_inverse=True)
+        cases = tuple(table["case"][known])
+        grid = Matrix(values[known], cases, ("claims", "words", "people"), drawn.astype(np.int64))
+        why = f"fewer than {LEAST} cases have both, or one of them never varies"
+        return Jackknife().estimate(coefficient, grid, method=method, otherwise=why, transform=transform)
+
+    return OverlapComparison(
+        name,
+        estimate((0, 2), _with_people(0), "Pearson's r", FISHER),
+        estimate((1, 2), _with_people(1), "Pearson's r", FISHER),
+        estimate((0, 1, 2), _advantage, "difference of Pearson's r", RAW),
+    )
+
+
+def _with_people(column: int) -> Coefficient:
+    return lambda values: pearson_statistic(values[:, column], values[:, 2])
+
+
+def _advantage(values: FloatArray) -> Statistic:
+    claims, words = _with_people(0)(values), _with_people(1)(values)
+    return lambda weights: claims(weights) - words(weights)
+
+
+_MEANINGS: dict[str, str] = {
+    "addressed": "S/(S+NS)",
+    "all": "S/all",
+    "uncontradicted": "(S+NA)/all",
+    "precision": "S/all of the text",
+    "recall": "S/all of the other text",
+    "contradiction": "NS/all",
+    "f1": "of precision and recall",
+}
+
+
+def figures_json(figures: ClaimFigures, used: ShareName) -> dict[str, Any]:
+    """The figures as JSON; NaN is null, with a note."""
+    return {
+        "cases": figures.cases,
+        "hung": figures.hung,
+        "claims": figures.claims,
+        "claims_per_case": figures.claims_per_case,
+        "verdicts": dict(figures.verdicts),
+        "share": used,
+        "shares": {name: estimate_json(found) for name, found in figures.shares.items()},
+        "measures": {name: estimate_json(found) for name, found in figures.measures.items()},
+    }
+
+
+def labelled_json(labelled: LabelledClaims, figures: ClaimFigures) -> dict[str, Any]:
+    """What was imported, as JSON."""
+    return {
+        "responses": labelled.responses,
+        "abstained": len(labelled.abstained),
+        "without_claims": len(labelled.claimless),
+        "unlabelled": labelled.unlabelled,
+        "claims_per_response": figures.claims_per_case,
+        **figures_json(figures, "all"),
+    }
+
+
+def overlap_json(found: OverlapComparison) -> dict[str, Any]:
+    """A measure beside word overlap, as JSON."""
+    return {
+        "measure": found.measure,
+        "claims": estimate_json(found.claims),
+        "word_overlap": estimate_json(found.words),
+        "difference": estimate_json(found.difference),
+        "sentence": found.sentence,
+    }
+
+
+def figures_table(figures: ClaimFigures, used: ShareName) -> Table:
+    """Each share and measure with its mean over cases and interval; the share in use is named."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("", "is", "mean", "95% interval", "cases", ""):
+        table.add_column(column)
+    for name, found in (*figures.shares.items(), *figures.measures.items()):
+        mark = Text("<- used", "bold") if name == used else Text("")
+        table.add_row(name, _MEANINGS[name], _value(found), _interval(found), str(found.n), mark)
+    return table
+
+
+def figures_line(figures: ClaimFigures) -> str:
+    """How many claims there are, and how they came out."""
+    per_case = f", {figures.claims_per_case:.1f} a case" if figures.claims_per_case is not None else ""
+    total = sum(figures.verdicts.values())
+    counts = ", ".join(
+        f"{number} {word.replace('_', ' ')} ({number / total:.1%})"
+        for word, number in figures.verdicts.items()
+        if number
+    )
+    hung = f"; {figures.hung} cases hung, in no mean" if figures.hung else ""
+    return f"{figures.cases} cases, {figures.claims} claims{per_case}: {counts or 'none'}{hung}"
+
+
+def _value(found: Estimate) -> str:
+    return f"{found.value:.3f}" if found.defined else f"undefined: {found.note}"
+
+
+def _interval(found: Estimate) -> str:
+    return f"{found.low:.3f} to {found.high:.3f}" if found.low == found.low else ""

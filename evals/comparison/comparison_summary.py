@@ -1,0 +1,165 @@
+"""A comparison on one page, for a reader who wants the answer: the question, the answer, one figure, the cost, how sure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ..ratings.pooling import OVERALL
+from ..ratings.score_tables import CONSTANT
+from ..report.charts import forest_figure
+from ..report.drawing import Figure
+from ..statistics.estimate import Estimate
+from ..statistics.significance import LEVEL
+from .comparison import Comparison
+
+OFF = "absolute error"
+"""The measure of the answer: how far off an arm is, in points of the scale."""
+
+
+class Summary(NamedTuple):
+    """The first page in words."""
+
+    question: str
+    answer: str
+    cost: str
+    certainty: str
+    figure: Figure | None
+    caption: str
+
+
+def comparison_summary(comparison: Comparison) -> Summary:
+    """What a reader without statistics needs, from the comparison's own tables."""
+    drawn, caption = _figure(comparison)
+    return Summary(
+        _question(comparison), _answer(comparison), _cost(comparison), _certainty(comparison), drawn, caption
+    )
+
+
+def _question(comparison: Comparison) -> str:
+    juries, judges, people = (
+        [arm for arm, kind in comparison.kinds.items() if kind == wanted]
+        for wanted in ("jury", "single judge", "person")
+    )
+    arms = " or ".join(
+        filter(
+            None,
+            (
+                _number(len(juries), "jury of language models", "juries of language models"),
+                _number(len(judges), "single model judge", "single model judges"),
+            ),
+        )
+    )
+    who = f"{len(people)} people" if people else "a person"
+    return f"How close does {arms} come to the scores that {who} gave the same cases?" if len(juries) + len(judges) == 1 else (
+        f"Which comes closest to the scores that {who} gave the same cases: {arms}?"
+    )  # fmt: skip
+
+
+def _answer(comparison: Comparison) -> str:
+    arms = _distances(comparison)
+    if not arms:
+        return "It cannot be said: no arm and person scored the same question with numbers."
+    best = min(arms, key=lambda arm: arms[arm].value)
+    said = [f"{best} comes closest: on average it is {arms[best].value:.2f} points away from people."]
+    other = next((arm for arm in sorted(arms, key=lambda arm: arms[arm].value) if comparison.kinds[arm] != comparison.kinds[best]), None)  # fmt: skip
+    if other is not None:
+        said.append(_against(comparison, best, other, arms[other]))
+    people = [comparison.agreement[arm][OVERALL]["mae"] for arm, kind in comparison.kinds.items() if kind == "person"]  # fmt: skip
+    known = [each.value for each in people if each.defined]
+    if known:
+        low, high = min(known), max(known)
+        span = f"{low:.2f}" if round(low, 2) == round(high, 2) else f"{low:.2f} to {high:.2f}"
+        said.append(f"People are {span} points away from one another.")
+    constant = comparison.agreement[CONSTANT][OVERALL]["mae"]
+    nearer = constant.defined and constant.value < arms[best].value
+    said.append(_against(comparison, best, CONSTANT, constant, nearer=nearer))
+    return " ".join(said)
+
+
+def _against(comparison: Comparison, best: str, other: str, scored: Estimate, *, nearer: bool = False) -> str:
+    """Whether the best arm is told from another, in the words of the interval and the corrected p."""
+    name = "Giving every case the best score" if other == CONSTANT else other
+    away = "is nearer still:" if nearer else "is"
+    off = f"{name} {away} {scored.value:.2f} away" if scored.defined else f"{name} has no such distance"
+    row = _contrast(comparison.differences, best, other)
+    if row is None or math.isnan(row["p"]):
+        why = f" ({row['note']})" if row is not None and row["note"] else ""
+        return f"{off}; whether the two differ cannot be told{why}."
+    if math.isnan(row["low"]) and row["p"] == 1:
+        return f"{off}; the two are the same on every case."
+    if row["p_holm"] < LEVEL:
+        return f"{off}, and the difference is more than chance."
+    return f"{off}; a difference as large could be chance."
+
+
+def _cost(comparison: Comparison) -> str:
+    if comparison.costs.empty:
+        return "The run has no record of its cost."
+    said = []
+    for row in comparison.costs.to_dict("records"):
+        price = "at an unknown price" if math.isnan(row["usd"]) else f"${row['usd_per_case']:.4f} a case"
+        said.append(f"{row['arm']}: {price}, {row['seconds_per_case']:.1f} seconds a case")
+    return "; ".join(said) + "."
+
+
+def _certainty(comparison: Comparison) -> str:
+    off = [found[OVERALL]["mae"].n for arm, found in comparison.agreement.items() if comparison.kinds[arm] in ("jury", "single judge")]  # fmt: skip
+    overall = comparison.differences[
+        (comparison.differences["attribute"] == OVERALL) & (comparison.differences["measure"] == OFF)
+    ]
+    tests = int(overall["p"].notna().sum())
+    said = [f"The answer rests on up to {max(off, default=0)} scores."]
+    said.append(
+        f"Bars show where the true distance lies with 95% confidence, if these cases stand for others. {tests} comparisons of arms were corrected for "
+        "their number, so that a difference is claimed by mistake in at most one such report in twenty."
+        if tests
+        else "Cases or groups are too few to tell any two arms apart: more are needed before one is chosen."
+    )  # fmt: skip
+    hung = int(comparison.costs["hung"].sum()) if "hung" in comparison.costs and len(comparison.costs) else 0
+    if hung:
+        said.append(
+            f"{hung} scores were left open by a jury that could not decide, and count for nothing here."
+        )
+    if comparison.notes:
+        said.append(f"{len(comparison.notes)} notes at the end say what was left out.")
+    return " ".join(said)
+
+
+def _figure(comparison: Comparison) -> tuple[Figure | None, str]:
+    found = {
+        arm: {"distance": attributes[OVERALL]["mae"]}
+        for arm, attributes in comparison.agreement.items()
+        if comparison.kinds[arm] != "text overlap"
+    }
+    if not any(each["distance"].defined for each in found.values()):
+        return None, ""
+    caption = (
+        "Mean distance from people's scores in points of the scale, with 95% intervals; further left is closer. Each person stands "
+        f"against the other people, and '{CONSTANT}' reads nothing at all."
+    )  # fmt: skip
+    return forest_figure(found, "points away from people", highest=None), caption
+
+
+def _distances(comparison: Comparison) -> dict[str, Estimate]:
+    """By arm of the run, its mean absolute error overall, where it has one."""
+    found = {
+        arm: comparison.agreement[arm][OVERALL]["mae"]
+        for arm, kind in comparison.kinds.items()
+        if kind in ("jury", "single judge")
+    }
+    return {arm: each for arm, each in found.items() if each.defined}
+
+
+def _contrast(differences: pd.DataFrame, first: str, second: str) -> Mapping[Any, Any] | None:
+    pair = differences["first"].isin([first, second]) & differences["second"].isin([first, second])
+    rows = differences[pair & (differences["attribute"] == OVERALL) & (differences["measure"] == OFF)]
+    records: list[dict[Any, Any]] = rows.to_dict("records")
+    return records[0] if records else None
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return "" if not count else f"a {one}" if count == 1 else f"one of {count} {many}"

@@ -1,0 +1,364 @@
+"""Where scores' variance comes from, and how many jurors and repeats make them dependable: generalisability theory.
+
+A score is the sum of its case's level, its juror's harshness, how this juror takes this case, and chance. Of a balanced table
+the variances come from mean squares; of a ragged one from restricted maximum likelihood.
+
+References:
+    Brennan (2001), Generalizability Theory. Springer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...orchestration.record import Arm, Store
+from ...orchestration.verdict import Verdict
+from ...rubrics.errors import VenireError
+from ...rubrics.files import nearest
+from ...rubrics.scale import NOT_APPLICABLE
+from ..ratings.run_tables import arm_tables
+from ..report.section import Section, records
+from ..statistics.matrix import FloatArray
+from ..statistics.mixed import mixed_model
+
+STAGES = ("first", "final")
+"""Ballots before anybody was heard, and those that stand in the end: rounds are not exchangeable, so each is analysed apart."""
+JURORS, REPEATS = (1, 2, 3, 4, 5, 7, 9, 12, 15, 20), (1, 2, 3)
+ENOUGH = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Variances of cases, jurors, and what is left; a negative one is shown as it came out, and counts as 0."""
+
+    case: float
+    juror: float
+    interaction: float
+    """Of how jurors take cases; without repeats it is not told apart from chance, and holds both."""
+    repeat: float
+    """Of one juror's answers to the same case; NaN without repeats."""
+    cases: int
+    jurors: int
+    repeats: float
+    """Answers of a juror to a case; the harmonic mean where they differ."""
+    method: str
+    note: str = ""
+
+    def relative_error(self, jurors: float, repeats: float = 1.0) -> float:
+        """The variance of a mean over so many jurors that moves cases against each other."""
+        again = 0.0 if math.isnan(self.repeat) else max(0.0, self.repeat) / (jurors * repeats)
+        return max(0.0, self.interaction) / jurors + again
+
+    def absolute_error(self, jurors: float, repeats: float = 1.0) -> float:
+        """The variance of a mean over so many jurors about the case's own level: harshness counts too."""
+        return self.relative_error(jurors, repeats) + max(0.0, self.juror) / jurors
+
+    def relative(self, jurors: float, repeats: float = 1.0) -> float:
+        """The generalisability coefficient: how far the order of cases would be the same with other jurors."""
+        return _share(max(0.0, self.case), self.relative_error(jurors, repeats))
+
+    def absolute(self, jurors: float, repeats: float = 1.0) -> float:
+        """The index of dependability: how far the scores themselves would be the same."""
+        return _share(max(0.0, self.case), self.absolute_error(jurors, repeats))
+
+    def round_robin(self, repeats: float = 1.0) -> float:
+        """The coefficient where each case is judged by one juror in turn: harshness moves cases against each other."""
+        return self.absolute(1, repeats)
+
+
+def variance_components(votes: pd.DataFrame) -> Components:
+    """The components of `votes`: one row each, with `case`, `juror`, `repeat` and a numeric `value`, none of them blank.
+
+    Returns:
+        NaN throughout, with a note, where there are not two cases and two jurors who share some.
+    """
+    cells = votes.groupby(["case", "juror"])["value"].agg(["mean", "var", "count"])
+    wide = cells["mean"].unstack("juror")
+    n, k = wide.shape
+    counts = cells["count"]
+    again = float(len(counts) / (1 / counts).sum()) if len(counts) else math.nan
+    within = _within(cells)
+    if n < 2 or k < 2 or wide.notna().sum(axis=1).max() < 2:
+        why = "two cases and two jurors are needed, with cases that both judged"
+        return Components(math.nan, math.nan, math.nan, math.nan, n, k, again, "none", why)
+    complete = not wide.isna().to_numpy().any() and counts.nunique() == 1
+    if complete:
+        case, juror, rest = _mean_squares(wide.to_numpy(float))
+        method = "analysis of variance"
+        note = ""
+    else:
+        case, juror, rest, note = _likelihood_components(wide)
+        method = "restricted maximum likelihood"
+    interaction = rest if math.isnan(within) else rest - within / again
+    return Components(case, juror, interaction, within, n, k, again, method, note)
+
+
+def _mean_squares(values: FloatArray) -> tuple[float, float, float]:
+    """By mean squares: cases, jurors, and both together."""
+    n, k = values.shape
+    grand = values.mean()
+    by_case, by_juror = values.mean(axis=1), values.mean(axis=0)
+    left = values - by_case[:, None] - by_juror + grand
+    of_case = k * ((by_case - grand) ** 2).sum() / (n - 1)
+    of_juror = n * ((by_juror - grand) ** 2).sum() / (k - 1)
+    rest = (left**2).sum() / ((n - 1) * (k - 1))
+    return float((of_case - rest) / k), float((of_juror - rest) / n), float(rest)
+
+
+def _likelihood_components(wide: pd.DataFrame) -> tuple[float, float, float, str]:
+    rows = wide.rename_axis("juror", axis=1).reset_index().melt("case", value_name="value").dropna()
+    fit = mixed_model(
+        rows["value"].to_numpy(float),
+        pd.DataFrame({"intercept": np.ones(len(rows))}),
+        by=rows["case"].astype(str).rename("case"),
+        also=[rows["juror"].astype(str).rename("juror")],
+    )
+    if not fit.spread:
+        return math.nan, math.nan, math.nan, fit.note
+    return fit.spread["case"] ** 2, fit.spread["juror"] ** 2, fit.spread["residual"] ** 2, fit.note
+
+
+def _within(cells: pd.DataFrame) -> float:
+    """The variance of a juror's answers to the same case, over all that were given more than once."""
+    several = cells[cells["count"] > 1]
+    freedom = float((several["count"] - 1).sum())
+    return float((several["var"] * (several["count"] - 1)).sum() / freedom) if freedom else math.nan
+
+
+def _share(signal: float, error: float) -> float:
+    return signal / (signal + error) if signal + error > 0 else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class DStudy:
+    """The components of one attribute at one stage, and the coefficients of designs."""
+
+    attribute: str
+    stage: str
+    components: Components
+    designs: pd.DataFrame
+    """`jurors`, `repeats`, `design`, `relative`, `absolute`, `calls` and `usd` a case (NaN: price not known)."""
+
+    @property
+    def sentence(self) -> str:
+        """What varies, and how many jurors would do."""
+        of = self.components
+        if math.isnan(of.case):
+            return f"{self.attribute}, {self.stage} ballots: nothing to tell: {of.note}."
+        crossed = self.designs[(self.designs["design"] == "crossed") & (self.designs["repeats"] == 1)]
+        enough = crossed[crossed["absolute"] >= ENOUGH]
+        do = (
+            f"{enough['jurors'].iloc[0]} jurors make scores dependable ({ENOUGH:g} or more)"
+            if len(enough)
+            else f"not even {crossed['jurors'].max()} jurors make scores dependable ({ENOUGH:g})"
+        )
+        return (
+            f"{self.attribute}, {self.stage} ballots: {of.jurors} jurors give {of.relative(of.jurors, of.repeats):.3f} "
+            f"(relative) and {of.absolute(of.jurors, of.repeats):.3f} (absolute); {do}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunDStudy:
+    """The studies of one arm."""
+
+    arm: str
+    studies: tuple[DStudy, ...]
+    notes: tuple[str, ...]
+
+
+class BallotTable:
+    """One row for each numeric vote, first and final: `arm`, `case`, `juror`, `repeat`, `attribute`, `stage`, `value`."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[object, ...]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        transcript = verdict.transcript
+        first: dict[tuple[str, str], object] = {}
+        for entry in transcript.ballots:
+            for vote in entry.ballot.votes:
+                first.setdefault((vote.attribute, entry.speaker), vote.value)
+        final: dict[tuple[str, str], object] = {
+            (attribute, juror): held.vote.value
+            for attribute, votes in transcript.standing().items()
+            for juror, held in votes.items()
+        }
+        for stage, given in (("first", first), ("final", final)):
+            for (attribute, juror), value in given.items():
+                if arm.rubric.scale_of(attribute).ordered and value != NOT_APPLICABLE:
+                    seat, _, again = juror.partition("#")
+                    self._rows.append((arm.name, verdict.case, seat, again or "1", attribute, stage, value))
+
+    def table(self) -> pd.DataFrame:
+        columns = ["arm", "case", "juror", "repeat", "attribute", "stage", "value"]
+        found = pd.DataFrame(self._rows, columns=columns)
+        return found.assign(value=pd.to_numeric(found["value"]))
+
+
+def run_dstudy(run: Store | Path | str, *, arm: str | None = None, attribute: str | None = None) -> RunDStudy:
+    """The generalisability study of an arm of a run, attribute by attribute, first ballots and final ones apart.
+
+    Raises:
+        VenireError: There is no such arm or attribute, or no vote on an ordered scale.
+    """
+    store = run if isinstance(run, Store) else Store.read(run)
+    try:
+        arms = {each.name: each for each in store.arms()}
+        if arm is not None and arm not in arms:
+            raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, arms))
+        (votes,) = arm_tables(store, BallotTable())
+        cost = {each.name: _price(store, each) for each in arms.values()}
+    finally:
+        if store is not run:
+            store.release()
+    several = [name for name, each in arms.items() if len(each.jury.seats) > 1]
+    chosen = arm or next(iter(several), next(iter(arms), ""))
+    mine = votes[votes["arm"] == chosen]
+    names = list(dict.fromkeys(mine["attribute"]))
+    if attribute is not None and attribute not in names:
+        raise VenireError(
+            f"no vote of {chosen} on {attribute!r} with an order", remedy=nearest(attribute, names)
+        )
+    if not names:
+        raise VenireError(
+            f"{chosen or store.name}: no vote on an ordered scale",
+            remedy="it needs attributes whose scale has an order, and jurors who voted on them",
+        )
+    studies = [
+        study(mine[(mine["attribute"] == name) & (mine["stage"] == stage)], name, stage, cost[chosen])
+        for name in names
+        if attribute in (None, name)
+        for stage in STAGES
+    ]
+    same = [each for each in studies if each.stage == "final"] if _unmoved(mine) else studies
+    notes = ("first and final ballots are the same: nobody was heard twice",) if _unmoved(mine) else ()
+    return RunDStudy(chosen, tuple(same), notes)
+
+
+def study(votes: pd.DataFrame, attribute: str, stage: str, usd: float = math.nan) -> DStudy:
+    """The components of votes on one attribute, and what designs of other sizes would give.
+
+    Args:
+        usd: What one ballot costs.
+    """
+    found = variance_components(votes)
+    rows: list[Mapping[str, object]] = []
+    for repeats in REPEATS if not math.isnan(found.repeat) else (1,):
+        for jurors in dict.fromkeys(sorted({*JURORS, found.jurors})):
+            rows.append(
+                {
+                    "design": "crossed",
+                    "jurors": jurors,
+                    "repeats": repeats,
+                    "relative": found.relative(jurors, repeats),
+                    "absolute": found.absolute(jurors, repeats),
+                    "calls": jurors * repeats,
+                    "usd": usd * jurors * repeats,
+                }
+            )
+        rows.append(
+            {
+                "design": "round robin",
+                "jurors": found.jurors,
+                "repeats": repeats,
+                "relative": found.round_robin(repeats),
+                "absolute": found.round_robin(repeats),
+                "calls": repeats,
+                "usd": usd * repeats,
+            }
+        )
+    return DStudy(attribute, stage, found, pd.DataFrame(rows))
+
+
+def _unmoved(votes: pd.DataFrame) -> bool:
+    """Whether every final vote is the first."""
+    keys = ["case", "juror", "repeat", "attribute"]
+    first, final = (votes[votes["stage"] == stage].set_index(keys)["value"] for stage in STAGES)
+    return len(first) == len(final) and bool((first.reindex(final.index) == final).all())
+
+
+def _price(store: Store, arm: Arm) -> float:
+    """What a juror's turn costs; NaN where a price is not known."""
+    turns, spent = 0, 0.0
+    for transcript in store.transcripts(arm):
+        turns += transcript.turns
+        spent += transcript.cost.amount("usd")
+    return spent / turns if turns else math.nan
+
+
+def dstudy_json(run: str, found: RunDStudy) -> dict[str, Any]:
+    """The study as JSON; NaN is null."""
+    return {
+        "run": run,
+        "arm": found.arm,
+        "studies": [_study_json(each) for each in found.studies],
+        "sentences": [each.sentence for each in found.studies],
+        "notes": list(found.notes),
+    }
+
+
+def dstudy_answer(found: RunDStudy) -> Section:
+    """Where the variance comes from, a row for each attribute and stage, negative components as they came out; then the
+    designs of other sizes for each, with their coefficients and what they cost."""
+    components = []
+    tables = {"": pd.DataFrame()}
+    for study in found.studies:
+        of = study.components
+        components.append(
+            {
+                "attribute": study.attribute,
+                "ballots": study.stage,
+                "cases": _cell(of.case, 4),
+                "jurors": _cell(of.juror, 4),
+                "case x juror": _cell(of.interaction, 4),
+                "repeats": _cell(of.repeat, 4),
+                "relative": _cell(of.relative(of.jurors, of.repeats)),
+                "absolute": _cell(of.absolute(of.jurors, of.repeats)),
+            }
+        )
+        designs = study.designs
+        tables[f"{study.attribute}, {study.stage} ballots"] = pd.DataFrame(
+            {
+                **{name: designs[name] for name in ("design", "jurors", "repeats")},
+                "relative": designs["relative"].map(_cell),
+                "absolute": designs["absolute"].map(_cell),
+                "calls a case": designs["calls"],
+                "cost a case": ["unknown" if math.isnan(usd) else f"${usd:.5f}" for usd in designs["usd"]],
+            }
+        )
+    tables[""] = pd.DataFrame(components)
+    notes = [
+        f"{study.attribute}, {study.stage} ballots: {study.components.note}"
+        for study in found.studies
+        if study.components.note
+    ]
+    sentences = tuple(study.sentence for study in found.studies)
+    return Section("dstudy", "How many jurors are enough", sentences, tables, notes=(*notes, *found.notes))
+
+
+def _study_json(each: DStudy) -> dict[str, Any]:
+    of = each.components
+    numbers = {"case": of.case, "juror": of.juror, "interaction": of.interaction, "repeat": of.repeat}
+    return {
+        "attribute": each.attribute,
+        "stage": each.stage,
+        "components": {name: None if math.isnan(value) else value for name, value in numbers.items()},
+        "cases": of.cases,
+        "jurors": of.jurors,
+        "repeats": None if math.isnan(of.repeats) else of.repeats,
+        "method": of.method,
+        "note": of.note,
+        "designs": records(each.designs),
+    }
+
+
+def _cell(value: float, places: int = 3) -> str:
+    return "" if math.isnan(value) else f"{value:.{places}f}"

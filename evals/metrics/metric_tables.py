@@ -1,0 +1,259 @@
+"""Metrics of cases, and whether they follow people: terminal, JSON, page and CSV."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from rich.table import Table
+
+from ..report.drawing import COLOURS, Figure, below, clip, decimal, legend
+from ..report.files import write_folder
+from ..report.html import figure, items, page, paragraph, section, table
+from ..report.panel import Panel, Tick, name_axis, number_axis
+from ..report.section import estimate_json, records
+from ..report.terminal import interval_words
+from ..statistics.draws import Draws
+from ..statistics.estimate import Estimate
+from .against_people import PeopleLabels, TrackedMetric
+from .measuring import MeasuredMetric, TextPair
+from .normalisation import Normalisation
+
+ROW = 20
+
+
+class MetricDelta(NamedTuple):
+    """One bar: the delta of a metric as quality, so that below zero is the right side for all."""
+
+    title: str
+    family: str
+    delta: Estimate
+
+
+def metric_deltas_figure(deltas: Sequence[MetricDelta]) -> Figure:
+    """Bars from zero, each with its interval; the more to the left, the better a metric follows people."""
+    shown = [each for each in deltas if each.delta.defined]
+    families = list(dict.fromkeys(each.family for each in shown))
+    ends = [end for each in shown for end in (each.delta.low, each.delta.high, each.delta.value) if not math.isnan(end)]  # fmt: skip
+    reach = math.ceil(max([0.1, *(abs(end) for end in ends)]) * 10) / 10
+    x = number_axis(-reach, reach, about=6, lines=True)
+    rows = name_axis([Tick(0, clip(each.title), "plain") for each in shown])
+    panel = Panel(x, rows, 440, max(1, len(shown)) * ROW, title="Severe less none, as quality")
+    for number, each in enumerate(shown):
+        colour = COLOURS[families.index(each.family) % len(COLOURS)]
+        panel.bar(number, each.delta.value, colour)
+        panel.interval((each.delta.low, number), (each.delta.high, number))
+        panel.note(number, decimal(each.delta.value, 3))
+    panel.rule(x=0.0)
+    key = legend(families, [COLOURS[number % len(COLOURS)] for number in range(len(families))])
+    return Figure("Do metrics follow people?", [below([panel.picture(), key])])
+
+
+_CAPTION = (
+    "Mean score of the cases that people call severe less that of those they call harmless, with error rates turned (one minus the rate): "
+    "below zero is right. Lines are 95% intervals."
+)
+_TRACKING = {"metric": "metric", "family": "family", "good_is": "good is", "statistic": "", "value": "value", "low": "low",
+             "high": "high", "n": "n", "wrong_sign": "wrong sign", "note": ""}  # fmt: skip
+_PAIR = {"metric": "metric", "family": "family", "direction": "good is", "worse": "worse case", "better": "better case",
+         "aligned": "risk-aligned?"}  # fmt: skip
+MOST = 50
+"""Cases on the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricReport:
+    """What `venire metrics` has to show."""
+
+    pairs: Sequence[TextPair]
+    metrics: Sequence[MeasuredMetric]
+    normal: Normalisation
+    labels: PeopleLabels | None = None
+    tracked: Sequence[TrackedMetric] = ()
+    risk: pd.DataFrame | None = None
+    notes: Sequence[str] = ()
+    draws: Draws = field(default_factory=Draws)
+
+    def sentences(self) -> list[str]:
+        """What a reader must know."""
+        told = [f"Normalised by {self.normal.name}: {', '.join(self.normal.short_names)}."]
+        empty = sum(not pair.output.strip() for pair in self.pairs)
+        if empty:
+            told.append(f"{empty} of {len(self.pairs)} outputs are missing, and are scored as empty texts.")
+        without = sum(not self.normal(pair.reference) for pair in self.pairs)
+        if without:
+            told.append(f"{without} references are empty after normalisation: nothing is measured there.")
+        if self.labels is not None:
+            told += self._people_sentences(self.labels)
+        absent = {why: metric.title for metric in self.metrics for why in set(metric.notes.values()) if len(metric.notes) == len(self.pairs)}  # fmt: skip
+        told += [f"{title} has no value: {why}." for why, title in absent.items()]
+        return [*told, *(f"{note}." for note in self.notes)]
+
+    def _people_sentences(self, labels: PeopleLabels) -> list[str]:
+        rated = [labels.values[pair.case] for pair in self.pairs if pair.case in labels.values]
+        taken = ", taken for the worst as no rubric says which end is bad" if labels.assumed else ""
+        groups = len({pair.group for pair in self.pairs if pair.group})
+        how = f"{groups} groups" if groups else "cases"
+        wrong = [each.metric.title for each in self.tracked if each.has_wrong_sign(each.tracking.delta.value)]
+        told = [
+            f"People rated {labels.attribute} of {len(rated)} of the {len(self.pairs)} cases; severe is {labels.severe:g}{taken} "
+            f"({sum(value == labels.severe for value in rated)} cases), none is {labels.none:g} ({sum(value == labels.none for value in rated)}). "
+            f"Intervals are of {self.draws.resamples} resamples of {how}."
+        ]
+        told += [f"Of people's ratings: {note}." for note in labels.notes]
+        if wrong:
+            told.append(f"The sign is wrong (better scores where people see harm): {', '.join(wrong)}.")
+        return told
+
+
+def metrics_json(report: MetricReport) -> dict[str, Any]:
+    """The report in the shape that other programs read; a value that does not exist is null, with a note."""
+    tracked = {each.metric.name: each for each in report.tracked}
+    document: dict[str, Any] = {
+        "metrics": {
+            metric.name: {
+                "family": metric.family,
+                "direction": metric.direction,
+                "bounds": [None if math.isinf(end) else end for end in metric.bounds],
+                "cases": {case: None if math.isnan(v) else v for case, v in metric.values.items()},
+                "notes": dict(metric.notes),
+                **(_tracking_json(tracked[metric.name]) if metric.name in tracked else {}),
+            }
+            for metric in report.metrics
+        },
+        "normal": report.normal.step_names,
+        "normalisation": report.normal.name,
+        "sentences": report.sentences(),
+    }
+    if report.labels is not None:
+        labels = report.labels
+        document["people"] = {"attribute": labels.attribute, "severe": labels.severe, "none": labels.none, "worse": labels.worse, "notes": list(labels.notes)}  # fmt: skip
+    if report.risk is not None:
+        document["pair"] = records(report.risk)
+    return document
+
+
+def _tracking_json(each: TrackedMetric) -> dict[str, Any]:
+    found = each.tracking
+    return {
+        "delta": _signed_json(each, found.delta) | {"as_quality": _number(_quality(each))},
+        "kendall": _signed_json(each, found.kendall),
+        "auc": estimate_json(found.auc) | {"wrong_sign": found.auc.defined and found.auc.value < 0.5},
+        "auc_none": estimate_json(found.auc_none),
+    }
+
+
+def _signed_json(each: TrackedMetric, found: Estimate) -> dict[str, Any]:
+    return estimate_json(found) | {
+        "expected": each.expected,
+        "wrong_sign": each.has_wrong_sign(found.value),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _quality(each: TrackedMetric) -> float:
+    """Delta with an error rate turned: below zero where a metric follows people."""
+    return -each.tracking.delta.value if each.metric.direction == "low" else each.tracking.delta.value
+
+
+def metrics_table(report: MetricReport) -> Table:
+    """Metrics as rows: the mean of their values or, beside people, delta, tau and AUC; `!` marks a wrong sign."""
+    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    tracked = {each.metric.name: each for each in report.tracked}
+    heads = ("delta", "tau-b", "AUC") if tracked else ("family", "cases", "mean")
+    for column in ("metric", "good is", *heads):
+        shown.add_column(column, overflow="fold")
+    for metric in report.metrics:
+        values = [value for value in metric.values.values() if not math.isnan(value)]
+        mean = f"{sum(values) / len(values):.3f}" if values else "–"
+        cells = [metric.name, metric.direction]
+        if not tracked:
+            cells += [metric.family, str(len(values)), mean]
+        if metric.name in tracked:
+            each = tracked[metric.name]
+            for found in (each.tracking.delta, each.tracking.kendall):
+                cells.append(_interval(found) + ("!" if each.has_wrong_sign(found.value) else ""))
+            cells.append(_interval(each.tracking.auc))
+        shown.add_row(*cells)
+    return shown
+
+
+def risk_terminal_table(risk: pd.DataFrame, worse: str, better: str) -> Table:
+    """The two cases side by side, and whether each metric calls the first one worse."""
+    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("metric", "good is", worse, better, "risk-aligned?"):
+        shown.add_column(column, overflow="fold")
+    for row in risk.to_dict("records"):
+        values = ["–" if math.isnan(row[side]) else f"{row[side]:.4f}" for side in ("worse", "better")]
+        shown.add_row(row["metric"], row["direction"], *values, row["aligned"])
+    return shown
+
+
+def _interval(found: Estimate) -> str:
+    return interval_words(found.value, found.low, found.high) if found.defined else "–"
+
+
+def tracking_table(report: MetricReport) -> pd.DataFrame:
+    """One row for each metric and statistic."""
+    rows = []
+    for each in report.tracked:
+        for name, found in zip(each.tracking._fields, each.tracking, strict=True):
+            signed = name in ("delta", "kendall")
+            rows.append(
+                {
+                    "metric": each.metric.name,
+                    "family": each.metric.family,
+                    "good_is": each.metric.direction,
+                    "statistic": name,
+                    "value": found.value,
+                    "low": found.low,
+                    "high": found.high,
+                    "n": found.n,
+                    "wrong_sign": each.has_wrong_sign(found.value) if signed else found.value < 0.5,
+                    "note": found.note,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def values_table(report: MetricReport) -> pd.DataFrame:
+    """One row a case, one column a metric."""
+    columns = {metric.name: metric.values for metric in report.metrics}
+    return pd.DataFrame(columns).rename_axis("case").reset_index()
+
+
+def write_metrics(report: MetricReport, folder: Path) -> Path:
+    """The page, its figure, its tables as CSV and the JSON document in `folder`; gives the page's path."""
+    body = [section("What can be said", items(report.sentences(), "said"))]
+    tables, figures = {"values": values_table(report)}, {}
+    if report.tracked:
+        tables["tracking"] = tracking_table(report)
+        figures["deltas"] = metric_deltas_figure([_bar(each) for each in report.tracked])
+        drawn = figure(figures["deltas"], _CAPTION)
+        body.append(
+            section("Do they follow people?", drawn, table("tracking", tables["tracking"], _TRACKING))
+        )
+    if report.risk is not None:
+        tables["pair"] = report.risk
+        body.append(section("Two cases", table("pair", report.risk, _PAIR)))
+    shown = tables["values"].head(MOST)
+    heads = {str(name): str(name) for name in shown.columns}
+    told = f"The first {len(shown)} of {len(report.pairs)} cases; all are in tables/values.csv."
+    body.append(section("Values", paragraph(told, "soft"), table("values", shown, heads)))
+    under = f"{len(report.pairs)} cases, {len(report.metrics)} metrics, normalised by {report.normal.name}"
+    whole = page("Metrics of texts", under, body)
+    return write_folder(folder, whole, metrics_json(report), tables, figures, name="metrics")
+
+
+def _bar(each: TrackedMetric) -> MetricDelta:
+    delta = each.tracking.delta
+    if each.metric.direction == "low":
+        delta = replace(delta, value=-delta.value, low=-delta.high, high=-delta.low)
+    return MetricDelta(each.metric.title, each.metric.family, delta)

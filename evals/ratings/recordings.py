@@ -1,0 +1,249 @@
+"""Judgements that somebody else collected: any long table of them, LLMBar's and PandaLM's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+import yaml
+
+from ...rubrics.case import Case
+from ...rubrics.errors import InvalidFile
+from ...rubrics.files import near_column
+from ...rubrics.rows import cell_number, read_rows
+from ...rubrics.rubric import Rubric
+from .question import Question, rubric_questions
+
+GIVEN, SWAPPED = "given", "swapped"
+"""The values of a column `order`; the answers are those of the given order in both."""
+REQUIRED = ("case", "juror", "attribute", "value")
+NUMBERS = ("cost", "seconds")
+COLUMNS = ("dataset", "item", "label", "model", "strategy", "winner_noswap", "winner_swap")
+JUDGES = {"gpt-3.5": ("gpt35", "gpt35_reason"), "pandalm-7b": ("pandalm7b", "pandalm_reason")}
+PEOPLE = ("annotator1", "annotator2", "annotator3")
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Cases, what was asked of them, what jurors answered and what people did."""
+
+    name: str
+    rubric: Rubric
+    cases: tuple[Case, ...]
+    judgements: pd.DataFrame
+    """`case`, `juror`, `attribute`, `value` (blank where nothing could be read), and as far as known `repeat`, `order`, `rationale`, `group`."""
+    people: pd.DataFrame
+    """`case`, `rater`, `attribute`, `value`."""
+
+    @property
+    def questions(self) -> Mapping[str, Question]:
+        """By attribute, as `analyse` takes them."""
+        return rubric_questions(self.rubric)
+
+    def write(self, folder: Path) -> None:
+        """`cases.jsonl`, `rubric.yaml`, `judgements.csv` and `people.csv`: what `venire run` and a study read.
+
+        In a jury file the juror NAME is the seat `{model: "recorded/judgements.csv#NAME"}`.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = [json.dumps(case.model_dump(mode="json", exclude_defaults=True)) for case in self.cases]
+        (folder / "cases.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        rubric = self.rubric.model_dump(exclude_defaults=True)
+        (folder / "rubric.yaml").write_text(yaml.safe_dump(rubric, sort_keys=False), encoding="utf-8")
+        self.judgements.to_csv(folder / "judgements.csv", index=False)
+        self.people.to_csv(folder / "people.csv", index=False)
+
+
+def choice(name: str, anchors: Mapping[int, str], *, binary: bool) -> Rubric:
+    """The rubric of a choice between two texts: one attribute, `better`."""
+    return Rubric.model_validate(
+        {
+            "name": name,
+            "version": 1,
+            "scales": {"choice": {"level": "binary" if binary else "nominal", "anchors": dict(anchors)}},
+            "attributes": [
+                {
+                    "name": "better",
+                    "question": "Which text answers the instruction better?",
+                    "scale": "choice",
+                }
+            ],
+        }
+    )
+
+
+def both_texts(first: str, second: str) -> str:
+    """Two texts as the one that is judged."""
+    return f"Text 1:\n{first}\n\nText 2:\n{second}"
+
+
+def load_judgements(path: str | Path) -> pd.DataFrame:
+    """The judgements in `path`; a blank value stays, as an abstention.
+
+    `value` holds numbers for an attribute whose every value is one, otherwise text. The optional columns `repeat`,
+    `cost` and `seconds` are numbers; `order`, `group` (blank for a case without one) and `rationale` are kept as they are.
+
+    Raises:
+        InvalidFile: Whatever is wrong with the file, with the line where it is wrong.
+    """
+    file = Path(path)
+    rows, numbers, seen = [], list[float | None](), dict[tuple[str, ...], int]()
+    for line, row in read_rows(file, required=REQUIRED):
+        for column in REQUIRED:
+            if column not in row:
+                raise InvalidFile(
+                    f"{file}:{line}: no column {column!r}",
+                    remedy=f"{near_column(column, row)}a table of judgements has {','.join(REQUIRED)}",
+                )
+        where = f"{file}:{line}"
+        repeat = _number(row.get("repeat") or 0, where, "repeat")
+        key = (str(row["case"]), str(row["juror"]), str(row["attribute"]), f"{repeat:g}")
+        if key in seen:
+            raise InvalidFile(
+                f"{file}:{line}: {key[1]} judged {key[2]} of {key[0]} already on line {seen[key]}",
+                remedy="number the second one in a column 'repeat'",
+            )
+        seen[key] = line
+        spent = {name: _number(row[name], where, name) for name in NUMBERS if row.get(name) not in (None, "")}
+        value = row["value"]
+        # Left a truth value, it would be read as the number 1 or 0, which no juror gave.
+        given = str(value).lower() if isinstance(value, bool) else value
+        rows.append({**row, **spent, "value": given, "repeat": int(repeat)})
+        numbers.append(cell_number(given, where))
+    if not rows:
+        raise InvalidFile(f"{file}: no judgement in it", remedy="write one row for each judgement")
+    table = pd.DataFrame(rows).astype(dict.fromkeys(REQUIRED[:3], str))
+    for name in NUMBERS:
+        if name in table:
+            table[name] = pd.to_numeric(table[name], errors="coerce")
+    if "group" in table:
+        table["group"] = table["group"].replace("", None)
+    table["value"] = table["value"].replace("", None).astype(object)
+    read = pd.Series(numbers, table.index, dtype=float)
+    for _, part in table.groupby("attribute"):
+        values = pd.to_numeric(read[part.index], downcast="integer")
+        if (values.notna() == part["value"].notna()).all():
+            table.loc[part.index, "value"] = values.astype(object)
+    return table
+
+
+def _number(value: object, where: str, column: str) -> float:
+    number = cell_number(value, where)
+    if number is None:
+        raise InvalidFile(f"{where}: {column} is {value!r}", remedy="write a number, or leave the cell blank")
+    return number
+
+
+def llmbar(folder: str | Path, *, subset: str | None = "LLMBar") -> Recording:
+    """The items whose data set is `subset` or begins with it, or all of them: LLMBar has 419, judged by 65 evaluators.
+
+    A juror is a model with a way to ask it, as in `GPT-4/Vanilla`. `repeat` 0 has the outputs as given, 1 exchanged;
+    answers are always those of the given order. What the authors could not read is blank: an abstention. Their
+    accuracy, the mean over both orders of answers that equal the label, counts it as a miss, and so does `analyse`.
+
+    Args:
+        folder: Where `judgements.csv` and, for the texts of the cases, `items.json` are.
+    """
+    file = Path(folder) / "judgements.csv"
+    if not file.is_file():
+        raise InvalidFile(
+            f"{file}: no such file", remedy="name the folder that holds LLMBar's judgements.csv"
+        )
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    lost = [name for name in COLUMNS if name not in table]
+    if lost:
+        raise InvalidFile(f"{file}: no column {lost[0]!r}", remedy=f"it needs {','.join(COLUMNS)}")
+    if subset is not None:
+        table = table[(table["dataset"] == subset) | table["dataset"].str.startswith(f"{subset}/")]
+    if table.empty:
+        raise InvalidFile(
+            f"{file}: no data set {subset!r}", remedy="name one that stands in the column dataset"
+        )
+    case = table["dataset"] + "/" + table["item"]
+    orders = [
+        pd.DataFrame(
+            {
+                "case": case,
+                "juror": table["model"] + "/" + table["strategy"],
+                "attribute": "better",
+                "value": pd.to_numeric(table[column]),
+                "repeat": repeat,
+                "order": order,
+            }
+        )
+        for repeat, (order, column) in enumerate({GIVEN: "winner_noswap", SWAPPED: "winner_swap"}.items())
+    ]
+    labels = pd.DataFrame({"case": case, "value": pd.to_numeric(table["label"])}).drop_duplicates()
+    return Recording(
+        name="llmbar",
+        rubric=choice("llmbar", {1: "the first text", 2: "the second text"}, binary=True),
+        cases=_cases(Path(folder) / "items.json", set(case)),
+        judgements=pd.concat(orders, ignore_index=True),
+        people=labels.assign(rater="label", attribute="better")[["case", "rater", "attribute", "value"]],
+    )
+
+
+def _cases(file: Path, wanted: set[str]) -> tuple[Case, ...]:
+    """The texts, where they are there: compositions need none."""
+    if not file.is_file():
+        return ()
+    items = json.loads(file.read_text(encoding="utf-8"))
+    return tuple(
+        Case(
+            id=f"{item['dataset']}/{item['item']}",
+            question=item["input"],
+            output=both_texts(item["output_1"], item["output_2"]),
+        )
+        for item in items
+        if f"{item['dataset']}/{item['item']}" in wanted
+    )
+
+
+def pandalm(folder: str | Path, *, unreadable: Literal["abstain", "tie"] = "abstain") -> Recording:
+    """The pairs, grouped by instruction: answers to one instruction are drawn together.
+
+    Args:
+        folder: Where `testset_v1_with_judges.csv` is.
+        unreadable: What GPT-3.5's 25 unreadable answers are. The published accuracy counts them as ties.
+    """
+    file = Path(folder) / "testset_v1_with_judges.csv"
+    if not file.is_file():
+        raise InvalidFile(f"{file}: no such file", remedy="name the folder that holds PandaLM's test set")
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    group = pd.Series(table.groupby(["instruction", "input"], sort=False).ngroup().astype(str))
+    words = {"0": 0, "Tie": 0, "1": 1, "2": 2} | ({"garbage": 0} if unreadable == "tie" else {})
+    judged = [
+        pd.DataFrame(
+            {
+                "case": table["idx"],
+                "juror": name,
+                "attribute": "better",
+                "value": table[answer].map(words),
+                "rationale": table[reason],
+                "group": group,
+            }
+        )
+        for name, (answer, reason) in JUDGES.items()
+    ]
+    rated = table.melt(id_vars="idx", value_vars=list(PEOPLE), var_name="rater", value_name="value")
+    return Recording(
+        name="pandalm",
+        rubric=choice("pandalm", {0: "neither", 1: "the first text", 2: "the second text"}, binary=False),
+        cases=tuple(
+            Case(
+                id=row["idx"],
+                question="\n\n".join(filter(None, (row["instruction"], row["input"]))),
+                output=both_texts(row["response1"], row["response2"]),
+                group=where,
+            )
+            for row, where in zip(table.to_dict("records"), group, strict=True)
+        ),
+        judgements=pd.concat(judged, ignore_index=True),
+        people=rated.rename(columns={"idx": "case"}).assign(
+            attribute="better", value=pd.to_numeric(rated["value"])
+        )[["case", "rater", "attribute", "value"]],
+    )

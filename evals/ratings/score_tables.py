@@ -1,0 +1,270 @@
+"""Everybody's scores side by side: as they were given (`Sheet`), and from 0, bad, to 1, good (`Marks`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..statistics.matrix import FloatArray, IntArray, Matrix
+from .evidence import Evidence
+from .folds import clusters
+from .pooling import OVERALL, Pooling, pooling
+from .question import Question
+from .reference import KEYS, Rule, reference, reference_values
+
+ARM, PEOPLE = "arm", "people"
+CONSTANT = "always the best score"
+SECOND = "re-score panel"
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The scores, who is who, and what is drawn together when cases are resampled."""
+
+    rows: pd.DataFrame
+    """Columns `case`, `attribute`, `cluster`, then one a rater; a rater without a score has NaN."""
+    people: tuple[str, ...]
+    arms: tuple[str, ...]
+    """Of the run, juries before single judges."""
+    questions: Mapping[str, Question]
+    pooling: Pooling
+    """The attributes that `overall` pools."""
+    references: Mapping[str | None, pd.Series]
+    """Row by row what people say, under None; under a person's name what the others do."""
+    rule: Rule | None
+    overlap: pd.DataFrame
+    """By case, how far its text overlaps with its reference: one column for each baseline that has a value."""
+    grouped: bool
+    """Whether cases of one group are drawn together."""
+    _parts: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By attribute the rows `of` it: every rater is looked at on the same."""
+
+    def of(self, attribute: str) -> pd.DataFrame:
+        """The rows of one attribute, or of those that `overall` pools, which are turned to one direction."""
+        if attribute not in self._parts:
+            self._parts[attribute] = (
+                self.pooling.rows(self.rows, (*self.arms, *self.people, CONSTANT))
+                if attribute == OVERALL
+                else self.rows[self.rows["attribute"] == attribute]
+            )
+        return self._parts[attribute]
+
+    def scale_question(self, attribute: str) -> Question | None:
+        """The attribute's question; for `overall`, one of those that share the scale."""
+        name = next(iter(self.pooling.names), None) if attribute == OVERALL else attribute
+        return None if name is None else self.questions[name]
+
+    def reference(self, attribute: str, *, without: str | None = None) -> pd.Series:
+        """What people say of the rows `of` the attribute; NaN where nobody rated or there is no majority."""
+        rows = self.of(attribute)
+        values = self.references[without].loc[rows.index]
+        if attribute == OVERALL:
+            values = self.pooling.turn(values, rows["attribute"])
+        asked = self.scale_question(attribute)
+        return values.astype(float) if asked is not None and asked.scale.numeric else values
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The numbers of one attribute, or of those that `overall` pools: a row a question, a column a rater."""
+
+    rows: pd.DataFrame
+    """`case`, `attribute`, `cluster`, and the sheet's other columns."""
+    by_rater: Mapping[str, FloatArray]
+    people: FloatArray
+    """The people's reference."""
+    cluster: IntArray
+
+    def pairs(self, rater: str) -> Matrix:
+        """`pairs` of a rater and the reference."""
+        return pairs(self.cluster, self.by_rater[rater], self.people)
+
+
+def scores(sheet: Sheet, attribute: str) -> Scores | None:
+    """The numbers of every arm and of the constant on `attribute`, read off the sheet once; None for words."""
+    asked = sheet.scale_question(attribute)
+    if asked is None or not asked.scale.numeric:
+        return None
+    rows = sheet.of(attribute)
+    values = {
+        name: pd.to_numeric(rows[name], errors="coerce").to_numpy(float) for name in (*sheet.arms, CONSTANT)
+    }
+    people = pd.to_numeric(sheet.reference(attribute), errors="coerce").to_numpy(float)
+    return Scores(rows, values, people, pd.factorize(rows["cluster"])[0].astype(np.int64))
+
+
+def lay_out(evidence: Evidence) -> Sheet:
+    """The evidence as one sheet, with a column for the constant that gives every case the best score."""
+    everyone = pd.concat([evidence.arms.astype({"value": object}), evidence.people.astype({"value": object})])
+    wide = everyone.pivot(index=["case", "attribute"], columns="rater", values="value").reset_index()
+    wide.columns.name = None
+    people = tuple(sorted(set(evidence.people["rater"])))
+    ranks = {name: kind != "jury" for name, kind in evidence.kinds.items()}
+    arms = tuple(sorted(ranks, key=lambda name: ranks[name]))
+    wide = wide.reindex(columns=["case", "attribute", *arms, *people])
+    wide = wide[wide["attribute"].isin(list(evidence.questions))]
+    wide[CONSTANT] = pd.Series(
+        [_best(evidence.questions[name]) for name in wide["attribute"]], wide.index, object
+    )
+    groups = evidence.groups
+    wide.insert(2, "cluster", clusters(wide["case"], groups))
+    keys = pd.MultiIndex.from_frame(wide[KEYS].astype(str))
+
+    def reference(*without: str) -> pd.Series:
+        """Row by row of `wide` what people say, those in `without` left out."""
+        found = evidence.reference(without=without).table.set_index(KEYS)["value"]
+        return found.reindex(keys).set_axis(wide.index)
+
+    return Sheet(
+        rows=wide,
+        people=people,
+        arms=arms,
+        questions=evidence.questions,
+        pooling=pooling(evidence.questions, set(wide["attribute"])),
+        references={None: reference()} | {name: reference(name) for name in people if len(people) > 1},
+        rule=evidence.rule,
+        overlap=evidence.likeness.dropna(axis="columns", how="all"),
+        grouped=bool(wide["case"].isin(groups.index).any()),
+    )
+
+
+def pairs(cluster: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -> Matrix:
+    """Two columns as the raters `arm` and `people`, over the rows that have both; a case is the row's number."""
+    return Matrix.of_columns({ARM: first, PEOPLE: second}, cluster)
+
+
+def _best(asked: Question) -> object:
+    """The good end of the scale; nothing for words, of which none is best."""
+    return asked.scale.ends[1 if asked.better == "high" else 0] if asked.scale.ordered else np.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """A table of marks from 0 to 1, one row for each attribute of each case, one column for each evaluator."""
+
+    table: pd.DataFrame
+    """Indexed by case and attribute; NaN where an evaluator gave nothing."""
+    arms: tuple[str, ...]
+    jurors: Mapping[str, tuple[str, ...]]
+    """By arm of two seats or more, its jurors' columns."""
+    people: tuple[str, ...]
+    kinds: Mapping[str, str]
+    """By column: jury, single judge, juror, second panel or person."""
+    questions: Mapping[str, Question]
+    """Those whose scale has an order; the others have no marks."""
+    clusters: pd.Series
+    """By case, what is resampled together with it."""
+    rule: Rule | None = None
+    """How people's marks of a question become its reference."""
+    notes: tuple[str, ...] = ()
+    _references: dict[tuple[str, ...], pd.Series] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By the people asked, what they say: every evaluator is held against the same."""
+
+    def reference(self, *, without: Collection[str] = ()) -> pd.Series:
+        """The people's reference, or that of the others; NaN where there is none."""
+        asked = tuple(name for name in self.people if name not in without)
+        if asked not in self._references:
+            given = self.table[list(asked)]
+            attributes = given.index.get_level_values("attribute")
+            values = reference_values(given.to_numpy(float), attributes, self.questions, self.rule)
+            self._references[asked] = pd.Series(values, given.index)
+        return self._references[asked]
+
+    @property
+    def grouped(self) -> bool:
+        return bool(self.clusters.duplicated().any())
+
+    def attributes(self) -> list[str]:
+        """Those that anybody marked, in the rubric's order."""
+        there = set(self.table.index.get_level_values("attribute"))
+        return [name for name in self.questions if name in there]
+
+
+def lay_marks(evidence: Evidence) -> Marks:
+    """The evidence as marks. A seat's repeats count as their median."""
+    ordered = {name: asked for name, asked in evidence.questions.items() if asked.scale.ordered}
+    seated = _seats(evidence.ballots)
+    voters = _long(seated, "evaluator", ordered)
+    arms = _long(evidence.arms, "rater", ordered)
+    people = _long(evidence.people, "rater", ordered)
+    second = _second_panel(evidence, ordered)
+    known = [part for part in (arms, voters, people, second) if len(part)]
+    wide = (
+        pd.concat(known, ignore_index=True).pivot_table(
+            index=KEYS, columns="evaluator", values="mark", aggfunc="median", sort=False
+        )
+        if known
+        else pd.DataFrame(index=pd.MultiIndex.from_arrays([[], []], names=KEYS), dtype=float)
+    )
+    raters = tuple(sorted(set(people["evaluator"])))
+    by_arm = {
+        str(arm): tuple(dict.fromkeys(rows["evaluator"])) for arm, rows in seated.groupby("arm", sort=False)
+    }
+    panel = {SECOND: "second panel"} if len(second) else {}
+    columns = [*evidence.kinds, *(name for names in by_arm.values() for name in names), *panel, *raters]
+    cases = wide.index.get_level_values("case").unique().to_series()
+    left_out = [name for name in evidence.questions if name not in ordered]
+    return Marks(
+        table=wide.reindex(columns=columns),
+        arms=tuple(evidence.kinds),
+        jurors=by_arm,
+        people=raters,
+        kinds={
+            **evidence.kinds,
+            **{name: "juror" for names in by_arm.values() for name in names},
+            **panel,
+            **dict.fromkeys(raters, "person"),
+        },
+        questions=ordered,
+        clusters=clusters(cases, evidence.groups).set_axis(cases),
+        rule=evidence.rule,
+        notes=(
+            *((f"without an order of its values, and left out: {', '.join(left_out)}",) if left_out else ()),
+            *evidence.reference().notes,
+        ),
+    )
+
+
+def _seats(ballots: pd.DataFrame) -> pd.DataFrame:
+    """The votes of juries of two seats or more, each seat named with its arm."""
+    if ballots.empty:
+        return pd.DataFrame(columns=["arm", "case", "attribute", "value", "evaluator"])
+    several = ballots.groupby("arm")["seat"].transform("nunique") > 1
+    kept = ballots[several]
+    return kept.assign(evaluator=kept["arm"] + ": " + kept["seat"])[
+        ["arm", "case", "attribute", "value", "evaluator"]
+    ]
+
+
+def with_marks(rows: pd.DataFrame, questions: Mapping[str, Question]) -> pd.DataFrame:
+    """The rows whose attribute has an order, each with its `mark`; NaN where the value is no number."""
+    kept = rows[rows["attribute"].isin(list(questions))]
+    values = pd.to_numeric(kept["value"], errors="coerce").to_numpy(float)
+    ends = {name: _ends(questions[name]) for name in dict.fromkeys(kept["attribute"])}
+    bad, good = np.array([ends[name] for name in kept["attribute"]], dtype=float).reshape(-1, 2).T
+    return kept.assign(mark=np.clip((values - bad) / (good - bad), 0.0, 1.0) + 0.0)
+
+
+def _long(table: pd.DataFrame, named: str, questions: Mapping[str, Question]) -> pd.DataFrame:
+    rows = with_marks(table, questions).rename(columns={named: "evaluator"})
+    return rows.astype({"case": str})[[*KEYS, "evaluator", "mark"]].dropna(subset=["mark"])
+
+
+def _second_panel(evidence: Evidence, questions: Mapping[str, Question]) -> pd.DataFrame:
+    """What those who scored again say together, under one name."""
+    if evidence.rescored.empty:
+        return pd.DataFrame(columns=[*KEYS, "evaluator", "mark"])
+    together = reference(evidence.rescored, questions, rule=evidence.rule).table
+    return _long(together.assign(rater=SECOND), "rater", questions)
+
+
+def _ends(asked: Question) -> tuple[float, float]:
+    """The bad end of the scale and the good one."""
+    low, high = (float(end) for end in asked.scale.ends)
+    return (low, high) if asked.better == "high" else (high, low)

@@ -1,0 +1,1 @@
+"""What a result looks like: sections of sentences, tables and figures, and their renderers."""

@@ -1,0 +1,81 @@
+"""A table as CSV that no spreadsheet runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ...orchestration.record.private_files import FOLDER_MODE, write_atomically
+from ...rubrics.errors import MissingExtra, VenireError
+from ...rubrics.rows import csv_cell
+from .drawing import Figure, Picture, text
+from .html import svg
+from .section import document_text
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """The table as CSV, without its index; texts and column names that look like formulas are made harmless."""
+    words = table.select_dtypes(exclude="number").columns
+    harmless = table.assign(**{name: table[name].map(csv_cell) for name in words})
+    return harmless.rename(columns=csv_cell).to_csv(index=False)
+
+
+ZOOM = 2
+PAPER = "#ffffff"
+
+
+def check_png() -> None:
+    """Make sure that figures, their words among them, can be drawn here.
+
+    Raises:
+        MissingExtra: The package that draws is not installed.
+        VenireError: The system has no font, so that figures would be without words.
+    """
+    if find_spec("resvg_py") is None:
+        raise MissingExtra("PNG figures need resvg", remedy="pip install 'venire[png]'")
+    blank, word = (Figure("", [Picture(20, 20, shapes)]) for shapes in ([], [text(0, 16, "x")]))
+    if png(word) == png(blank):
+        raise VenireError(
+            "no font was found to write the figures' words with",
+            remedy="install one (Debian: apt install fonts-dejavu-core), or use the SVG figures",
+        )
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as PNG; what takes the page's colour is black."""
+    import resvg_py
+
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg(figure), background=PAPER, zoom=ZOOM))
+
+
+def write_folder(
+    folder: Path,
+    page: str,
+    document: Mapping[str, Any],
+    tables: Mapping[str, pd.DataFrame],
+    figures: Mapping[str, Figure],
+    *,
+    name: str = "report",
+    pictures: bool = False,
+) -> Path:
+    """Write `report.html`, the document as `NAME.json`, `tables/*.csv` and `figures/*.svg`; the page's path.
+
+    With `pictures`, also `figures/*.png`.
+    """
+    listed, drawn = folder / "tables", folder / "figures"
+    for part in (listed, drawn):
+        part.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    for title, table in tables.items():
+        write_atomically(listed / f"{title}.csv", csv_text(table))
+    for title, figure in figures.items():
+        write_atomically(drawn / f"{title}.svg", svg(figure))
+        if pictures:
+            (drawn / f"{title}.png").write_bytes(png(figure))
+    write_atomically(folder / f"{name}.json", document_text(document) + "\n")
+    written = folder / "report.html"
+    write_atomically(written, page)
+    return written

@@ -1,0 +1,171 @@
+"""Sections and estimates in the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..statistics.estimate import Estimate
+from .drawing import CHANCES, chance, decimal
+from .section import Section
+
+
+def estimate_words(estimate: Estimate, *, percent: bool = False) -> str:
+    """An estimate as words: its value with the interval, or that it is undefined."""
+    return interval_words(estimate.value, estimate.low, estimate.high, percent=percent)
+
+
+def interval_words(value: float, low: float, high: float, *, percent: bool = False) -> str:
+    """A value with its bounds as words, as far as they are known."""
+    if math.isnan(value):
+        return "undefined"
+    shown = [f"{x:.0%}" if percent else f"{round(x, 2) + 0.0:.2f}" for x in (value, low, high)]
+    return shown[0] if math.isnan(low) else f"{shown[0]} [{shown[1]}, {shown[2]}]"
+
+
+WIDEST = 26
+"""Characters of a cell before its words are folded."""
+LONGEST_WORD = 40
+"""Characters of a word that is not broken, such as a model's name."""
+NARROW = 0.04
+"""An interval below this width needs a third place."""
+ROWS = 30
+"""Rows of a table that the terminal shows; the files hold all."""
+
+
+def show_section(part: Section, console: Console) -> None:
+    """A section in the terminal: its title, what it says, its tables as far as they are short, and what could not be done."""
+    console.print(f"\n{part.title}", style="bold", highlight=False, markup=False)
+    for sentence in part.sentences:
+        console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
+    for name, frame in part.tables.items():
+        if frame.empty:
+            continue
+        console.print(f"\n{part.name} {name}", style="dim", highlight=False, markup=False)
+        for table in _frame_tables(frame, console.width):
+            console.print(table)
+        if len(frame) > ROWS:
+            rest = f"{len(frame) - ROWS} rows more in tables/{part.name}_{name}.csv"
+            console.print(rest, style="dim", highlight=False, markup=False)
+    for note in part.notes:
+        console.print(f"  note: {note}", highlight=False, markup=False, soft_wrap=True)
+
+
+def show_answer(part: Section, console: Console) -> None:
+    """What a command answers, in the terminal: its tables, each under its name if it has one, then the sentences and notes.
+
+    The tables' cells are shown as they are: give words, with the places that a reader wants.
+    """
+    for name, frame in part.tables.items():
+        if name:
+            console.print(f"\n{name}", highlight=False, markup=False, soft_wrap=True)
+        table = plain_table(*map(str, frame.columns))
+        for row in frame.itertuples(index=False):
+            table.add_row(*(Text(str(cell)) for cell in row))
+        console.print(table)
+    for sentence in part.sentences:
+        console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
+    for note in part.notes:
+        console.print(f"  note: {note}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _frame_tables(frame: pd.DataFrame, width: int) -> Iterator[Table]:
+    """The columns that say something, lows and highs in one cell, in as many tables as the terminal's width takes; the names
+    that rows begin with are in each of them."""
+    columns = _columns(frame)
+    names = [head for head, cells in columns.items() if not any(map(_numeric, cells))]
+    leading = [
+        head for at, head in enumerate(columns) if head in names and names[: at + 1] == [*columns][: at + 1]
+    ]
+    rest = [head for head in columns if head not in leading]
+    room = width - sum(_column_width(head, columns[head]) for head in leading)
+    part: list[str] = []
+    used = 0
+    for head in rest:
+        wide = _column_width(head, columns[head])
+        if part and used + wide > room:
+            yield _columns_table({name: columns[name] for name in (*leading, *part)})
+            part, used = [], 0
+        part.append(head)
+        used += wide
+    if part or not rest:
+        yield _columns_table({name: columns[name] for name in (*leading, *part)})
+
+
+def _columns(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """By head, the cells of the first rows, without columns that are blank there or one word throughout the whole table."""
+    found: dict[str, list[str]] = {}
+    shown = frame.head(ROWS)
+    for name in map(str, frame.columns):
+        end = "high".join(name.rsplit("low", 1)) if name.endswith("low") else ""
+        if name.endswith("high") and "low".join(name.rsplit("high", 1)) in frame:
+            continue
+        if end in frame:
+            cells = _between(shown[name], shown[end])
+            head = f"{name.removesuffix('low').rstrip('_') or '95%'} interval"
+        else:
+            cells, head = _plain_cells(frame[name])[:ROWS], name
+        words = not pd.api.types.is_numeric_dtype(frame[name])
+        constant = words and len(frame) > 1 and frame[name].nunique(dropna=False) == 1
+        if any(cells) and not constant:
+            found[head.replace("_", " ")] = cells
+    return found
+
+
+def _columns_table(columns: Mapping[str, list[str]]) -> Table:
+    table = plain_table(*columns)
+    for column, (head, cells) in zip(table.columns, columns.items(), strict=True):
+        width = _column_width(head, cells) - 2
+        if max(map(len, cells), default=0) <= width:
+            # Given its head's whole width, Rich would take it from another column, whose words would break.
+            column.width = width
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _column_width(head: str, cells: list[str]) -> int:
+    """How wide a column must be for no word and no cell of moderate length to be broken."""
+    words = max(len(word) for cell in (head, *cells) for word in cell.split())
+    return max(min(LONGEST_WORD, words), min(WIDEST, max(map(len, cells), default=0))) + 2
+
+
+def _numeric(cell: str) -> bool:
+    return bool(cell) and cell.lstrip("-").replace(".", "", 1).isdigit()
+
+
+def _between(lows: pd.Series, highs: pd.Series) -> list[str]:
+    """Intervals as words, to three places where two would not tell the ends of one apart, or from zero."""
+    narrow = bool(((highs - lows < NARROW) & (highs > lows)).any())
+    return [
+        ""
+        if pd.isna(low) or pd.isna(high)
+        else " to ".join(f"{round(float(end), 2 + narrow) + 0.0:.{2 + narrow}f}" for end in (low, high))
+        for low, high in zip(lows, highs, strict=True)
+    ]
+
+
+def _plain_cells(column: pd.Series) -> list[str]:
+    """A column's cells; numbers that are whole in every row without places."""
+    number = chance if column.name in CHANCES else decimal
+    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
+        number = "{:.0f}".format
+    return [
+        "" if value is None or (isinstance(value, float) and math.isnan(value))
+        else number(value) if isinstance(value, float)
+        else str(value)
+        for value in column
+    ]  # fmt: skip
+
+
+def plain_table(*columns: str) -> Table:
+    """An empty table without lines, its heads dim."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table

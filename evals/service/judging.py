@@ -1,0 +1,247 @@
+"""Cases that programs send, judged one after the other: the request, the queue before the jury, answers kept in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ...orchestration.reading.export import verdicts
+from ...orchestration.record import Location, Store
+from ...orchestration.record.manifest import case_fingerprint
+from ...personas.jury import Jury
+from ...rubrics.case import Case
+from ...rubrics.rubric import Rubric
+from ..plugins.judgement import Judgement
+from ..plugins.sitting import Sitting, convene
+
+MOST_BYTES = 32 * 2**20
+PATIENCE = 60.0
+"""Seconds to finish accepted requests after a signal."""
+Text = Annotated[str, Field(min_length=1, pattern=r"[^\s\x1c-\x1f]")]
+"""Words, of which at least one character can be seen."""
+Body = TypeVar("Body", bound=BaseModel)
+
+
+class RequestError(Exception):
+    """A request that is answered with an error: HTTP status, problem, remedy and headers."""
+
+    def __init__(self, status: int, problem: str, remedy: str, **headers: str) -> None:
+        super().__init__(problem)
+        self.status, self.problem, self.remedy, self.headers = status, problem, remedy, headers
+
+
+class CaseRequest(BaseModel):
+    """A case to be judged. Only `output` is required; jurors see `reference` only if the rubric asks for it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, title="Case")
+
+    output: Text = Field(description="The text under judgement.")
+    id: Annotated[str, Field(max_length=512)] | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9._:#-]+$",
+        description="Under which it is kept; without one, a hash of the case's words.",
+    )
+    source: Annotated[str, Field()] | list[str] | None = Field(
+        None, description="What the output was made from: a text, or a list of them."
+    )
+    reference: str | None = None
+    question: str | None = None
+    audience: str | None = None
+    group: str | None = None
+    system: str | None = Field(None, description="Who produced the output. Jurors never see it.")
+    metadata: dict[str, Any] = Field(
+        default_factory=dict, description="Kept with the case, never shown to a juror."
+    )
+
+    def case(self) -> Case:
+        """The case; without an id, the same words get the same one."""
+        parts = {name: part for name, part in self.model_dump(exclude={"id"}).items() if part}
+        words = self.model_dump_json(exclude={"id", "metadata"}).encode()
+        return Case(id=self.id or f"case-{hashlib.sha256(words).hexdigest()[:16]}", **parts)
+
+
+def read_case(body: bytes) -> Case:
+    """The case in a request's body.
+
+    Raises:
+        RequestError: 400 if the body is not JSON, 422 if it is not a valid case.
+    """
+    return read_body(
+        CaseRequest, body, "a JSON object with the key output", "a case as GET /openapi.json has it"
+    ).case()
+
+
+def read_body(model: type[Body], body: bytes, json_object: str, valid: str) -> Body:
+    """A request's body as a model.
+
+    Args:
+        json_object: What to send, where the body is no JSON.
+        valid: What to send, where it is not valid.
+
+    Raises:
+        RequestError: 400 if the body is not JSON, 422 if it does not fit.
+    """
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            raise RequestError(400, "the body is no JSON", f"send {json_object}") from None
+        where = ".".join(map(str, first["loc"])) or "the body"
+        raise RequestError(422, f"{where}: {first['msg']}", f"send {valid}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceConfig:
+    """Settings of the service."""
+
+    host: str
+    port: int
+    allow_host: tuple[str, ...]
+    """Names that a request's `Host` may have, beside `host`."""
+    tls_cert: Path | None
+    """Certificate chain in PEM; with `tls_key`, the service speaks HTTPS."""
+    tls_key: Path | None
+    token_env: str
+    """Environment variable with the token; if it is not set, one is generated and printed once."""
+    max_body: int
+    """Bytes."""
+    in_flight: int
+    """Calls to each provider at a time."""
+    at_once: int
+    """Deliberations at a time."""
+    most_waiting: int
+    """Requests that may wait for their turn."""
+    max_connections: int
+    """Open connections at a time; beyond that, those that wait for their client give way."""
+    max_usd: float | None
+    """Budget of this process."""
+    max_tokens: int | None
+    prices: Path | None
+    redact: bool
+    """Keep the words of cases and jurors out of the record."""
+
+
+@contextmanager
+def open_queue(rubric: Rubric, jury: Jury, record: Location, config: ServiceConfig) -> Iterator[JudgeQueue]:
+    """The jury in session on its record, and the queue before it; both are closed at the end."""
+    sitting = convene(
+        rubric,
+        jury,
+        record=record,
+        prices=config.prices,
+        max_usd=config.max_usd,
+        max_tokens=config.max_tokens,
+        in_flight=config.in_flight,
+        redact=config.redact,
+        must_reach=True,
+    )
+    try:
+        reading = Store.read(record)
+        try:
+            yield JudgeQueue(sitting, reading, at_once=config.at_once, most_waiting=config.most_waiting)
+        finally:
+            reading.release()
+    finally:
+        sitting.close()
+
+
+class JudgeQueue:
+    """Judges cases, `at_once` at a time while at most `most_waiting` wait; the same case again costs a look-up."""
+
+    def __init__(self, sitting: Sitting, record: Store, *, at_once: int, most_waiting: int) -> None:
+        self.sitting = sitting
+        self._record = record
+        self._answers = AnswerCache()
+        self._most = at_once + most_waiting
+        self._places = asyncio.Semaphore(at_once)
+        self._accepted = self._hearing = 0
+
+    async def judge(self, case: Case) -> bytes:
+        """The deliberation as JSON: the answer in memory, or the jury's.
+
+        Raises:
+            RequestError: 503, at once, where too many wait already.
+        """
+        key = (case.id, case_fingerprint(case))
+        body = self._answers.get(key)
+        if body is None:
+            body = await self._hear(case)
+            self._answers.put(key, body)
+        return body
+
+    async def _hear(self, case: Case) -> bytes:
+        if self._accepted >= self._most:
+            raise RequestError(503, "too many requests are waiting", "try again", **{"Retry-After": "5"})
+        self._accepted += 1
+        try:
+            async with self._places:
+                self._hearing += 1
+                try:
+                    judgement = await self.sitting.hear(case)
+                finally:
+                    self._hearing -= 1
+        finally:
+            self._accepted -= 1
+        return json.dumps(judgement.document).encode()
+
+    def kept_judgement(self, case: str) -> Judgement:
+        """The judgement of a case in the record; asks no model.
+
+        Raises:
+            RequestError: 404 where it has none.
+        """
+        for _, verdict in verdicts(self._record, arm=self.sitting.jury.name, case=case):
+            return Judgement(verdict, self.sitting.rubric, fresh=False)
+        raise RequestError(404, "no such case was heard to its end", "post it: what was paid for is kept")
+
+    def case_ids(self) -> list[str]:
+        """The cases heard, in the order of their verdicts."""
+        return self._record.case_ids()
+
+    def state(self) -> dict[str, str | int]:
+        """What is being judged now, and by whom."""
+        return {
+            "rubric": self.sitting.rubric.name,
+            "jury": self.sitting.jury.name,
+            "hearing": self._hearing,
+            "waiting": self._accepted - self._hearing,
+            "heard": len(self.case_ids()),
+        }
+
+    def log_bug(self, log: logging.Logger, error: Exception) -> None:
+        """Log an unexpected error; of a redacted record, its type alone."""
+        # The message of an error may hold a patient's words, and so may its traceback.
+        log.error("not answered: %s", type(error).__name__, exc_info=None if self._record.redacted else error)
+
+
+class AnswerCache:
+    """Response bodies by case, at most `most` bytes; the least recently used are dropped."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = most
+        self._size = 0
+        self._bodies: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+
+    def get(self, case: tuple[str, str]) -> bytes | None:
+        """The answer to the case with this id and fingerprint, if it is kept."""
+        if case in self._bodies:
+            self._bodies.move_to_end(case)
+        return self._bodies.get(case)
+
+    def put(self, case: tuple[str, str], body: bytes) -> None:
+        """Keep an answer, in place of the least recently used."""
+        self._size += len(body) - len(self._bodies.pop(case, b""))
+        self._bodies[case] = body
+        while self._size > self._most:
+            self._size -= len(self._bodies.popitem(last=False)[1])

@@ -1,0 +1,277 @@
+"""The advice in words: what to use, what the evidence cannot tell, what to try next; and the methods behind it as sentences for a paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..ratings.folds import Fold, held_rows
+from ..ratings.reference import Rule, rule_words
+from ..statistics.contrast import LEAST_CLUSTERS
+from ..statistics.draws import Draws
+from ..statistics.matrix import IntArray
+from ..statistics.significance import LEVEL, signed_number
+from .candidates import DIFFERENCE
+from .juror_pool import PRICED, VOTES, Pool
+from .juror_tables import Shares
+from .jury_search import EVERY, INNER
+from .paired_means import ALIKE, EFFECTS
+
+Row = Mapping[Hashable, Any]
+TOGETHER = 0.3
+"""From this mean correlation of errors on, jurors are said to err together."""
+STEADY = 0.9
+"""Below this consistency over the two orders, the order is said to matter."""
+
+
+class AdviceTables(NamedTuple):
+    """The tables that advice is drawn from."""
+
+    answers: pd.DataFrame
+    frontier: pd.DataFrame
+    noise: pd.DataFrame
+    power: pd.DataFrame
+    unit: str
+    growth: pd.DataFrame
+    independence: pd.DataFrame
+    jurors: pd.DataFrame
+    position: pd.DataFrame
+
+
+def testable(noise: pd.DataFrame) -> bool:
+    """Whether there are cases or groups enough to tell any arm from the best."""
+    return bool(noise["p"].notna().any())
+
+
+def recommended_arm(frontier: pd.DataFrame, noise: pd.DataFrame) -> str:
+    """The cheapest arm within noise of the best; where nothing can be tested, the one that scored best."""
+    if not testable(noise):
+        return str(frontier.sort_values("score", ascending=False, kind="stable")["arm"].iloc[0])
+    within = noise[noise["within"].astype(bool)]
+    return str((within if len(within) else noise.sort_values("value"))["arm"].iloc[0])
+
+
+def advice(tables: AdviceTables) -> tuple[str, ...]:
+    """Sentences: first what to use, last what to try."""
+    return tuple(filter(None, [_use(tables), _whether_juries_pay(tables), *_limits(tables), *_next(tables)]))
+
+
+def _use(tables: AdviceTables) -> str:
+    name = recommended_arm(tables.frontier, tables.noise)
+    arm = _row(tables.frontier, "arm", name)
+    if not testable(tables.noise):
+        return f"No arm can be recommended yet: {name} scored best, {arm['score']:.3f}, but {tables.noise['note'].iloc[0]}."
+    gap = _row(tables.noise, "arm", name)
+    who = f"{name} ({arm['jurors']})" if arm["jurors"] else name
+    within = tables.noise["within"].astype(bool)
+    told, cheaper = int(within.sum()), tables.noise["cost"] < arm["cost"]
+    among = f"the cheapest of {told} arms, the best at each price," if told > 1 else "the one arm"
+    passed = int((~within & cheaper).sum())
+    gain = (
+        "the best arm, chosen on other cases, earns no more on any case"
+        if gap["note"] == ALIKE
+        else f"what the best arm earns beyond the best at this price, both chosen on other cases, is {_signed_interval(gap)}"
+    )
+    worse = f"; what is cheaper is demonstrably worse ({_arms(passed)})" if passed else ""
+    return (
+        f"Use {who}, at {_price(arm['cost'], tables.unit)}: {among} that cannot be told from the best{worse}. Agreement with people is "
+        f"{_with(arm['score'], arm['low'], arm['high'])}; {gain}."
+    )  # fmt: skip
+
+
+def _arms(number: int) -> str:
+    return "1 arm" if number == 1 else f"{number} arms"
+
+
+def _price(cost: float, unit: str) -> str:
+    if unit == PRICED:
+        return f"a cost of {cost:.4g} a case"
+    return f"one {unit.replace('s a case', ' a case')}" if cost == 1 else f"{cost:.4g} {unit}"
+
+
+def _whether_juries_pay(tables: AdviceTables) -> str:
+    found = tables.answers[tables.answers["what"] == DIFFERENCE]
+    kinds = set(tables.frontier["kind"])
+    if found.empty:
+        lacking = "single judge" if "single judge" not in kinds else "jury"
+        return f"Whether juries pay cannot be told: there is no {lacking} among the arms."
+    row = found.to_dict("records")[0]
+    size = f"{_signed_interval(row)}, on {row['n']} held-out questions"
+    if math.isnan(row["p"]):
+        return f"Whether juries pay cannot be told: {row['note'] or 'the difference is undefined'}."
+    if row["p"] >= LEVEL:
+        return (
+            "The best single judge is as good as any jury, as far as these cases can tell: the best jury minus the best single judge, both chosen on "
+            f"other cases, is {size}; a gain of more than {max(row['high'], 0):.3f} is unlikely."
+        )  # fmt: skip
+    used = _row(tables.frontier, "arm", recommended_arm(tables.frontier, tables.noise))
+    if row["value"] > 0 and used["kind"] == "single judge":
+        return (
+            f"The best jury agrees better than the best single judge, both chosen on other cases, by {size}; whether it is better by enough to pay for is yours to "
+            f"say: {used['arm']} is the cheapest arm that cannot be told from the best of all."
+        )  # fmt: skip
+    if row["value"] > 0:
+        return f"A jury pays: chosen on other cases, the best jury agrees better than the best single judge chosen the same way, by {size}."
+    return f"No jury pays: the best single judge agrees better than the best jury, both chosen on other cases; jury minus judge is {size}."
+
+
+def _limits(tables: AdviceTables) -> list[str]:
+    said = []
+    for row in tables.power.head(1).to_dict("records"):
+        if math.isnan(row["detectable"]) or not testable(tables.noise):
+            continue
+        said.append(
+            f"What {row['n']} cases (or groups of cases) cannot tell: a true difference between {row['first']} and {row['second']} smaller than "
+            f"{row['detectable']:.3f} would be missed more than once in five times; to see 0.02 takes {row['cases_for_0.02']:.0f} cases."
+        )  # fmt: skip
+    if tables.unit == VOTES:
+        said.append(
+            "Prices are not known of every juror, so cost counts votes; prices may change what is cheapest."
+        )
+    for row in tables.answers[tables.answers["what"].str.startswith("optimism of the jury")].to_dict(
+        "records"
+    ):
+        if row["value"] > 0.005:
+            said.append(
+                f"Scored on the cases that chose it, the best jury would look {row['value']:.3f} better than it is."
+            )
+    return said
+
+
+def _next(tables: AdviceTables) -> list[str]:
+    said = []
+    everyone = tables.independence.head(1).to_dict("records")
+    if everyone and everyone[0]["correlation"] >= TOGETHER:
+        row = everyone[0]
+        said.append(
+            f"Try jurors of another kind before more of the same: errors correlate by {row['correlation']:.2f} on average, so {row['jurors']} jurors "
+            f"are worth {row['effective']:.1f} independent ones."
+        )  # fmt: skip
+    chosen = tables.growth[tables.growth["how"] == "chosen"] if len(tables.growth) else tables.growth
+    if len(chosen) > 2 and int(np.argmax(chosen["score"])) == len(chosen) - 1 and _pays(tables):
+        said.append(
+            f"Try larger juries: of the sizes searched the largest, {chosen['size'].max()}, agreed best."
+        )
+    if len(tables.jurors):
+        harmful = tables.jurors[tables.jurors["shapley_high"] < 0]
+        if len(harmful):
+            named = ", ".join(harmful.sort_values("shapley")["juror"].head(5))
+            more = f" and {len(harmful) - 5} more" if len(harmful) > 5 else ""
+            said.append(f"Leave out {named}{more}: on average over all juries, they lower agreement.")
+    if len(tables.position):
+        shaky = tables.position[tables.position["consistent"] < STEADY]
+        if len(shaky):
+            said.append(
+                f"Ask in both orders: {len(shaky)} of {len(tables.position)} answer more than one pair in ten "
+                "differently when the two are exchanged."
+            )
+    if not said and not testable(tables.noise):
+        said.append("Try next: cases of more groups (patients, sites), or more cases where they have none.")
+    elif not said:
+        said.append("Try next: more cases, if a difference smaller than the one named would matter; otherwise nothing.")  # fmt: skip
+    return said
+
+
+def _pays(tables: AdviceTables) -> bool:
+    found = tables.answers[tables.answers["what"] == DIFFERENCE]
+    return bool(len(found) and found["value"].iloc[0] > 0 and found["p"].iloc[0] < LEVEL)
+
+
+def _row(table: pd.DataFrame, column: str, value: str) -> Row:
+    row: Row = table[table[column] == value].to_dict("records")[0]
+    return row
+
+
+def _with(value: float, low: float, high: float) -> str:
+    return f"{value:.3f}" + ("" if math.isnan(low) else f" (95% interval {low:.3f} to {high:.3f})")
+
+
+def _signed_interval(row: Row) -> str:
+    ends = "" if math.isnan(row["low"]) else f" (95% interval {signed_number(row['low'], 3)} to {signed_number(row['high'], 3)})"  # fmt: skip
+    return f"{signed_number(row['value'], 3)}{ends}"
+
+
+_CREDIT = (
+    "Agreement is the mean credit of an answer: on nominal and binary scales 1 for the people's answer and 0 for any other or for none; on scales "
+    "of numbers 1 less the distance from the people's value as a share of the scale's width, questions without an answer left out "
+    "(percent agreement with linear weights)."
+)  # fmt: skip
+
+
+def pool_methods(
+    pool: Pool, parts: Sequence[Fold], counting: str, shares: Shares, *, largest: int, tested: bool, rule: Rule | None, draws: Draws,
+    usual: tuple[float, float],
+) -> tuple[str, ...]:  # fmt: skip
+    """The methods of juries made of recorded jurors."""
+    sampled = (
+        f"sampled over {shares.orders} orders of arrival, half of them reverses of the others; the standard error is that of the sampling"
+        if shares.orders
+        else "over every coalition"
+    )
+    return (
+        f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. Juries were counted by {counting}, by the "
+        "rules of a panel with a quorum of one: on a binary scale a tie has no answer, which is a miss; an abstention is no vote.",
+        _credit_words(rule),
+        f"For each size up to {largest} the jury that agrees best was searched: all juries where there are up to {EVERY}, otherwise forward "
+        "steps with exchanges of single members. " + _split_words(parts, pool.cluster, tested)
+        + f" Within what chooses, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is that of the best "
+        "jury on the cases that chose it. Costs are those of the jury chosen on all of them; seconds are those of its slowest member.",
+        f"A juror's share is the Shapley value of mean credit, {sampled}; with no juror at all the best constant answer to each attribute is given.",
+        "Errors are wrong answers (or none) on nominal and binary scales, signed distances on others. The effective number of jurors is "
+        "n / (1 + (n - 1) r), r the mean correlation of errors; participation is the squared sum of the eigenvalues of their correlations "
+        "over the sum of squares.",
+        _interval_words(pool.cluster, draws),
+        _power_words(usual),
+    )  # fmt: skip
+
+
+def arm_methods(
+    shape: tuple[int, int], parts: Sequence[Fold], cluster: IntArray, tested: bool, rule: Rule | None, draws: Draws, usual: tuple[float, float]
+) -> tuple[str, ...]:  # fmt: skip
+    """The methods of arms that deliberated."""
+    return (
+        f"{shape[1]} arms answered {shape[0]} questions.",
+        _credit_words(rule),
+        "The best arm, the best jury and the best single judge were each chosen on some cases and scored on others. "
+        + _split_words(parts, cluster, tested),
+        _interval_words(cluster, draws),
+        _power_words(usual),
+    )
+
+
+def _split_words(parts: Sequence[Fold], cluster: IntArray, tested: bool) -> str:
+    held = len(np.unique(cluster[held_rows(parts)]))
+    if tested:
+        return f"One test set of {held} cases or groups was held out."
+    rounds = sum(len(fold.held_out) for fold in parts) // len(cluster)
+    again = f", {rounds} times in different folds; its credit is the mean over them" if rounds > 1 else ""
+    return f"Each case was held out in one of {len(parts) // rounds} folds that keep cases of one group together{again}."
+
+
+def _credit_words(rule: Rule | None) -> str:
+    return f"{_CREDIT} The people's value is the {rule_words(rule)}."
+
+
+def _interval_words(cluster: IntArray, draws: Draws) -> str:
+    return (
+        f"Intervals are 95%, by the jackknife over {len(np.unique(cluster))} cases or groups and Student's t (of shares, on the logit scale); differences are paired, and "
+        f"interval and p of one are from the same t. Below {LEAST_CLUSTERS} cases or groups none is given. Intervals of what was chosen in folds are widened, for "
+        f"folds share cases (Nadeau and Bengio 2003). Folds are drawn by seed {draws.seed}."
+    )  # fmt: skip
+
+
+def _power_words(usual: tuple[float, float]) -> str:
+    effects = " and ".join(map(str, EFFECTS))
+    mean = (
+        f" Over all pairs of arms, {usual[0]:.3f} ± {usual[1]:.3f} can be detected."
+        if not np.isnan(usual[0])
+        else ""
+    )
+    return (
+        "Detectable differences have 80% power at 5% (two-sided), from the standard deviation of the paired difference by case: "
+        f"(1.96 + 0.84) s / sqrt(n) (Bedi et al. 2025, Appendix E); cases are given for {effects}.{mean}"
+    )  # fmt: skip

@@ -1,0 +1,400 @@
+"""The report of a study: its findings as sections of tables and figures; on a page, on disk, in the terminal and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+
+from ..report.drawing import COLOURS, INK, Figure, below, caption, clip, decimal, legend, text_width
+from ..report.files import write_folder
+from ..report.html import report_page, section_figures
+from ..report.panel import DASHED, Look, Panel, Tick, name_axis, number_axis, padded_range
+from ..report.section import Section, records, section_json
+from ..report.terminal import interval_words, plain_table, show_section
+from .candidates import Composition
+from .findings import Findings, RecordedFindings, RunFindings
+from .judgements import UNITS
+from .study_files import REPORT
+from .study_tables import TABLES, trial_rows
+
+CAPTIONS = {
+    "frontier": "Agreement with people on cases that did not choose the arm, against what a case takes of it alone. "
+    "Dashed: the front, where more agreement costs more. Intervals are 95%.",
+    "growth": "Agreement against the number of seats: juries made of the seats' own blind ballots. Bands are 95% intervals.",
+    "contributions": "What each seat adds, on average over all juries that these seats could make.",
+}
+"""Of the figures of a run."""
+RECORDED_CAPTIONS = {
+    "frontier": "Agreement with people against cost. Dashed: the front, where more agreement costs more. Intervals are 95%.",
+    "growth": "Agreement against the size of the jury. Bands are 95% intervals for other cases.",
+    "contributions": "What each juror adds on average over all juries that could be.",
+}
+SECTIONS: Sequence[tuple[tuple[str, ...], str]] = (
+    (("choices", "measures"), ""),
+    (("answers",), ""),
+    (("frontier", "noise"), "frontier"),
+    (("jurors",), "contributions"),
+    (("growth",), "growth"),
+    (("independence", "correlations"), ""),
+    (("selection",), ""),
+    (("position",), ""),
+    (("power",), ""),
+)
+"""Of recorded jurors: the tables of each section, which is titled as the first is, and its figure."""
+MOST_CORRELATED = 12
+"""Pairs of jurors that are listed, those whose errors correlate most."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyReport:
+    """A report that was written, its page at `page`."""
+
+    page: Path
+    document: Mapping[str, Any]
+    """What `--json` prints."""
+    arms: pd.DataFrame
+    unit: str
+    sections: tuple[Section, ...] = ()
+
+    def show(self, console: Console) -> None:
+        """The arms that nothing beats, then what to use."""
+        front = self.arms[self.arms["front"]]
+        table = plain_table("on the frontier", "kind", "agreement", self.unit, "seconds")
+        table.columns[0].no_wrap = True
+        for row in front.to_dict("records"):
+            agreement = interval_words(row["score"], row["low"], row["high"])
+            seconds = "" if pd.isna(row["seconds"]) else f"{row['seconds']:.2g}"
+            table.add_row(str(row["arm"]), str(row["kind"]), agreement, f"{row['cost']:.4g}", seconds)
+        console.print(table)
+        if rest := len(self.arms) - len(front):
+            more = "1 arm more is" if rest == 1 else f"{rest} arms more are"
+            console.print(f"{more} not on it\n", style="dim", highlight=False)
+        for sentence in self.document["advice"]:
+            console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
+        for part in self.sections:
+            show_section(part, console)
+        for note in self.document["notes"]:
+            console.print(f"  note: {note}", highlight=False, markup=False, soft_wrap=True)
+
+
+def write_study_report(found: Findings, output: Path | None = None) -> StudyReport:
+    """The report of a run beside it, where the inspector finds it, and in `output`; that of recorded judgements in
+    `output`, or in the study's own folder."""
+    if isinstance(found, RecordedFindings):
+        page = write_composition(found.jurors, output or found.folder, found.sections)
+        document = {"study": found.study, **composition_json(found.jurors, found.sections)}
+        return StudyReport(page, document, found.jurors.frontier, found.jurors.unit, found.sections)
+    figures = _run_figures(found)
+    tables = {"arms": found.table, "trials": found.trials}
+    for prefix, composition in (("arms", found.arms), ("jurors", found.jurors)):
+        if composition is not None:
+            tables |= {f"{prefix}-{name}": table for name, table in composition.tables.items()}
+    document = _document(found, tables, figures)
+    page_text = _run_page(found, figures)
+    written = [
+        write_folder(
+            folder,
+            page_text,
+            document,
+            tables | _section_tables(found.sections),
+            figures | section_figures(found.sections),
+        )
+        for folder in (found.folder / REPORT, output)
+        if folder
+    ]
+    return StudyReport(written[-1], document, found.table, UNITS[found.study.unit], found.sections)
+
+
+def write_composition(composition: Composition, folder: Path, sections: tuple[Section, ...] = ()) -> Path:
+    """Write `report.html`, `report.json`, `tables/*.csv` and `figures/*.svg`; the page's path."""
+    figures = composition_figures(composition)
+    return write_folder(
+        folder,
+        composition_page(composition, figures, sections),
+        composition_json(composition, sections),
+        {**composition.tables, **_section_tables(sections)},
+        figures,
+    )
+
+
+def composition_page(
+    composition: Composition, figures: Mapping[str, Figure], sections: tuple[Section, ...] = ()
+) -> str:
+    """The page of juries made of recorded jurors, with its figures by name: the advice, then what it rests on."""
+    tables = dict(composition.tables)
+    if "correlations" in tables:
+        known = tables["correlations"].dropna()
+        tables["correlations"] = known.sort_values("correlation", ascending=False).head(MOST_CORRELATED)
+    parts = [
+        _tables_section(names, tables, {RECORDED_CAPTIONS[drawn]: figures[drawn]} if drawn in figures else {})
+        for names, drawn in SECTIONS
+        if names[0] in tables
+    ]
+    advice = Section("advice", "What to do", tuple(composition.sentences()))
+    methods = [*composition.methods, *(sentence for part in sections for sentence in part.methods)]
+    under = f"{len(composition.frontier)} arms; agreement from 0 to 1; cost in {composition.unit}"
+    return report_page("Which jury to use", under, [advice, *parts, *sections], methods, composition.notes)
+
+
+def composition_json(composition: Composition, sections: tuple[Section, ...] = ()) -> dict[str, Any]:
+    """What other programs read; NaN is null."""
+    return {
+        "recommended": composition.recommended,
+        "advice": composition.sentences(),
+        "measure": composition.measure,
+        "unit": composition.unit,
+        "tables": {name: records(table) for name, table in composition.tables.items()},
+        "sections": {part.name: section_json(part) for part in sections},
+        "methods": [*composition.methods, *(sentence for part in sections for sentence in part.methods)],
+        "notes": list(composition.notes),
+    }
+
+
+def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
+    """What to use, the frontier, every arm, what each seat adds, and how it was done."""
+    study = found.study
+    held_out = f"{len(study.test)} test cases" if study.test else "every case, held out in turn"
+    drawn = {CAPTIONS[name]: figure for name, figure in figures.items()}
+    frontier = {words: figure for words, figure in drawn.items() if words == CAPTIONS["frontier"]}
+    parts = [
+        Section("use", "What to use", tuple(found.sentences())),
+        _tables_section(
+            ("arms",),
+            {"arms": found.table},
+            frontier,
+            title="What agreement costs",
+            lead=f"Cost is in {found.arms.unit}. Chosen on {len(study.selection)} cases; held out: {held_out}.",
+        ),
+        _seats_section(
+            found.jurors, {words: figure for words, figure in drawn.items() if words not in frontier}
+        ),
+        _tables_section(("noise", "answers", "power"), vars(found.arms)),
+    ]
+    if len(found.trials):
+        trials = pd.DataFrame(trial_rows(records(found.trials)))
+        parts.append(_tables_section(("trials",), {"trials": trials}))
+    under = study.description or f"{len(found.table)} arms against people"
+    return report_page(f"Study: {study.name}", under, [*parts, *found.sections], found.methods, found.notes)
+
+
+def _seats_section(jurors: Composition | None, figures: Mapping[str, Figure]) -> Section:
+    title = "What each seat adds"
+    if jurors is None:
+        return Section("seats", title, ("Too few seats voted blind for this to be told; the notes say why.",))
+    lead = "Each seat's own blind ballot, counted in every jury that these seats could make, whether it sat or not."
+    names = ("jurors", "independence", "growth")
+    sentences = tuple(
+        f"The errors of two of these {row['jurors']} seats correlate by {decimal(float(row['correlation']), 2)} on average: "
+        f"together they are worth {decimal(float(row['effective']), 1)} independent jurors "
+        f"(95% interval {decimal(float(row['low']), 1)} to {decimal(float(row['high']), 1)})."
+        for row in jurors.independence.to_dict("records")
+        if row["jury"] == "all jurors" and not math.isnan(row["effective"])
+    )
+    return _tables_section(names, jurors.tables, figures, title=title, lead=lead, sentences=sentences)
+
+
+def _tables_section(
+    names: Sequence[str],
+    tables: Mapping[str, pd.DataFrame],
+    figures: Mapping[str, Figure] | None = None,
+    *,
+    title: str = "",
+    lead: str = "",
+    sentences: tuple[str, ...] = (),
+) -> Section:
+    """A section of those of `names` that are there, described as `study_tables` has them; titled as the first is, without a title."""
+    present = [name for name in names if name in tables]
+    texts = {name: TABLES[name]._replace(title="") if name == names[0] else TABLES[name] for name in present}
+    shown = {name: tables[name] for name in present}
+    return Section(
+        names[0], title or TABLES[names[0]].title, sentences, shown, figures or {}, lead=lead, texts=texts
+    )
+
+
+def _section_tables(sections: Sequence[Section]) -> dict[str, pd.DataFrame]:
+    return {f"{part.name}_{name}": table for part in sections for name, table in part.tables.items()}
+
+
+def _document(
+    found: RunFindings, tables: Mapping[str, pd.DataFrame], figures: Mapping[str, Figure]
+) -> dict[str, Any]:
+    study, paid = found.study, found.paid
+    return {
+        "study": study.name,
+        "description": study.description,
+        "recommended": found.arms.recommended,
+        "advice": found.sentences(),
+        "measure": found.arms.measure,
+        "unit": UNITS[study.unit],
+        "arms": records(found.table),
+        "selection": list(study.selection),
+        "test": list(study.test),
+        "planned": dict(study.planned),
+        "paid": {"calls": paid.calls, "tokens": paid.tokens, "usd": paid.usd},
+        "alone": found.alone,
+        "trials": records(found.trials),
+        "tables": {name: records(table) for name, table in tables.items() if name not in ("arms", "trials")},
+        "sections": {part.name: section_json(part) for part in found.sections},
+        "figures": {name: CAPTIONS[name] for name in figures},
+        "methods": list(found.methods),
+        "notes": list(found.notes),
+    }
+
+
+def _run_figures(found: RunFindings) -> dict[str, Figure]:
+    """The frontier of the arms, and what there is to draw of the seats."""
+    seats = {} if found.jurors is None else composition_figures(found.jurors)
+    return {"frontier": composition_figures(found.arms)["frontier"]} | {
+        name: figure for name, figure in seats.items() if name != "frontier"
+    }
+
+
+def composition_figures(composition: Composition) -> dict[str, Figure]:
+    """Every figure that there is something to draw for, by name."""
+    drawn = {
+        "frontier": pareto_figure(
+            composition.frontier,
+            recommended=composition.recommended,
+            unit=composition.unit,
+            measure=composition.measure,
+        )
+    }
+    if len(composition.jurors):
+        drawn["contributions"] = contributions_figure(composition.jurors)
+    if len(composition.growth):
+        drawn["growth"] = growth_figure(composition.growth, composition.measure)
+    return drawn
+
+
+MOST = 30
+"""Of more jurors, those who add most and least are drawn."""
+ROW = 18
+EXPLAINED = (
+    "bar: Shapley value with 95% interval; dot: lost when the juror leaves the whole pool; bold: in the jury"
+)
+
+
+def contributions_figure(table: pd.DataFrame) -> Figure:
+    """Bars of Shapley values with intervals, a dot for leaving the juror out of everybody; seated jurors in bold.
+
+    Args:
+        table: One row a juror: `juror`, `shapley`, `shapley_low`, `shapley_high`, `leave_one_out`, `in_jury`.
+    """
+    columns = ["juror", "in_jury", "shapley", "shapley_low", "shapley_high", "leave_one_out"]
+    rows = list(_most_and_least(table)[columns].itertuples(index=False, name=None))
+    if len(rows) < len(table):
+        rows.insert(MOST // 2, (f"{len(table) - len(rows)} more", None, *[math.nan] * 4))
+    low, high = padded_range([0.0, *(value for row in rows for value in row[2:])], share=0.05, least=0.01)
+    looks: dict[bool | None, Look] = {True: "bold", False: "plain", None: "soft"}
+    names = name_axis(Tick(0, clip(str(juror)), looks[seated]) for juror, seated, *_ in rows)
+    panel = Panel(number_axis(low, high, about=6, lines=True), names, 460, len(rows) * ROW, title="What each juror adds to agreement")  # fmt: skip
+    for number, (_, _, value, worst, best, alone) in enumerate(rows):
+        if not math.isnan(value):
+            panel.bar(number, value, COLOURS[0] if value >= 0 else COLOURS[1])
+        panel.interval((worst, number), (best, number), INK, width=1.5)
+        if not math.isnan(alone):
+            panel.point(alone, number, COLOURS[2], radius=2.5)
+    return Figure("What each juror adds", [below([panel.picture(), caption(EXPLAINED)])])
+
+
+def _most_and_least(table: pd.DataFrame) -> pd.DataFrame:
+    return table if len(table) <= MOST else pd.concat([table.head(MOST // 2), table.tail(MOST // 2 - 1)])
+
+
+WAYS = {"chosen": "chosen on other cases", "random": "drawn at random (dashed: 5th and 95th percentile)"}
+
+
+def growth_figure(table: pd.DataFrame, measure: str) -> Figure:
+    """A line for each way, its interval as a band; thin lines for the weakest and strongest of random juries.
+
+    Args:
+        table: Columns `how` (chosen or random), `size`, `score`, `low`, `high`, `weakest`, `strongest`.
+        measure: What `score` is, in words.
+    """
+    sizes = sorted(set(table["size"]))
+    edges = ["score", "low", "high", "weakest", "strongest"]
+    low, high = padded_range(table[edges].to_numpy(float).ravel(), share=0.06)
+    y = number_axis(max(0.0, low), min(1.0, high), about=6, title=measure, lines=True)
+    panel = Panel(name_axis([Tick(0, str(size)) for size in sizes], title="jurors"), y, 536, 306)
+    for way, colour in zip(WAYS, COLOURS, strict=False):
+        rows = (
+            table[table["how"] == way].sort_values("size").assign(place=lambda t: t["size"].map(sizes.index))
+        )
+        ends = rows.dropna(subset=["low", "high"])
+        panel.band(list(zip(ends["place"], ends["low"], ends["high"], strict=True)), colour)
+        for edge in ("weakest", "strongest"):
+            known = rows.dropna(subset=[edge])
+            panel.line(zip(known["place"], known[edge], strict=True), colour, width=0.8, dashes=DASHED)
+        panel.line(zip(rows["place"], rows["score"], strict=True), colour)
+        for place, score in zip(rows["place"], rows["score"], strict=True):
+            panel.point(place, score, colour)
+    return Figure(
+        "Agreement and the size of the jury", [below([panel.picture(), legend(list(WAYS.values()))])]
+    )
+
+
+KINDS = {"single judge": COLOURS[1], "jury": COLOURS[0]}
+FEW = 8
+"""Of a kind of arm with no more than these, all are named."""
+FAR = 30.0
+"""From this ratio of costs on, the axis is logarithmic."""
+
+
+def pareto_figure(arms: pd.DataFrame, *, recommended: str, unit: str, measure: str) -> Figure:
+    """Cost along, agreement up; names and intervals of the front, of the arm advised and of few arms, the rest as dots.
+
+    Args:
+        arms: Columns `arm`, `kind`, `cost`, `score`, `low`, `high`, `front`.
+        unit: What `cost` counts, and `measure` what `score` is, in words.
+    """
+    table = arms.dropna(subset=["score", "cost"])
+    few = table["kind"].map(table["kind"].value_counts()) <= FEW
+    named = table[table["front"] | (table["arm"] == recommended) | few]
+    low, high = padded_range([*table["score"], *named["low"], *named["high"]])
+    y = number_axis(max(0.0, low), min(1.0, high), about=6, title=measure, lines=True)
+    least, most, log = _ends(table["cost"].tolist())
+    panel = Panel(number_axis(least, most, about=6, title=unit, log=log), y, 536, 306)
+    front = named[named["front"]].sort_values("cost")
+    for (left, before), (right, after) in pairwise(zip(front["cost"], front["score"], strict=True)):
+        panel.line([(left, before), (right, before), (right, after)], INK, width=1, dashes=DASHED)
+    for row in table.drop(named.index).to_dict("records"):
+        panel.point(row["cost"], row["score"], KINDS.get(str(row["kind"]), COLOURS[2]), radius=3)
+    for row in named.to_dict("records"):
+        colour = KINDS.get(str(row["kind"]), COLOURS[2])
+        panel.whisker_upright(row["cost"], row["score"], row["low"], row["high"], colour, radius=5)
+    _name_arms(panel, named)
+    return Figure(
+        "Cost against agreement", [below([panel.picture(), legend(list(KINDS), list(KINDS.values()))])]
+    )
+
+
+def _ends(costs: list[float]) -> tuple[float, float, bool]:
+    """From where to where the axis of costs goes, and whether it is logarithmic."""
+    least, most = min(costs), max(costs)
+    if least > 0 and most / least > FAR:
+        room = (most / least) ** 0.08
+        return least / room, most * room, True
+    room = (most - least) * 0.08 or 1.0
+    return least - room if least > room else 0.0, most + room, False
+
+
+def _name_arms(panel: Panel, named: pd.DataFrame) -> None:
+    """Names above their points, moved down where they would stand on each other."""
+    taken = list[tuple[float, float, float]]()
+    for row in named.sort_values("score", ascending=False).to_dict("records"):
+        words, drop = clip(str(row["arm"])), -7
+        left, level = panel.at(row["cost"], row["score"])
+        right = left + text_width(words) + 7
+        while any(
+            left < end and start < right and abs(level + drop - height) < 14 for start, end, height in taken
+        ):
+            drop += 14
+        taken.append((left, right, level + drop))
+        panel.words(row["cost"], row["score"], words, shift=(7, drop))

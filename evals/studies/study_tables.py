@@ -1,0 +1,124 @@
+"""The tables of a study, described once: what the report's page and the inspector call them and their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..report.section import TableText
+
+Row = Mapping[str, Any]
+
+
+TABLES: Mapping[str, TableText] = {
+    "arms": TableText(
+        "Arms",
+        "One row an arm, cheapest first, with its agreement on the cases that arms were chosen on and on those held out. "
+        "Cost and calls are of the arm alone: what it shares with others is counted in full.",
+        {"arm": "arm", "kind": "kind", "seats": "seats", "protocol": "protocol", "count": "count", "calibration": "calibration",
+         "front": "frontier", "selection": "agreement, chosen on", "score": "agreement, held out", "low": "low", "high": "high",
+         "answered": "answered", "cost": "cost", "seconds": "seconds", "calls": "calls, alone"},
+    ),
+    "trials": TableText(
+        "Trials",
+        "The juries that the search tried on the selection cases. A pruned one was given up when another had been shown to agree better.",
+        {"number": "trial", "arm": "arm", "state": "state", "seats": "seats", "protocol": "protocol", "cases": "cases",
+         "agreement": "agreement", "cost": "cost", "latency": "seconds", "note": ""},
+    ),
+    "choices": TableText(
+        "What to seat, attribute by attribute",
+        "One judge, a jury or weights, chosen on other cases than those it is scored on, against the best single judge chosen the same "
+        "way. A jury pays where it is shown to be better than the judge and than one answer to everything. `cheaper` says whether "
+        "the judge is shown to be within the margin.",
+        {"attribute": "attribute", "objective": "by", "chosen": "chosen", "who": "who", "value": "held out", "low": "low", "high": "high",
+         "optimism": "optimism", "cost": "cost", "single": "best single judge", "single_value": "held out", "single_cost": "its cost",
+         "gain": "jury minus judge", "gain_low": "low", "gain_high": "high", "p": "p", "pays": "a jury pays",
+         "cheaper": "the judge is", "more_cases": "more cases to tell", "n": "n"},
+    ),
+    "measures": TableText(
+        "The same arms in the usual coefficients",
+        "Of the arms named above, on the cases held out, against people's values.",
+        {"attribute": "attribute", "arm": "arm", "who": "who", "objective": "objective", "spearman": "Spearman", "icc3k": "ICC(3,k)",
+         "icc2": "ICC(2,1)", "kappa": "kappa", "kappa_quadratic": "quadratic kappa", "mae": "mean absolute error", "n": "n"},
+    ),
+    "answers": TableText(
+        "What choosing is worth",
+        "The best jury and the best single judge on cases that did not choose them, their difference, and how far the figures on "
+        "the cases that chose them flatter.",
+        {"what": "", "value": "value", "low": "low", "high": "high", "n": "n", "p": "p", "method": "", "note": ""},
+    ),
+    "frontier": TableText(
+        "Cost against agreement",
+        "One row an arm, cheapest first. On the front are those that no other beats in both agreement and cost.",
+        {"arm": "arm", "kind": "kind", "front": "on the front", "score": "agreement", "low": "low", "high": "high",
+         "answered": "answered", "cost": "cost", "seconds": "seconds", "n": "n", "jurors": "who sits"},
+    ),
+    "noise": TableText(
+        "Can the best be told from the rest?",
+        "The best arm minus the best at each price, all as other cases would choose them; within noise where that cannot be told from nothing.",
+        {"arm": "best at this cost", "arms": "arms at it", "cost": "cost", "value": "best minus it", "low": "low", "high": "high",
+         "p": "p", "n": "n", "within": "within noise"},
+    ),
+    "selection": TableText(
+        "What each fold chose",
+        "The jury and the single judge that each fold chose, with their agreement where they were chosen and where they were held out.",
+        {"fold": "fold", "size": "size", "jurors": "jury", "chosen_on": "where chosen", "held_out": "held out",
+         "single": "single judge", "single_chosen_on": "where chosen", "single_held_out": "held out", "n": "n"},
+    ),
+    "jurors": TableText(
+        "What each juror adds",
+        "Agreement alone; the agreement of all jurors less that without this one; and the Shapley value, what a juror adds on average "
+        "over all juries that could be.",
+        {"juror": "juror", "in_jury": "in the jury", "score": "alone", "low": "low", "high": "high", "answered": "answered", "cost": "cost",
+         "leave_one_out": "leave one out", "leave_one_out_low": "low", "leave_one_out_high": "high",
+         "shapley": "Shapley", "shapley_low": "low", "shapley_high": "high", "shapley_se": "sampling error"},
+    ),
+    "independence": TableText(
+        "Erring together",
+        "The mean correlation of jurors' errors, and how many independent jurors a jury is worth.",
+        {"jury": "jury", "jurors": "jurors", "correlation": "mean correlation", "effective": "worth, in independent jurors",
+         "low": "low", "high": "high", "participation": "participation", "note": ""},
+    ),
+    "correlations": TableText(
+        "Who errs together most",
+        "The correlation of two jurors' errors, over the questions that both answered.",
+        {"first": "juror", "second": "juror", "correlation": "correlation of errors", "n": "questions"},
+    ),
+    "growth": TableText(
+        "The size of the jury",
+        "Agreement by the number of jurors, drawn at random or chosen on other cases; percentiles are over random juries.",
+        {"how": "how", "size": "jurors", "score": "agreement", "low": "low", "high": "high", "weakest": "5th percentile",
+         "strongest": "95th percentile", "juries": "juries", "n": "n"},
+    ),
+    "position": TableText(
+        "The order of two texts",
+        "How often a juror gives the same answer when the two texts are exchanged, and which place it favours when it does not.",
+        {"juror": "juror", "n": "pairs", "consistent": "same answer in both orders", "first": "first place twice",
+         "second": "second place twice", "lean": "first less second", "low": "low", "high": "high"},
+    ),
+    "power": TableText(
+        "How small a difference could be seen",
+        "The least true difference that so many cases show with 80% power, and how many cases smaller ones take.",
+        {"first": "first", "second": "second", "difference": "difference", "sd": "sd by case", "n": "cases", "detectable": "detectable",
+         "cases_for_0.05": "cases for 0.05", "cases_for_0.02": "cases for 0.02"},
+    ),
+}  # fmt: skip
+
+GROUPS = {"arms": "Arms", "jurors": "Seats' own ballots"}
+"""What the tables of a run's report are about, by the first word of their names: `arms-noise`, `jurors-growth`."""
+
+
+def table_description(name: str) -> TableText | None:
+    """The description of a table by its name in the report; None for a name that is not known."""
+    if name in TABLES:
+        return TABLES[name]
+    group, _, rest = name.partition("-")
+    if group not in GROUPS or rest not in TABLES:
+        return None
+    return TABLES[rest]._replace(title=f"{GROUPS[group]}: {TABLES[rest].title}")
+
+
+def trial_rows(trials: Iterable[Row]) -> list[dict[str, Any]]:
+    """Trials with one column for each objective; one that was never scored has none."""
+    scores = ((trial, trial.get("values")) for trial in trials)
+    return [{**trial, **values} if isinstance(values, dict) else {**trial} for trial, values in scores]

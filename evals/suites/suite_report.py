@@ -1,0 +1,401 @@
+"""The report of a suite: the board, heat maps, costs and failures, on a page, as tables and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.table import Table
+
+from ..report.charts import score_heatmap
+from ..report.drawing import COLOURS, INK, Figure, clip
+from ..report.files import write_folder
+from ..report.html import collapsible, figure, items, page, paragraph, section, table
+from ..report.markup import Child
+from ..report.panel import DASHED, Panel, number_axis, padded_range
+from .clinicians import PeopleAgreement, people_json
+from .score_table import ScoreTable
+from .suite_files import REPORT
+from .suite_results import SuiteResults
+from .suite_tables import board_json, board_sentences, board_tables, plain_number, simple_table
+
+
+def system_costs_figure(systems: pd.DataFrame) -> Figure:
+    """Dollars along, win rate up; hollow where another system is no dearer and no worse.
+
+    Args:
+        systems: Columns `system`, `usd`, `win_rate`, `dominated`; every number known.
+    """
+    low, high = padded_range(systems["win_rate"].tolist())
+    most = max(systems["usd"].max(), 1e-9) * 1.25
+    y = number_axis(max(0.0, low), min(1.0, high), about=6, title="win rate", lines=True)
+    panel = Panel(number_axis(0.0, most, about=6, title="dollars"), y, 500, 280)
+    front = systems[~systems["dominated"]].sort_values("usd")
+    for (left, before), (right, after) in pairwise(zip(front["usd"], front["win_rate"], strict=True)):
+        panel.line([(left, before), (right, before), (right, after)], INK, width=1, dashes=DASHED)
+    for row in systems.to_dict("records"):
+        panel.point(row["usd"], row["win_rate"], COLOURS[0], radius=5, hollow=bool(row["dominated"]))
+        panel.words(row["usd"], row["win_rate"], clip(str(row["system"]), 24), shift=(8, -6))
+    return Figure("Cost against win rate", [panel.picture()])
+
+
+STATUSES = ("unparsed", "failed", "hung", "unjudged")
+"""What became of answers that have no score."""
+CAPTIONS = {
+    "scenarios": "Every system's score on every scenario, from 0 (worst) to 1 (best).",
+    "categories": "Mean scores by category of the taxonomy.",
+    "cost": "What each system's answers and their judging cost, against its win rate. Hollow: another is no dearer and no worse.",
+}
+
+
+def suite_json(results: SuiteResults) -> dict[str, Any]:
+    """The results as `suite report --json` prints them; undefined numbers are null."""
+    document = board_json(str(results.suite.file), results.board)
+    for name, cost in results.costs.items():
+        if name in document["systems"]:
+            document["systems"][name] |= {
+                "usd": cost.total.usd,
+                "upper_usd": cost.total.upper_usd,
+                "cost": cost.json(),
+            }
+    for scored in results.scored:
+        own = document["scenarios"].setdefault(scored.scenario.name, {"mde": None, "n": scored.cases})
+        own |= {
+            "n": scored.cases,
+            "scorer": scored.scenario.scorer.name,
+            "scale": list(scored.scenario.ends),
+            "baseline": plain_number(scored.baselines["constant"]),
+            "random": plain_number(scored.baselines["random"]),
+            "constant_answer": scored.constant,
+            **{
+                status: scored.count(status)
+                for status in ("hung", "unparsed", "failed", "undefined", "unjudged")
+            },
+            "missing": sum(system.missing for system in scored.systems),
+            "ratings_lost": sum(score.lost for system in scored.systems for score in system.cases.values()),
+            "scores": {
+                system.system: {
+                    "score": plain_number(system.score.value),
+                    "low": plain_number(system.score.low),
+                    "high": plain_number(system.score.high),
+                    "n": system.score.n,
+                    "note": system.score.note,
+                    **{status: system.count(status) for status in ("hung", "unparsed", "failed", "unjudged")},
+                    "ratings_lost": sum(score.lost for score in system.cases.values()),
+                }
+                for system in scored.systems
+            },
+        }
+    return {
+        "suite": results.suite.name,
+        "run": str(results.folder),
+        **document,
+        "baselines": {name: plain_number(value) for name, value in results.baselines.items()},
+        "not_run": dict(results.suite.skipped),
+        "dominated": results.dominated,
+        "notes": list(results.notes),
+    }
+
+
+def suite_sentences(results: SuiteResults) -> list[str]:
+    """Who leads, what was skipped and lost, who is dominated."""
+    sentences = board_sentences(results.board)
+    sentences += [f"{name} was skipped: {why}." for name, why in results.suite.skipped.items()]
+    sentences += _failures(results)
+    constant, chance = results.baselines["constant"], results.baselines["random"]
+    if not math.isnan(constant):
+        sentences.append(
+            f"Answering without reading has a macro average of {constant:.4f} (always the same answer) or {chance:.4f} (a random one), on the scenarios that a program scores."
+        )
+    sentences += [
+        f"{name} is dominated: {rival} is no dearer and no worse."
+        for name, rival in results.dominated.items()
+    ]
+    unknown = [name for name, cost in results.costs.items() if cost.total.usd is None]
+    if unknown:
+        sentences.append(
+            f"The cost of {', '.join(unknown)} is not known: a price or a count of tokens is missing."
+        )
+    return [*sentences, *results.notes]
+
+
+def _failures(results: SuiteResults) -> list[str]:
+    words = {
+        "unparsed": "could not be read: they earn nothing",
+        "failed": "never came: the system could not be reached; they are left out, and --retry asks again",
+        "hung": "have no verdict: the jury is hung, and they have no score",
+        "unjudged": "were not put before the jury: they have no score",
+    }
+    sentences = []
+    for status, meaning in words.items():
+        by = {scored.scenario.name: scored.count(status) for scored in results.scored if scored.count(status)}
+        if by:
+            where = ", ".join(f"{name} {number}" for name, number in by.items())
+            sentences.append(f"{sum(by.values())} answer(s) {meaning} ({where}).")
+    lost = sum(
+        score.lost
+        for scored in results.scored
+        for system in scored.systems
+        for score in system.cases.values()
+    )
+    if lost:
+        sentences.append(
+            f"{lost} rating(s) of jurors were lost; the scores are the means of those that are there."
+        )
+    return sentences
+
+
+def scenario_table(results: SuiteResults) -> pd.DataFrame:
+    """One row a scenario and system, baselines among them: the score, and what has none."""
+    rows = []
+    for scored in results.scored:
+        for system in scored.systems:
+            rows.append(
+                {
+                    "scenario": scored.scenario.name,
+                    "system": system.system,
+                    "score": system.score.value,
+                    "low": system.score.low,
+                    "high": system.score.high,
+                    "n": system.score.n,
+                    **{status: system.count(status) for status in STATUSES},
+                    "lost": sum(score.lost for score in system.cases.values()),
+                    "note": system.score.note,
+                }
+            )
+        for name, value in scored.baselines.items():
+            nothing = dict.fromkeys((*STATUSES, "lost"), 0)
+            note = (
+                "a jury's scenario: not judged"
+                if math.isnan(value)
+                else scored.constant[:40]
+                if name == "constant"
+                else ""
+            )
+            rows.append(
+                {
+                    "scenario": scored.scenario.name,
+                    "system": f"({name})",
+                    "score": value,
+                    "low": math.nan,
+                    "high": math.nan,
+                    "n": scored.cases,
+                    **nothing,
+                    "note": note,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def cost_table(results: SuiteResults) -> pd.DataFrame:
+    """One row a system: tokens and dollars, generation and jury apart, as paid and at the most."""
+    rows = []
+    for name, cost in results.costs.items():
+        row: dict[str, Any] = {"system": name}
+        for kind, part in (("generation", cost.generation), ("jury", cost.jury), ("total", cost.total)):
+            row |= {
+                f"{kind}_tokens": "unknown" if part.tokens is None else f"{part.tokens:,}",
+                f"{kind}_usd": _dollars(part.usd),
+                f"{kind}_upper": _dollars(part.upper_usd),
+            }
+        rows.append({**row, "dominated": results.dominated.get(name, "")})
+    return pd.DataFrame(rows)
+
+
+def _dollars(usd: float | None) -> str:
+    return "unknown" if usd is None else f"${usd:,.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.6f}"
+
+
+def suite_terminal(results: SuiteResults) -> list[Table]:
+    """The board, then every scenario's systems and baselines, then costs."""
+    tables = board_tables(results.board)
+    rows = scenario_table(results)
+    for name, its in rows.groupby("scenario", sort=False):
+        statuses = [status for status in (*STATUSES, "lost") if its[status].any()]
+        scores = simple_table(f"{name}: system", "score", "interval", "n", *statuses)
+        for row in its.to_dict("records"):
+            interval = "" if math.isnan(row["low"]) else f"{row['low']:.3f} to {row['high']:.3f}"
+            score = "undefined" if math.isnan(row["score"]) else f"{row['score']:.4f}"
+            scores.add_row(
+                row["system"], score, interval, str(row["n"]), *(str(row[status]) for status in statuses)
+            )
+        tables.append(scores)
+    costs = simple_table("system", "generation", "at most", "jury", "at most", "total")
+    for row in cost_table(results).to_dict("records"):
+        costs.add_row(
+            row["system"],
+            row["generation_usd"],
+            row["generation_upper"],
+            row["jury_usd"],
+            row["jury_upper"],
+            row["total_usd"],
+        )
+    return [*tables, costs]
+
+
+def suite_figures(results: SuiteResults) -> dict[str, Figure]:
+    """Heat maps by scenario and category, and cost against win rate where costs are known."""
+    shares = table_shares(results.table).loc[[standing.system for standing in results.board.standings]]
+    figures = {"scenarios": score_heatmap(shares, title="Scores by scenario")}
+    categories = pd.DataFrame(
+        {standing.system: dict(standing.categories) for standing in results.board.standings}
+    ).T
+    if len(categories.columns):
+        figures["categories"] = score_heatmap(categories, title="Scores by category")
+    priced = [
+        {
+            "system": standing.system,
+            "usd": usd,
+            "win_rate": standing.win_rate,
+            "dominated": standing.system in results.dominated,
+        }
+        for standing in results.board.standings
+        if (usd := results.costs[standing.system].total.usd) is not None and not math.isnan(standing.win_rate)
+    ]
+    if len(priced) > 1:
+        figures["cost"] = system_costs_figure(pd.DataFrame(priced))
+    return figures
+
+
+def table_shares(table: ScoreTable) -> pd.DataFrame:
+    """The scores from worst (0) to best (1)."""
+    return pd.DataFrame(
+        {name: table.means[name].map(column.share) for name, column in table.columns.items() if column.direction != "none"},
+        index=table.means.index,
+    )  # fmt: skip
+
+
+def board_frame(results: SuiteResults) -> pd.DataFrame:
+    """The board as a table, best first."""
+    return pd.DataFrame(
+        {
+            "system": standing.system,
+            "win_rate": standing.win_rate,
+            "win_sd": standing.win_sd,
+            "macro": standing.macro,
+            "sd": standing.sd,
+            "rank": f"{standing.rank[0]} to {standing.rank[1]}"
+            if standing.rank[0] != standing.rank[1]
+            else str(standing.rank[0]),
+            "scenarios": standing.scenarios,
+            "complete_win_rate": standing.complete_win_rate,
+            "complete_macro": standing.complete_macro,
+        }
+        for standing in results.board.standings
+    )
+
+
+def write_suite_report(
+    results: SuiteResults, output: Path | None = None, people: PeopleAgreement | None = None
+) -> tuple[Path, dict[str, Any]]:
+    """Write the report beside the run, where the inspector finds it, and in `output`; the page's path, and the JSON."""
+    figures, document = suite_figures(results), suite_json(results)
+    tables = {
+        "board": board_frame(results),
+        "scenarios": scenario_table(results),
+        "costs": cost_table(results),
+        "effects": effect_table(results),
+        "cases": case_table(results),
+    }
+    document |= {"sentences": suite_sentences(results), "figures": {name: CAPTIONS[name] for name in figures}}
+    if people is not None:
+        document["people"] = people_json(people)
+        tables["people"] = people_frame(people)
+    whole = suite_page(results, figures, tables)
+    folders = [where for where in (results.folder / REPORT, output) if where is not None]
+    written = [write_folder(where, whole, document, tables, figures) for where in folders]
+    return written[-1], document
+
+
+def effect_table(results: SuiteResults) -> pd.DataFrame:
+    """The minimum detectable effect of every pair on every scenario."""
+    rows = [
+        {"scenario": name, "first": first, "second": second, "mde": value}
+        for name, effect in results.board.effects.items()
+        for (first, second), value in effect.pairs.items()
+    ]
+    return pd.DataFrame(rows, columns=["scenario", "first", "second", "mde"])
+
+
+def case_table(results: SuiteResults) -> pd.DataFrame:
+    """Every case's score; the columns that `venire suite table` reads, and why there is none."""
+    rows = [
+        {"system": system.system, "scenario": scored.scenario.name, "case": case, "score": score.value, "status": score.status, "answer": score.answer[:200], "why": score.why[:200], "ratings": score.ratings, "lost": score.lost}
+        for scored in results.scored
+        for system in scored.systems
+        for case, score in system.cases.items()
+    ]  # fmt: skip
+    return pd.DataFrame(
+        rows, columns=["system", "scenario", "case", "score", "status", "answer", "why", "ratings", "lost"]
+    )
+
+
+def suite_page(
+    results: SuiteResults, figures: Mapping[str, Figure], tables: Mapping[str, pd.DataFrame]
+) -> str:
+    """The whole page."""
+    drawn: dict[str, Child] = {name: figure(drawing, CAPTIONS[name]) for name, drawing in figures.items()}
+    suite = results.suite
+    board_heads = {"system": "system", "win_rate": "win rate", "win_sd": "SD", "macro": "macro", "sd": "SD", "rank": "rank", "scenarios": "scenarios", "complete_win_rate": "win rate, complete", "complete_macro": "macro, complete"}  # fmt: skip
+    score_heads = {"scenario": "scenario", "system": "system", "score": "score", "low": "low", "high": "high", "n": "n", "unparsed": "unparsed", "failed": "failed", "hung": "hung", "unjudged": "unjudged", "lost": "ratings lost", "note": ""}  # fmt: skip
+    cost_heads = {"system": "system", "generation_usd": "generation", "generation_upper": "at most", "jury_usd": "jury", "jury_upper": "at most ", "total_usd": "total", "total_upper": "at most  ", "dominated": "dominated by"}  # fmt: skip
+    body: list[Child] = [
+        section("What can be said", items(suite_sentences(results), "said")),
+        section("The board", table("board", tables["board"], board_heads)),
+        section("By scenario", drawn.get("scenarios"), table("scenarios", tables["scenarios"], score_heads)),
+        section(
+            "By category",
+            drawn.get("categories") or paragraph("No scenario has a place in the taxonomy.", "soft"),
+        ),
+        section("Cost", drawn.get("cost"), table("costs", tables["costs"], cost_heads)),
+        *_people_section(tables),
+        section(
+            "What a scenario can show",
+            paragraph(
+                "The difference between two systems that a scenario shows with 80% power at 0.05.", "soft"
+            ),
+            collapsible(
+                f"{len(tables['effects'])} pairs",
+                table(
+                    "effects",
+                    tables["effects"],
+                    {"scenario": "scenario", "first": "first", "second": "second", "mde": "MDE"},
+                ),
+            ),
+        ),
+        section(
+            "Skipped",
+            items([f"{name}: {why}" for name, why in suite.skipped.items()], "notes")
+            if suite.skipped
+            else paragraph("Nothing."),
+        ),
+    ]
+    under = suite.suite.description or f"{len(results.costs)} systems on {len(results.scored)} scenarios"
+    return page(f"Suite: {suite.name}", under, body)
+
+
+def people_frame(people: PeopleAgreement) -> pd.DataFrame:
+    """One row a set and measure."""
+    return pd.DataFrame(
+        {
+            "set": row.set,
+            "measure": row.measure,
+            "value": row.estimate.value,
+            "low": row.estimate.low,
+            "high": row.estimate.high,
+            "n": row.estimate.n,
+            "note": row.estimate.note,
+        }
+        for row in people.rows
+    )
+
+
+def _people_section(tables: Mapping[str, pd.DataFrame]) -> list[Child]:
+    if "people" not in tables:
+        return []
+    heads = {"set": "set", "measure": "measure", "value": "ICC(3,k), z-scored", "low": "low", "high": "high", "n": "answers", "note": ""}  # fmt: skip
+    return [section("Against people", table("people", tables["people"], heads))]

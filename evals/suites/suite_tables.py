@@ -1,0 +1,263 @@
+"""Boards and scored scenarios in the terminal, as JSON and as a table of scores."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from ..report.section import estimate_json
+from ..report.terminal import estimate_words
+from .board import TARGETS, Board, DetectableEffect
+from .scored_systems import COUNTED, ScoredScenario
+from .suite_cost import SystemCost, dominated_by
+
+_TIES = {
+    "half": "a tie counts as half a win",
+    "strict": "a tie counts for neither side",
+    "wins": "a tie counts as a win for both sides",
+}
+
+
+def board_tables(board: Board) -> list[Table]:
+    """Systems by win rate; their means by category; what each scenario can show, where its cases are known."""
+    systems = simple_table("system", "win rate", "SD", "macro", "SD", "rank", "scenarios")
+    for standing in board.standings:
+        systems.add_row(
+            standing.system, four_decimals(standing.win_rate), four_decimals(standing.win_sd), four_decimals(standing.macro), four_decimals(standing.sd),
+            _rank(standing.rank), str(standing.scenarios),
+        )  # fmt: skip
+    tables = [systems]
+    categories = list(board.standings[0].categories) if board.standings else []
+    if categories:
+        means = simple_table("system", *categories, wrapped=True)
+        for standing in board.standings:
+            means.add_row(standing.system, *(four_decimals(standing.categories[name]) for name in categories))
+        tables.append(means)
+    if board.effects:
+        effects = simple_table("scenario", "cases", "MDE", *(f"cases for {effect:g}" for effect in TARGETS))
+        for name, effect in board.effects.items():
+            needed = (effect.cases_needed(target) for target in TARGETS)
+            effects.add_row(
+                name, str(effect.n), _effect_words(effect), *("–" if n is None else f"{n:,}" for n in needed)
+            )
+        if board.effect is not None:
+            effects.add_row("macro average", str(board.effect.n), _effect_words(board.effect), "", "")
+        tables.append(effects)
+    return tables
+
+
+def board_sentences(board: Board) -> list[str]:
+    """Who leads, how ties count, and what was left out."""
+    sentences = [
+        f"{board.leader} leads: no other system may stand first."
+        if board.leader
+        else "No system demonstrably leads: see the ranks that each may have."
+    ]
+    sentences.append(
+        f"{len(board.scenarios)} scenarios compared, {board.complete} of them with a score of every system; {_TIES[board.ties]}."
+    )
+    sentences += [f"{name} is not compared: {why}." for name, why in board.skipped.items()]
+    if board.not_averaged:
+        sentences.append(
+            f"Not in the macro average, as their scores are not from 0 to 1 and --columns gives no scale: {', '.join(board.not_averaged)}."
+        )
+    if board.effects:
+        sentences.append(
+            "MDE: the difference between two systems that a scenario shows with 80% power at 0.05, mean and SD over all pairs whose scores do not lie equally far apart in every case."
+        )
+    return sentences
+
+
+def costs_table(costs: Mapping[str, SystemCost]) -> Table:
+    """Dollars of every system, generation and jury apart."""
+    table = simple_table("system", "generation", "jury", "total", "at most")
+    for name, cost in costs.items():
+        parts = (cost.generation.usd, cost.jury.usd, cost.total.usd, cost.total.upper_usd)
+        table.add_row(name, *("unknown" if usd is None else f"${usd:,.2f}" for usd in parts))
+    return table
+
+
+def cost_sentences(board: Board, costs: Mapping[str, SystemCost]) -> list[str]:
+    """Which systems another beats in both win rate and cost, and whose cost is not known."""
+    rates = {standing.system: standing.win_rate for standing in board.standings}
+    beaten = dominated_by({name: cost.total.usd for name, cost in costs.items()}, rates)
+    sentences = [f"{name} is dominated: {rival} is no dearer and no worse." for name, rival in beaten.items()]
+    if unknown := [name for name, cost in costs.items() if cost.total.usd is None]:
+        sentences.append(
+            f"The cost of {', '.join(unknown)} is not known: a price or a count of tokens is missing."
+        )
+    if lone := [name for name in costs if name not in rates]:
+        sentences.append(f"Costs without a score: {', '.join(lone)}.")
+    return sentences
+
+
+def board_json(file: str, board: Board, costs: Mapping[str, SystemCost] | None = None) -> dict[str, Any]:
+    """The board; undefined numbers and unknown costs are null."""
+    paid = costs or {}
+    return {
+        "file": file,
+        "ties": board.ties,
+        "leader": board.leader,
+        "systems": {
+            standing.system: {
+                "win_rate": plain_number(standing.win_rate),
+                "win_sd": plain_number(standing.win_sd),
+                "macro": plain_number(standing.macro),
+                "sd": plain_number(standing.sd),
+                "rank": list(standing.rank),
+                "usd": paid[standing.system].total.usd if standing.system in paid else None,
+                **({"cost": paid[standing.system].json()} if standing.system in paid else {}),
+                "scenarios": standing.scenarios,
+                "categories": {name: plain_number(mean) for name, mean in standing.categories.items()},
+                "complete": {
+                    "win_rate": plain_number(standing.complete_win_rate),
+                    "macro": plain_number(standing.complete_macro),
+                },
+            }
+            for standing in board.standings
+        },
+        "scenarios": {
+            name: {"n": board.cases.get(name), "baseline": None, "hung": None, "unparsed": None}
+            | _effect_json(board.effects.get(name))
+            for name in (*board.scenarios, *board.skipped)
+        },
+        "board": _effect_json(board.effect),
+        "complete_scenarios": board.complete,
+        "skipped": dict(board.skipped),
+        "not_averaged": list(board.not_averaged),
+    }
+
+
+def scored_table(scored: ScoredScenario) -> Table:
+    """Systems and baselines by score, with what could not be read in a column of its own."""
+    table = simple_table("system", "score", "if parsed", "cases", "unparsed", "no target", "missing")
+    for system in scored.systems:
+        table.add_row(
+            system.system,
+            estimate_words(system.score),
+            four_decimals(system.parsed),
+            str(system.score.n),
+            str(system.count("unparsed")),
+            str(system.count("undefined")),
+            str(system.missing),
+        )
+    for name, value in scored.baselines.items():
+        table.add_row(f"({name})", four_decimals(value), "", "", "", "", "")
+    return table
+
+
+def scored_sentences(scored: ScoredScenario) -> list[str]:
+    """How answers were scored, and what was left out."""
+    scenario = scored.scenario
+    sentences = [
+        f"{scenario.name}: {scored.cases} cases, scored by {scenario.scorer.name}: {scenario.scorer.summary}."
+    ]
+    sentences.append(f"The baseline (constant) answers {scored.constant[:60]!r} to every case.")
+    unread = sum(system.count("unparsed") for system in scored.systems)
+    if unread:
+        sentences.append(
+            f"{unread} answer(s) could not be read: they earn nothing, and are no class of their own making."
+        )
+    if missing := sum(system.missing for system in scored.systems):
+        sentences.append(f"{missing} case(s) have no output of a system; they are left out of its score.")
+    outputs = scored.outputs
+    if outputs is None:
+        return sentences
+    if outputs.unknown:
+        sentences.append(f"{len(outputs.unknown)} output(s) match no case: {', '.join(outputs.unknown[:5])}.")
+    if outputs.other:
+        sentences.append(f"{outputs.other} output(s) are of other scenarios.")
+    return sentences
+
+
+def scored_json(scored: ScoredScenario) -> dict[str, Any]:
+    """Every system's score, and every case's."""
+    return {
+        "scenario": scored.scenario.name,
+        "scorer": scored.scenario.scorer.name,
+        "n": scored.cases,
+        "baseline": {name: plain_number(value) for name, value in scored.baselines.items()}
+        | {"answer": scored.constant},
+        "systems": {
+            system.system: {
+                "score": estimate_json(system.score),
+                "parsed": plain_number(system.parsed),
+                "unparsed": system.count("unparsed"),
+                "undefined": system.count("undefined"),
+                "missing": system.missing,
+                "cases": {
+                    case: {
+                        "status": score.status,
+                        "score": score.value,
+                        "answer": score.answer,
+                        "why": score.why,
+                    }
+                    for case, score in system.cases.items()
+                },
+            }
+            for system in scored.systems
+        },
+        "unknown_cases": [] if scored.outputs is None else list(scored.outputs.unknown),
+        "other_scenarios": 0 if scored.outputs is None else scored.outputs.other,
+    }
+
+
+def write_scores(scored: ScoredScenario, path: Path) -> None:
+    """The scores as a long table that `venire suite table` reads; an unparsed answer earns the lowest, an undefined one is left out."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["system", "scenario", "case", "score", "status"])
+        for system in scored.systems:
+            for case, score in system.cases.items():
+                if score.status in COUNTED:
+                    value = score.points(scored.scenario.ends[0])
+                    writer.writerow([system.system, scored.scenario.name, case, value, score.status])
+
+
+def simple_table(*columns: str, wrapped: bool = False) -> Table:
+    """A table without lines, its first column free to wrap; with `wrapped`, the heads of all of them too."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for number, column in enumerate(columns):
+        table.add_column(
+            column, overflow="fold", no_wrap=number > 0 and not wrapped, min_width=None if number else 9
+        )
+    return table
+
+
+def _effect_json(effect: DetectableEffect | None) -> dict[str, Any]:
+    if effect is None:
+        return {"mde": None, "mde_sd": None, "cases_needed": None, "pairs": []}
+    return {
+        "mde": plain_number(effect.mean),
+        "mde_sd": plain_number(effect.sd),
+        "cases_needed": {f"{target:g}": effect.cases_needed(target) for target in TARGETS},
+        "pairs": [
+            {"first": first, "second": second, "mde": plain_number(value)}
+            for (first, second), value in effect.pairs.items()
+        ],
+    }
+
+
+def _effect_words(effect: DetectableEffect) -> str:
+    if math.isnan(effect.mean):
+        return "–"
+    return f"{effect.mean:.4f}" + ("" if math.isnan(effect.sd) else f" +- {effect.sd:.4f}")
+
+
+def _rank(rank: tuple[int, int]) -> str:
+    return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}-{rank[1]}"
+
+
+def four_decimals(value: float) -> str:
+    """Four decimals, or that it is undefined."""
+    return "undefined" if math.isnan(value) else f"{value:.4f}"
+
+
+def plain_number(value: float) -> float | None:
+    """A number for JSON: None where it is undefined."""
+    return None if math.isnan(value) else float(value)

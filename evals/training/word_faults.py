@@ -1,0 +1,235 @@
+"""Faults of words: a number, a negation or a term changed, or wording that blames; each finds one place and says what to write there."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from ...agents.lenses.words import stems
+from .passages import Edit, Material, numbers_in, passages
+
+_FIGURE = re.compile(
+    r"(?<![\w.,/-])\d+(?:\.\d+)?(?![\w/]|[.,]\d)|(?<![\w.,/])\d+(?=-(?:year|month|week|day|pound|mg|hour)s?\b)"
+)
+_SPELT = re.compile(
+    r"\b(two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen)(?=[ -](?:year|month|week|day|hour|minute|time|"
+    r"tablet|puff|pack|children|sons|daughters|brothers|sisters|episode|night|cigarette|beer|drink|cycle|dose)s?\b)",
+    re.IGNORECASE,
+)
+_SPELLING = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "fourteen")
+_GRAVE = re.compile(r"\s?(?:mg|mcg|micrograms?|ml|units?|g|times|tablets?|puffs?|mmol|%|kg|L)\b")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+def find_number(material: Material, rng: random.Random) -> Edit | None:
+    text, truth = material.text, material.truth
+    places = [m for pattern in (_FIGURE, _SPELT) for m in pattern.finditer(text)]
+    rng.shuffle(places)
+    numbers_used = truth.numbers | numbers_in(text)
+    for place in places:
+        if not numbers_in(place.group()) <= truth.numbers:
+            continue
+        after = other_number(place.group(), numbers_used, rng)
+        if after is not None:
+            grave = _GRAVE.match(text, place.end()) is not None
+            return Edit(place.start(), place.end(), after, 3 if grave else 2)
+    return None
+
+
+def other_number(before: str, numbers_used: frozenset[str], rng: random.Random) -> str | None:
+    """A number unlike `before` and those taken, in its form; None where there is none."""
+    if before.lower() in _SPELLING:
+        words = [word for word in _SPELLING if not numbers_in(word) & numbers_used]
+        chosen = rng.choice(words) if words else None
+        return chosen.capitalize() if chosen and before[0].isupper() else chosen
+    decimals = len(before.partition(".")[2])
+    value = float(before)
+    step = 10.0**-decimals
+    if _YEAR.fullmatch(before):
+        choices = [value + years for years in (-9, -6, -4, -3, -2, 2, 3, 4, 6)]
+    else:
+        near = [value + step * k for k in (-23, -17, -11, -7, -4, -3, -2, 2, 3, 4, 6, 9, 12, 18, 26)]
+        choices = [*near, value * 2, value * 3, value * 10, value / 2, value * 1.5]
+    written = [
+        f"{choice:.{decimals}f}" for choice in choices if choice > 0 and abs(choice - value) > value * 0.08
+    ]
+    free = [
+        figure
+        for figure in written
+        if figure != before and not numbers_in(figure) & numbers_used and float(figure) > 0
+    ]
+    return rng.choice(free) if free else None
+
+
+_NEGATIONS = (
+    (r"\b(denies|denied)(?: having| any)?\b", {"denies": "reports", "denied": "reported"}),
+    (r"\b(has|had|have|with|shows|showed|took|takes|takes|is|are|was|were) no\b(?! longer)", r"\1"),
+    (r"\bwithout\b", "with"),
+    (r"\b(negative)(?= for\b|\.)", "positive"),
+    (r"\b(Negative)(?= for\b|\.)", "Positive"),
+    (r"\b(positive)(?= for\b)", "negative"),
+    (r"\b(Positive)(?= for\b)", "Negative"),
+    (r"\b(is|was|were|are|does|did|has|had|have|will|can|could|should|would) not (?!only|yet|sure)", r"\1 "),
+    (r"\b(is|was|were|are) (?=(?:allergic|taking|given|started|seen|admitted|able|tender|present|noted|found|treated|discharged|smoking|married|working|sexually|currently|well|pregnant|diagnosed|followed|on)\b)", r"\1 not "),
+    (r"\b[Nn]o (?=known|history|family|prior|previous|significant|evidence|signs?|recent|other)", {"No ": "A ", "no ": "a "}),
+    (r"(?:(?<=\. )|(?<=\A))No (?=[a-z]+(?: [a-z]+)?[.,])", "Some "),
+    (r"\b(reports|complains of|reported|complained of|endorses|admits to)\b(?! that| no| to| her| his)", {
+        "reports": "denies", "complains of": "denies", "reported": "denied", "complained of": "denied", "endorses": "denies",
+        "admits to": "denies"}),
+    (r"\b(has|had) (?=an? (?:history|allergy|fever|cough|rash|headache|pain|fall|stroke|surgery|family|mild|severe))", r"\1 not had "),
+    (r"\b(smokes|drinks|works|exercises|lives|uses|takes|needs|wants)\b(?= (?!no\b))", {
+        "smokes": "does not smoke", "drinks": "does not drink", "works": "does not work", "exercises": "does not exercise",
+        "lives": "does not live", "uses": "does not use", "takes": "does not take", "needs": "does not need", "wants": "does not want"}),
+    (r"\bnormal\b", "abnormal"),
+    (r"\babnormal\b", "normal"),
+    (r"\bunremarkable\b", "abnormal"),
+    (r"\bNoncontributory\b", "Significant"),
+    (r"\bnoncontributory\b", "significant"),
+    (r"\b(resolved|improved|improving|better)\b", {"resolved": "worsened", "improved": "worsened", "improving": "worsening", "better": "worse"}),
+    (r"\b(worsened|worsening|worse)\b", {"worsened": "improved", "worsening": "improving", "worse": "better"}),
+    (r"\b(never)\b(?= (?:smoked|had|been|used|drank|married))", "often"),
+    (r"\b[Nn]one\b(?=\.)", {"None": "Several", "none": "several"}),
+)  # fmt: skip
+_NEGATED = tuple((re.compile(pattern), after) for pattern, after in _NEGATIONS)
+_SUPPORT = 0.3
+
+
+def find_negation(material: Material, rng: random.Random) -> Edit | None:
+    places = [(match, after) for pattern, after in _NEGATED for match in pattern.finditer(material.text)]
+    rng.shuffle(places)
+    for match, after in places:
+        sentence = _sentence_at(material.text, match.start())
+        if len(sentence.split()) > 1 and material.truth.support(sentence) < _SUPPORT:
+            continue
+        if isinstance(after, dict):
+            written = after[match.group(1) if match.re.groups and match.group(1) in after else match.group()]
+        else:
+            written = match.expand(after)
+        return Edit(match.start(), match.end(), written, 3)
+    return None
+
+
+def _sentence_at(text: str, place: int) -> str:
+    return next((p.text for p in passages(text) if p.start <= place < p.end), text)
+
+
+_KINDS = """
+left|right
+upper|lower
+mother|father|brother|sister|grandmother|grandfather|aunt|uncle
+son|daughter|nephew|niece
+wife|husband|boyfriend|girlfriend|roommate
+male|female
+man|woman
+boy|girl
+increased|decreased
+increase|decrease
+higher|lower
+mild|moderate|severe
+acute|chronic
+daily|weekly|monthly
+morning|evening|afternoon|night
+once|twice
+Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday
+January|February|March|April|June|July|August|September|October|November|December
+single|married|divorced|widowed
+constant|intermittent
+sharp|dull|burning|throbbing
+anterior|posterior
+start|stop
+started|stopped
+cough|wheeze|dizziness|vomiting|diarrhea|constipation|headache|nausea|fever|chills|rash|itching|fatigue|numbness|tingling|palpitations|insomnia
+chest|back|neck|abdomen|head|hip
+arm|leg|hand|foot|knee|shoulder|elbow|wrist|ankle
+eye|ear|nose|throat
+finger|toe|thumb
+heart|lung|kidney|liver|bladder|stomach|brain|spine
+hypertension|diabetes|asthma|hypothyroidism|arthritis|depression|anxiety|cancer|stroke|epilepsy|migraine|gout|anemia|pneumonia|osteoporosis|COPD|angina|psoriasis
+breast|prostate|colon|lung|ovarian
+aspirin|ibuprofen|Tylenol|Advil|naproxen|morphine|codeine|Vicodin
+penicillin|amoxicillin|sulfa|codeine|latex|erythromycin|doxycycline
+metformin|insulin|glipizide
+lisinopril|atenolol|metoprolol|amlodipine|ramipril|bisoprolol|losartan
+warfarin|Coumadin|heparin|apixaban|clopidogrel
+Lasix|furosemide|spironolactone|bumetanide
+Zoloft|Prozac|Lexapro|Paxil|Celexa|sertraline|citalopram
+Synthroid|prednisone|Lipitor|simvastatin|Nexium|Prilosec|albuterol|omeprazole|gabapentin
+tonsillectomy|appendectomy|hysterectomy|cholecystectomy|vasectomy|mastectomy
+appendix|gallbladder|tonsils|uterus|thyroid|spleen
+MRI|CT|ultrasound|X-ray|mammogram|EKG|echocardiogram
+blood|urine|stool|sputum
+alcohol|tobacco|marijuana|cocaine|caffeine
+smoking|drinking
+cigarettes|cigars
+beer|wine|whiskey
+teacher|nurse|engineer|accountant|mechanic|truck driver|secretary|carpenter|lawyer|student|farmer
+cardiology|neurology|orthopedics|psychiatry|oncology|urology|dermatology
+cardiologist|neurologist|psychiatrist|urologist|dermatologist|surgeon|oncologist
+sitting|standing|walking|lying
+dogs|cats|birds
+hot|cold
+swelling|bleeding|bruising|stiffness
+fracture|sprain|laceration|burn|dislocation
+tablet|capsule|injection|inhaler|cream
+oral|intravenous
+weakness|numbness|pain
+hours|days|weeks|months|years
+"""  # fmt: skip
+_GROUPS = [line.split("|") for line in _KINDS.strip().splitlines()]
+_GROUP_OF = {term.lower(): group for group in _GROUPS for term in group}
+TERM = re.compile(
+    r"\b(?:"
+    + "|".join(sorted(map(re.escape, _GROUP_OF), key=len, reverse=True))
+    + r")\b(?! (?:pressure|rate|sugar|count))",
+    re.IGNORECASE,
+)
+_SMALL = {"morning", "evening", "afternoon", "night", "dogs", "cats", "birds", "hot", "cold"}
+
+
+def find_term(material: Material, rng: random.Random) -> Edit | None:
+    places = list(TERM.finditer(material.text))
+    rng.shuffle(places)
+    vocabulary = material.truth.vocabulary
+    for place in places:
+        before = place.group()
+        if not set(stems(before)) <= vocabulary:
+            continue
+        others = [term for term in terms_like(before) if not set(stems(term)) & vocabulary]
+        if others:
+            after = rng.choice(others)
+            if before[0].isupper():
+                after = after[0].upper() + after[1:]
+            return Edit(place.start(), place.end(), after, 2 if before.lower() in _SMALL else 3)
+    return None
+
+
+def terms_like(term: str) -> list[str]:
+    """The other terms of its kind."""
+    return [alternative for alternative in _GROUP_OF[term.lower()] if alternative.lower() != term.lower()]
+
+
+_STIGMATIZING = (
+    (r"\b(?:The|This) patient\b", ("This noncompliant patient", "This difficult patient", "This drug-seeking patient", "The so-called patient",
+     "This demanding patient", "This uncooperative patient", "This frequent flyer")),
+    (r"\b(?:the|this) patient\b", ("this difficult patient", "the frequent flyer", "this noncompliant patient", "this needy patient")),
+    (r"\b(?:states|reports|says|stated|reported|said)\b(?! no)", ("claims", "alleges", "insists")),
+    (r"\bcomplains of\b", ("whines about", "keeps complaining bitterly of", "claims to suffer from")),
+    (r"\b(?:denies|denied)\b", ("refuses to admit to", "will not own up to")),
+    (r"\b[Ss]mokes\b", ("cannot be bothered to stop smoking and smokes",)),
+    (r"\b(?:drinks|alcohol use)\b", ("drinks like an alcoholic", "alcohol abuse")),
+    (r"\b(?:did|does|was|is) not (?=take|attend|come|keep|able|taking)", ("could not be bothered and did not ", "as usual failed and did not ")),
+    (r"\b(?:A|An|This is an?|The patient is an?) (?=\d+-year-old\b)", ("A poor historian, this is a ", "This is an unreliable and difficult ", "A self-pitying ")),
+    (r"\b(?:man|male|gentleman)\b", ("addict", "malingerer", "drunk")),
+    (r"\b(?:woman|female|lady)\b", ("hysterical woman", "attention seeker", "demanding woman")),
+    (r"\b(?:She|He) (?=was|is|has|had|left|came|returned)", ("The malingerer ", "The addict ", "This manipulative patient ")),
+)  # fmt: skip
+_STIGMATIZED = tuple((re.compile(pattern), after) for pattern, after in _STIGMATIZING)
+
+
+def find_stigma(material: Material, rng: random.Random) -> Edit | None:
+    places = [(match, after) for pattern, after in _STIGMATIZED for match in pattern.finditer(material.text)]
+    if not places:
+        return None
+    match, after = rng.choice(places)
+    written = rng.choice(after)
+    return Edit(match.start(), match.end(), written, 1)

@@ -1,0 +1,140 @@
+"""An alignment as a picture: the two talks side by side, what belongs together in one row, differing words marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from rich.table import Table
+
+from ...orchestration.record.private_files import write_atomically
+from ..report.html import items, page, section
+from ..report.markup import Child, Html, element, fragment
+from ..transcripts.talk import Utterance
+from .alignment import AlignedGroup, Alignment, spoken_words
+
+LOG_SHOWN = 50
+
+
+def alignment_sentences(alignment: Alignment) -> list[str]:
+    """What was linked, and what was not."""
+    if alignment.abstention is not None:
+        why = alignment.abstention
+        return [
+            f"{alignment.aligner} gave no alignment ({why.reason}: {why.detail}); nothing is called missed on its account."
+        ]
+    joined = sum(len(g.said) > 1 or len(g.heard) > 1 for g in alignment.groups)
+    return [
+        f"{alignment.name}: {len(alignment.said)} utterances and {len(alignment.heard)} segments in {len(alignment.groups)} groups by "
+        f"{alignment.aligner}, {joined} of them of several pieces. Missed utterances: {len(alignment.missed)}; segments that nobody said: "
+        f"{len(alignment.unused)}; changes by rules: {len(alignment.log)}."
+    ]
+
+
+def alignment_table(alignment: Alignment) -> Table:
+    """The two talks side by side in the terminal."""
+    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("said", "", "heard", ""):
+        shown.add_column(column, overflow="fold")
+    for said, heard in _rows(alignment):
+        shown.add_row(
+            _numbers(said), _words(alignment.said, said) or "(nobody)", _numbers(heard), _words(alignment.heard, heard) or "(nothing)"
+        )  # fmt: skip
+    return shown
+
+
+def alignment_view(alignment: Alignment) -> Html:
+    """The picture as a part of a page: a row a group, in the order in which things were said."""
+    heads = [element("th", {"scope": "col"}, words) for words in ("said", "link", "heard")]
+    rows = [_row(alignment, said, heard) for said, heard in _rows(alignment)]
+    return element(
+        "div",
+        {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "The two talks side by side"},
+        element("table", {"class": "talks"}, element("thead", None, element("tr", None, heads)), element("tbody", None, rows)),
+    )  # fmt: skip
+
+
+def write_alignment_page(alignment: Alignment, path: Path) -> None:
+    """The picture as a page that stands alone, with the log of changes."""
+    changes = [f"{change.rule}: said {list(change.said)}, heard {list(change.heard)} ({change.note})" for change in alignment.log]  # fmt: skip
+    body = [
+        section("What was linked", items(alignment_sentences(alignment), "said")),
+        section("Side by side", alignment_view(alignment)),
+    ]
+    if changes:
+        body.append(section("Changes by rules", items(changes[:LOG_SHOWN], "notes")))
+    write_atomically(path, page(f"Said and heard: {alignment.name}", f"aligned by {alignment.aligner}", body))
+
+
+def _rows(alignment: Alignment) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """Groups, missed utterances and unused segments, in the order of what was said and then of what was heard."""
+    if alignment.abstention is not None:
+        longest = max(len(alignment.said), len(alignment.heard))
+        for place in range(longest):
+            yield (
+                range(place, min(place + 1, len(alignment.said))),
+                range(place, min(place + 1, len(alignment.heard))),
+            )
+        return
+    by_first = {group.said[0]: group for group in alignment.groups}
+    missed, unused = set(alignment.missed), list(alignment.unused)
+    for place in range(len(alignment.said)):
+        if place in missed:
+            yield (place,), ()
+        elif (group := by_first.get(place)) is not None:
+            while unused and unused[0] < group.heard[0]:
+                yield (), (unused.pop(0),)
+            yield group.said, group.heard
+    yield from (((), (place,)) for place in unused)
+
+
+def _row(alignment: Alignment, said: Sequence[int], heard: Sequence[int]) -> Html:
+    left, right = _marked_words(alignment, said, heard)
+    if alignment.abstention is not None:
+        link = ""
+    elif said and heard:
+        group = AlignedGroup(said=tuple(said), heard=tuple(heard))
+        link = f"{alignment.match_kind(group).replace('_', ' ')} {alignment.group_similarity(group):.2f}"
+    else:
+        link = "missed" if said else "said by nobody"
+    cells = [
+        element("td", {"data-label": "said", "dir": "auto"}, _pieces(alignment.said, said), left),
+        element("td", {"data-label": "link"}, link),
+        element("td", {"data-label": "heard", "dir": "auto"}, _pieces(alignment.heard, heard), right),
+    ]
+    return element("tr", {"class": "linked" if said and heard else "alone"}, cells)
+
+
+def _pieces(utterances: Sequence[Utterance], places: Sequence[int]) -> Html:
+    """The numbers of the pieces, with the time of the first."""
+    first = utterances[places[0]].start if places else None
+    when = f" at {first:.1f} s" if first is not None and first < 1e6 else ""
+    return element("span", {"class": "soft"}, f"{_numbers(places)}{when} ") if places else fragment()
+
+
+def _marked_words(
+    alignment: Alignment, said: Sequence[int], heard: Sequence[int]
+) -> tuple[list[Child], list[Child]]:
+    """Both texts word by word, what the other side lacks struck through on the left and marked on the right."""
+    left, right = _words(alignment.said, said).split(), _words(alignment.heard, heard).split()
+    if not said or not heard or alignment.abstention is not None:
+        return [" ".join(left)], [" ".join(right)]
+    left_keys, right_keys = (["".join(spoken_words(word)) for word in side] for side in (left, right))
+    matcher = SequenceMatcher(None, left_keys, right_keys, autojunk=False)
+    on_left: list[Child] = []
+    on_right: list[Child] = []
+    for step, start, end, first, last in matcher.get_opcodes():
+        for word, key in zip(left[start:end], left_keys[start:end], strict=True):
+            on_left += [word if step == "equal" or not key else element("del", None, word), " "]
+        for word in right[first:last]:
+            on_right += [word if step == "equal" else element("mark", None, word), " "]
+    return on_left, on_right
+
+
+def _words(utterances: Sequence[Utterance], places: Sequence[int]) -> str:
+    return " ".join(filter(None, (utterances[place].text.strip() for place in places)))
+
+
+def _numbers(places: Sequence[int]) -> str:
+    return f"{places[0]}–{places[-1]}" if len(places) > 1 else "".join(map(str, places))

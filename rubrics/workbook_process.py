@@ -1,0 +1,69 @@
+"""Prints the rows of one sheet of a workbook as JSON lines. Started by `workbook`, in a process of its own and within limits: it reads a stranger's file.
+
+The first line is `{"sheet": NAME, "sheets": [VISIBLE], "width": COLUMNS}` or `{"failure": KIND, "sheets": [VISIBLE]}`; each line after it is a row.
+"""
+
+import json
+import sys
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+MEGABYTE = 2**20
+
+
+def main(path: str, name: str, unpacked: int) -> None:
+    _limit_resources(unpacked)
+    import python_calamine as calamine
+
+    try:
+        with calamine.load_workbook(path) as book:
+            shown = _visible_sheets(calamine, book)
+            if name and name not in book.sheet_names:
+                _print_line({"failure": "sheet", "sheets": shown})
+                return
+            sheet = book.get_sheet_by_name(name or shown[0])
+            _print_line({"sheet": sheet.name, "sheets": shown, "width": sheet.width})
+            for cells in sheet.iter_rows():
+                _print_line([_plain(cell) for cell in cells])
+    except calamine.PasswordError:
+        _print_line({"failure": "password", "sheets": []})
+    except (calamine.CalamineError, ValueError, IndexError, OSError):
+        _print_line({"failure": "unreadable", "sheets": []})
+
+
+def _limit_resources(unpacked: int) -> None:
+    """Memory and processor time in proportion to what the file unpacks to: a few bytes may name a million cells."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    memory, seconds = 160 * MEGABYTE + 10 * unpacked, 2 + unpacked // (4 * MEGABYTE)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _visible_sheets(calamine: Any, book: Any) -> list[str]:
+    """The names of the sheets of cells that are not hidden; of all, where every one is."""
+    sheets = [sheet for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
+    visible = [sheet for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
+    return [sheet.name for sheet in visible or sheets or book.sheets_metadata]
+
+
+def _plain(cell: Any) -> Any:
+    """A cell as JSON has it: a whole number without a point, a date or a time as ISO 8601."""
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    if isinstance(cell, datetime):
+        return cell.isoformat(timespec="seconds")
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    return str(cell) if isinstance(cell, timedelta) else cell
+
+
+def _print_line(value: Any) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

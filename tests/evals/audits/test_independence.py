@@ -1,0 +1,176 @@
+"""What a jury is worth in independent votes: published judges, planted herding, and the ends of the scale."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from doc_blocks import blocks
+from shared_data import shared_file
+
+from venire.evals.audits.independence import effective_votes, independent_majority, votes_by_round
+from venire.evals.ratings.recordings import llmbar
+
+
+def jury(rng: np.random.Generator, cases: int, jurors: int, shared: float) -> tuple[pd.DataFrame, pd.Series]:
+    """Jurors of whom each follows one common guess on the share `shared` of cases, and errs alone on the others."""
+    labels = pd.Series(rng.integers(0, 2, cases), index=[f"c{number}" for number in range(cases)])
+    common = rng.random(cases) < 0.7
+    right = np.where(rng.random((cases, jurors)) < shared, common[:, None], rng.random((cases, jurors)) < 0.7)
+    values = np.where(right, labels.to_numpy()[:, None], 1 - labels.to_numpy()[:, None])
+    table = pd.DataFrame(values, index=labels.index, columns=[f"j{number}" for number in range(jurors)])
+    long = table.rename_axis(index="case", columns="juror").stack().rename("value").reset_index()
+    return long, labels
+
+
+def test_jurors_who_err_apart_are_worth_their_number() -> None:
+    found = effective_votes(*jury(np.random.default_rng(0), 20_000, 5, 0.0))
+
+    assert found.kish == pytest.approx(5, abs=0.15) and found.eigenvalues == pytest.approx(5, abs=0.05)
+    assert found.majority == pytest.approx(found.independent, abs=0.01)
+    assert found.independent == pytest.approx(0.837, abs=0.01)
+
+
+def test_jurors_who_always_agree_are_one() -> None:
+    found = effective_votes(*jury(np.random.default_rng(0), 500, 5, 1.0))
+
+    assert found.kish == pytest.approx(1) and found.eigenvalues == pytest.approx(1)
+    assert found.majority == pytest.approx(next(iter(found.accuracy.values())))
+
+
+def test_jurors_who_err_in_turn_are_worth_more_than_their_number_and_it_says_why() -> None:
+    labels = pd.Series(1, index=[f"c{number}" for number in range(12)])
+    votes = pd.DataFrame(
+        [
+            (case, j, int(n % 4 != turn))
+            for n, case in enumerate(labels.index)
+            for turn, j in enumerate("abc")
+        ],
+        columns=["case", "juror", "value"],
+    )
+    found = effective_votes(votes, labels)
+
+    assert found.correlation == pytest.approx(-1 / 3) and found.kish == pytest.approx(9)
+    assert found.note == "worth more than their number, since their being right correlates negatively (-0.33)"
+
+
+def test_herding_lowers_it_round_by_round() -> None:
+    rng = np.random.default_rng(3)
+    labels = pd.Series(rng.integers(0, 2, 400), index=[f"c{number}" for number in range(400)])
+    right = rng.random((400, 5)) < 0.7
+    rounds = []
+    for number in (1, 2, 3):
+        values = np.where(right, labels.to_numpy()[:, None], 1 - labels.to_numpy()[:, None])
+        table = pd.DataFrame(values, index=labels.index, columns=list("abcde"))
+        long = table.rename_axis(index="case", columns="juror").stack().rename("value").reset_index()
+        rounds.append(long.assign(round=number))
+        follows = rng.random(right.shape) < 0.5
+        right = np.where(follows, right[:, :1], right)
+    found = votes_by_round(pd.concat(rounds), labels)
+
+    assert (np.diff(found["kish"]) < -0.3).all() and (np.diff(found["eigenvalues"]) < -0.2).all()
+    assert (np.diff(found["correlation"]) > 0).all()
+    assert found["right_to_wrong"].tolist()[0] == 0 and (found["right_to_wrong"][1:] > 0).all()
+    assert (found["wrong_to_right"][1:] > 0).all()
+
+
+def test_a_tie_is_half_right_and_an_abstention_is_wrong() -> None:
+    votes = pd.DataFrame(
+        [("x", "a", 1), ("x", "b", 2), ("y", "a", 1), ("y", "b", None), ("w", "a", 2), ("w", "b", 2)],
+        columns=["case", "juror", "value"],
+    )
+    found = effective_votes(votes, pd.Series({"x": 1, "y": 1, "w": 2, "z": 2}))
+
+    assert found.cases == 3 and found.accuracy == {"a": 1.0, "b": pytest.approx(1 / 3)}
+    assert found.majority == pytest.approx(2.5 / 3)
+    assert (
+        found.note
+        == "1 juror(s) were right on all cases, or on none, which does not tell whether they err apart"
+    )
+
+
+@pytest.mark.parametrize("wrong", ["", "a"])
+def test_jurors_who_never_err_do_not_show_whether_they_err_apart(wrong: str) -> None:
+    labels = pd.Series(1, index=[f"c{number}" for number in range(12)])
+    votes = pd.DataFrame(
+        [(case, j, int(not (case == "c0" and j == wrong))) for case in labels.index for j in "abc"],
+        columns=["case", "juror", "value"],
+    )
+    found = effective_votes(votes, labels)
+
+    assert np.isnan([found.kish, found.eigenvalues, found.correlation]).all()
+    assert (
+        found.note
+        == f"{2 if wrong else 3} juror(s) were right on all cases, or on none, which does not tell whether they err apart"
+    )
+
+
+def test_a_juror_who_never_errs_changes_nothing_in_how_far_the_others_err_apart() -> None:
+    votes, labels = jury(np.random.default_rng(4), 600, 3, 0.5)
+    sure = pd.DataFrame({"case": labels.index, "juror": "sure", "value": labels.to_numpy()})
+    without, beside = (effective_votes(table, labels) for table in (votes, pd.concat([votes, sure])))
+
+    assert beside.correlation == pytest.approx(without.correlation)
+    assert beside.kish == pytest.approx(4 / (1 + 3 * without.correlation))
+
+
+def test_what_a_juror_was_not_asked_has_no_part_in_its_correlations() -> None:
+    votes, labels = jury(np.random.default_rng(5), 4000, 4, 0.5)
+    whole = effective_votes(votes, labels)
+    drawn = np.random.default_rng(6).random(len(votes)) < 0.6
+    some, blank = votes[drawn], votes.assign(value=votes["value"].where(drawn))
+
+    assert effective_votes(some, labels).kish == pytest.approx(whole.kish, rel=0.05)
+    assert effective_votes(some, labels).accuracy["j0"] == pytest.approx(whole.accuracy["j0"], abs=0.02)
+    assert effective_votes(blank, labels).accuracy["j0"] == pytest.approx(
+        0.6 * whole.accuracy["j0"], abs=0.02
+    )
+
+
+def test_an_abstention_takes_back_no_earlier_vote() -> None:
+    votes = pd.DataFrame(
+        [("x", "a", 1, 1), ("x", "b", 1, 1), ("x", "a", None, 2), ("y", "a", None, 1), ("y", "b", 1, 1)],
+        columns=["case", "juror", "value", "round"],
+    )
+    found = votes_by_round(votes, pd.Series({"x": 1, "y": 1}))
+
+    assert found["right_to_wrong"].tolist() == [0, 0] and found["majority"].tolist() == [1, 1]
+    assert found["kish"].isna().all() and found["note"].str.startswith("2 case(s) with a label").all()
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "expected"), [([0.7], 0.7), ([0.6, 0.6], 0.6), ([0.7] * 3, 0.784), ([1, 0], 0.5), ([], 0.5)]
+)
+def test_condorcet(accuracy: list[float], expected: float) -> None:
+    assert independent_majority(np.array(accuracy, dtype=float)) == pytest.approx(expected)
+
+
+def test_no_label_at_all_is_said() -> None:
+    votes = pd.DataFrame([("x", "a", 1), ("x", "b", 2)], columns=["case", "juror", "value"])
+    found = effective_votes(votes, pd.Series(dtype=float))
+
+    assert found.cases == 0 and np.isnan(found.majority) and np.isnan(found.independent)
+    assert "0 case(s) with a label" in found.note
+
+
+def test_six_judges_of_llmbar_are_worth_two() -> None:
+    recording = llmbar(shared_file("llmbar"))
+    votes = recording.judgements
+    vanilla = votes[votes["juror"].str.endswith("/Vanilla") & (votes["repeat"] == 0)]
+    found = effective_votes(vanilla, recording.people.set_index("case")["value"])
+
+    assert (found.jurors, found.cases) == (6, 419)
+    assert (
+        f"{found.kish:.2f} {found.majority:.3f} {found.accuracy['GPT-4/Vanilla']:.3f}" == "2.13 0.553 0.828"
+    )
+    assert f"{found.eigenvalues:.2f} {found.independent:.3f}" == "3.44 0.627"
+
+
+def test_the_page_on_guarantees_runs() -> None:
+    namespace: dict[str, object] = {}
+    for kind, text in blocks("docs/guarantees.md"):
+        if kind == "python":
+            exec(compile(text, "docs/guarantees.md", "exec"), namespace)
+
+    rounds = namespace["rounds"]
+    assert isinstance(rounds, pd.DataFrame) and rounds["wrong_to_right"].tolist() == [0, 1]

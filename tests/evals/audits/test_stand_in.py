@@ -1,0 +1,58 @@
+"""May the jury stand in for a person: one more person, a worse one, a better one, and too few people."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from venire.evals.audits.stand_in import alternative_annotator
+
+
+def panel(rng: np.random.Generator, jury_noise: float, cases: int = 100) -> tuple[pd.DataFrame, pd.Series]:
+    quality = rng.normal(0, 1, cases)
+    seen = quality[:, None] + rng.normal(0, 0.7, (cases, 3))
+    cuts = [-1.5, -0.5, 0.5, 1.5]
+    people = pd.DataFrame(np.digitize(seen, cuts).astype(float), columns=["ana", "ben", "cy"])
+    return people, pd.Series(np.digitize(quality + rng.normal(0, jury_noise, cases), cuts).astype(float))
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_it_holds_its_level_for_one_more_person_and_for_a_worse_one(ordered: bool) -> None:
+    rng = np.random.default_rng(0)
+    alike = [
+        alternative_annotator(*panel(rng, 0.7), ordered=ordered, epsilon=0.0).people["jury_wins"].any()
+        for _ in range(150)
+    ]
+    worse = [alternative_annotator(*panel(rng, 1.5), ordered=ordered, epsilon=0.0).passed for _ in range(60)]
+
+    assert np.mean(alike) <= 0.08 and not any(worse)
+
+
+def test_a_jury_as_good_as_a_person_passes_where_a_little_may_be_lost() -> None:
+    rng = np.random.default_rng(1)
+    passed = [
+        alternative_annotator(*panel(rng, 0.3, 150), ordered=True, epsilon=0.2).passed for _ in range(20)
+    ]
+    assert np.mean(passed) >= 0.9
+
+
+def test_groups_count_as_one_and_gaps_are_left_out() -> None:
+    rng = np.random.default_rng(2)
+    people, jury = panel(rng, 0.3)
+    people.iloc[:20, 0] = np.nan
+    jury.iloc[:5] = np.nan
+    found = alternative_annotator(people, jury, ordered=True, cluster=np.arange(100) // 10)
+
+    assert found.people["n"].tolist() == [80, 95, 95]
+    alone = alternative_annotator(people, jury, ordered=True)
+    assert not np.allclose(found.people["p"], alone.people["p"])
+
+
+def test_two_people_are_too_few() -> None:
+    people, jury = panel(np.random.default_rng(3), 0.3)
+    found = alternative_annotator(people[["ana", "ben"]], jury, ordered=True)
+
+    assert math.isnan(found.winning_rate) and not found.passed and "3 are needed" in found.note

@@ -1,0 +1,89 @@
+"""The first page of a comparison's report: the question, the answer, one figure, the cost, how sure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from venire.evals.comparison.comparison import compare_evidence
+from venire.evals.comparison.comparison_report import comparison_figures, comparison_page
+from venire.evals.comparison.comparison_summary import comparison_summary
+from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.question import Question
+from venire.rubrics.scale import Scale
+
+SCALE = Scale.model_validate({"level": "ordinal", "anchors": dict.fromkeys(range(1, 6), "")})
+COSTS = {
+    "calls": 1,
+    "tokens": 1,
+    "seconds": 60.0,
+    "seconds_per_case": 1.5,
+    "abstentions": 0,
+    "not_applicable": 0,
+}
+
+
+def evidence(
+    cases: int, noise: dict[str, float], *, people: int = 3, hung: int = 0, mean: float = 3.0
+) -> Evidence:
+    rng = np.random.default_rng(5)
+    quality = rng.normal(0, 1.2, cases)
+    rows = []
+    for name, off in {**noise, **{f"person {number}": 0.5 for number in range(people)}}.items():
+        value = np.clip(np.rint(mean + quality + off * rng.normal(size=cases)), 1, 5)
+        ids = [f"c{number}" for number in range(cases)]
+        rows.append(pd.DataFrame({"case": ids, "rater": name, "attribute": "accurate", "value": value}))
+    table = pd.concat(rows, ignore_index=True)
+    person = table["rater"].str.startswith("person")
+    costs = pd.DataFrame(
+        [{"arm": arm, "cases": cases, "usd": np.nan if arm == "judge" else 0.4, "usd_per_case": 0.01, "hung": hung, **COSTS} for arm in noise]
+    )  # fmt: skip
+    about = pd.DataFrame(
+        {"case": rows[0]["case"], "group": None, "system": None, "source_length": 9, "output_length": 9}
+    )
+    kinds = {name: "single judge" if name == "judge" else "jury" for name in noise}
+    stops = pd.DataFrame(columns=["arm", "reason", "limit", "cases"])
+    return Evidence(
+        table[~person], table[person], {"accurate": Question(SCALE, "high")}, about, costs, stops, kinds
+    )
+
+
+def test_the_answer_names_the_nearest_arm_and_says_that_it_is_no_chance():
+    found = comparison_summary(compare_evidence(evidence(60, {"jury": 0.1, "judge": 2.0}), resamples=199))
+
+    assert found.question.startswith("Which comes closest to the scores that 3 people gave")
+    assert found.answer.startswith("jury comes closest: on average it is 0.")
+    assert "judge is 1." in found.answer and "the difference is more than chance" in found.answer
+    assert "People are 0." in found.answer
+    assert "judge: at an unknown price" in found.cost and "jury: $0.0100 a case" in found.cost
+    assert found.figure is not None
+
+
+def test_a_constant_that_is_nearer_than_every_arm_is_said_to_be_so():
+    ceiling = evidence(60, {"jury": 4.0, "judge": 5.0}, mean=5.5)
+    found = comparison_summary(compare_evidence(ceiling, resamples=199))
+
+    assert "comes closest" in found.answer
+    assert "Giving every case the best score is nearer still: 0." in found.answer
+
+
+def test_arms_alike_are_said_to_be_so_and_few_cases_to_be_few():
+    alike = comparison_summary(
+        compare_evidence(evidence(40, {"jury": 0.6, "judge": 0.6}, hung=3), resamples=199)
+    )
+    few = comparison_summary(compare_evidence(evidence(5, {"jury": 0.1, "judge": 2.0}), resamples=199))
+
+    assert "could be chance" in alike.answer
+    assert "6 scores were left open" in alike.certainty
+    assert "cannot be told (no interval: 5 cases" in few.answer
+    assert "too few to tell any two arms apart" in few.certainty
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_one_arm_and_one_person_make_a_page_too(people: int):
+    found = compare_evidence(evidence(20, {"jury": 0.4}, people=people), resamples=50)
+    page = comparison_page(found, comparison_figures(found))
+
+    assert comparison_summary(found).question.startswith("How close does a jury of language models come")
+    assert page.index('id="summary"') < page.index("Appendix: everything") < page.index("What can be said")

@@ -1,0 +1,157 @@
+"""Error rates and overlap: the paper's table, numbers by hand, other programs, odd texts, and the missing extra."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import random
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.translate.bleu_score import sentence_bleu
+from rouge_score.rouge_scorer import RougeScorer
+
+from venire.cli import main
+from venire.evals.metrics import metric as metric_module
+from venire.evals.metrics.measuring import TextPair, measure
+from venire.evals.metrics.metric import chosen_metrics
+from venire.evals.metrics.normalisation import load_normalisation
+from venire.evals.metrics.overlap import rouge_l
+from venire.rubrics.errors import MissingExtra
+
+TWO = [
+    TextPair(
+        "A",
+        "Not throat, but I can , yeah, I can I can definitely feel something in the lips, yeah.",
+        "not so but i can i yeah i can i can definitely feel something in the lips yeah",
+    ),
+    TextPair("B", "Uh, no, no, been feeling fine actually.", "no no it's sitting fine actually"),
+]
+PUBLISHED = {
+    "wer": (0.1176, 0.3333), "cer": (0.0875, 0.2500), "mer": (0.1111, 0.3333), "wil": (0.1634, 0.5556),
+    "bleu1": (0.8889, 0.6667), "bleu2": (0.8245, 0.5164), "bleu3": (0.7760, 0), "bleu4": (0.7277, 0),
+    "rouge1": (0.9143, 0.6667), "rouge2": (0.7879, 0.4000), "rougeL": (0.9143, 0.6667),
+    "chrf": (0.8387, 0.5767), "chrf++": (0.8459, 0.5659), "minilm": (0.7402, 0.5003),
+    "meteor": (0.9214, 0.6250),
+}  # fmt: skip
+WORDS = (
+    *("pain", "no", "the", "my", "b12", "21st", "1,000", "naïve", "痛み", "שלום"),
+    *("café", "2.5", "-3", "(hi)", "don't", "a", "I", "ok", "...", "İstanbul"),
+)
+PACKAGED = [name for name in PUBLISHED if name not in ("minilm", "meteor")]
+
+
+def values(name: str, pairs: list[tuple[str, str]]) -> list[float]:
+    """A metric's value of each output and reference, as they are."""
+    (metric,) = chosen_metrics([name])
+    return list(next(iter(metric.measure(pairs, None).values())))
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_papers_two_examples(name: str) -> None:
+    try:
+        (measured,) = measure(TWO, chosen_metrics([name]), normal=load_normalisation("asr-en"))
+    except MissingExtra as missing:
+        pytest.skip(missing.problem)
+    assert [measured.values[case] for case in "AB"] == pytest.approx(PUBLISHED[name], abs=5e-5)
+
+
+def test_error_rates_by_hand() -> None:
+    # b replaced and e added, three words kept; c replaced and d dropped, two kept.
+    pair = [("a x c  d\te", "a b c d"), ("a b z", "a b c d")]
+
+    assert values("wer", pair) == [pytest.approx(2 / 4), pytest.approx(2 / 4)]
+    assert values("mer", pair) == [pytest.approx(2 / 5), pytest.approx(2 / 4)]
+    assert values("wil", pair) == [pytest.approx(1 - 3 / 4 * 3 / 5), pytest.approx(1 - 2 / 4 * 2 / 3)]
+    assert values("cer", [("a  b", "a b"), ("ab", "a b")]) == [0, pytest.approx(1 / 3)]
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_a_text_without_words_has_no_value_as_a_reference_and_the_worst_as_an_output(name: str) -> None:
+    nothing, blank, silent, spaces = values(name, [("words", ""), ("", " \n"), ("", "words"), (" ", "words")])
+
+    assert math.isnan(nothing) and math.isnan(blank)
+    assert silent == spaces == (1 if name in ("wer", "cer", "mer", "wil") else 0)
+
+
+def ragged_pair(rng: random.Random) -> tuple[str, str]:
+    said = rng.choices(WORDS, k=rng.randint(1, 14))
+    heard = list(said) if rng.random() < 0.5 else rng.choices(WORDS, k=rng.randint(0, 14))
+    for _ in range(rng.randint(0, 4)):
+        place = rng.randint(0, len(heard))
+        heard[place : place + rng.randint(0, 1)] = rng.choices(WORDS, k=rng.randint(0, 1))
+    return " ".join(heard), rng.choice([" ", "  ", "\n"]).join(said)
+
+
+def test_ragged_pairs_agree_with_nltks_bleu_and_rouge_scores_own_subsequence() -> None:
+    rng = random.Random(22)
+    pairs = [ragged_pair(rng) for _ in range(300)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in (1, 2, 3, 4):
+            nltk = [sentence_bleu([said.split()], heard.split(), [1 / n] * n) for heard, said in pairs]
+            assert values(f"bleu{n}", pairs) == pytest.approx(nltk, abs=1e-9)
+    rouge = RougeScorer(["rougeL"])
+    longest = [rouge.score(said, heard)["rougeL"].fmeasure for heard, said in pairs]
+    assert values("rougeL", pairs) == pytest.approx(longest, abs=1e-9)
+
+
+def test_texts_of_thousands_of_words() -> None:
+    said = [str(n % 97) for n in range(5000)]
+    pair = [(" ".join(word for n, word in enumerate(said) if n % 10), " ".join(said))]
+
+    assert values("wer", pair) == [pytest.approx(0.1)]
+    assert values("rougeL", pair) == [pytest.approx(2 * 4500 / 9500)]
+
+
+@pytest.mark.parametrize(
+    ("output", "reference", "rouge"),
+    [
+        ("the cat sat on the mat", "the cat sat on the mat", 1.0),
+        ("the cat is on the mat", "The cat sat on the mat.", 10 / 12),
+        ("mat the on", "on the mat", 2 / 6),
+        ("", "something", 0.0),
+        ("nothing shared", "entirely other words", 0.0),
+        ("words", "", math.nan),
+        ("words", " . ", math.nan),
+    ],
+)
+def test_the_baseline_by_hand(output: str, reference: str, rouge: float) -> None:
+    assert rouge_l(output, reference) == pytest.approx(rouge, nan_ok=True)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text("ab c", max_size=80), st.text("ab c", min_size=1, max_size=80))
+def test_the_baseline_equals_the_textbook_table(output: str, reference: str) -> None:
+    heard, said = output.split(), reference.split()
+    table = np.zeros((len(heard) + 1, len(said) + 1), dtype=int)
+    for i, word in enumerate(heard):
+        for j, wanted in enumerate(said):
+            table[i + 1, j + 1] = table[i, j] + 1 if word == wanted else max(table[i, j + 1], table[i + 1, j])
+    expected = 2 * table[-1, -1] / (len(heard) + len(said)) if said else math.nan
+
+    assert rouge_l(output, reference) == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", [*PACKAGED, "meteor"])
+def test_without_the_extra_there_are_two_lines(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    absent = ("jiwer", "sacrebleu", "rouge_score", "nltk")
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        metric_module, "find_spec", lambda package: None if package in absent else find_spec(package)
+    )
+    cases = tmp_path / "cases.csv"
+    cases.write_text("id,reference,output\na,one two,one\n")
+    monkeypatch.setattr("sys.argv", ["venire", "metrics", str(cases), "--metric", name])
+
+    with pytest.raises(SystemExit) as left:
+        main()
+    lines = capfd.readouterr().err.strip().splitlines()
+    assert left.value.code == 2 and len(lines) == 2
+    assert " needs " in lines[0] and "pip install 'venire[metrics]'" in lines[1]

@@ -1,0 +1,240 @@
+"""Recorded judgements: published figures reproduced, any long table read, and recorded jurors on a real panel."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from command_line import venire
+from doc_blocks import blocks
+from juror_worlds import GOOD, judgement_tables, planted_votes
+from shared_data import SHARED
+
+from venire import VenireError
+from venire.evals import Recording, analyse, llmbar, load_judgements, pandalm
+from venire.evals.ratings.recordings import choice
+from venire.evals.studies.juror_pool import pool_of
+from venire.evals.studies.juror_tables import position_bias
+from venire.evals.studies.jury_search import VoteCounter
+from venire.rubrics.case import Case
+
+LLMBAR = pytest.mark.skipif(
+    not (SHARED / "llmbar").is_dir(), reason="the published judgements of LLMBar are not here"
+)
+PANDALM = pytest.mark.skipif(not (SHARED / "pandalm").is_dir(), reason="PandaLM's test set is not here")
+
+
+def accuracies(recording: Recording) -> dict[str, float]:
+    laid = pool_of(recording.judgements, recording.people, recording.questions, "median")
+    return dict(zip(laid.jurors, VoteCounter(laid).scores(np.eye(len(laid.jurors), dtype=bool)), strict=True))
+
+
+def percent(words: str) -> float:
+    return float(re.search(r"([\d.]+)%$", words).group(1)) / 100  # type: ignore[union-attr]
+
+
+@LLMBAR
+def test_single_judges_are_as_accurate_as_published_and_as_steady_over_both_orders() -> None:
+    published = pd.DataFrame(json.loads((SHARED / "llmbar/published_statistics.json").read_text()))
+    recording = llmbar(SHARED / "llmbar", subset=None)
+    subsets = recording.judgements["case"].str.rsplit("/", n=1).str[0]
+    met = 0
+    for subset, rows in published.groupby("dataset"):
+        part = replace(recording, judgements=recording.judgements[subsets == subset])
+        found = accuracies(part)
+        steady = position_bias(part.judgements).set_index("juror")
+        for row in rows.to_dict("records"):
+            juror = f"{row['model']}/{row['strategy']}"
+            assert found[juror] == pytest.approx(percent(row["correct_average"]), abs=1e-12)
+            assert steady.loc[juror, "consistent"] == pytest.approx(percent(row["equal"]), abs=1e-12)
+            met += 1
+
+    assert met == 499
+
+
+@LLMBAR
+def test_all_recorded_evaluators_are_searched_and_the_answer_is_on_items_held_out() -> None:
+    recording = llmbar(SHARED / "llmbar")
+    found = analyse(
+        recording.judgements,
+        recording.people,
+        questions=recording.questions,
+        rounds=1,
+        orders=20,
+        resamples=200,
+    )
+    (difference,) = found.answers[found.answers["what"] == "jury minus single judge, held out"].to_dict(
+        "records"
+    )
+
+    assert len(found.jurors) == 65 and len(recording.cases) == 419
+    assert found.selection["n"].sum() == difference["n"] == 838
+    assert difference["low"] < difference["value"] < difference["high"]
+    assert abs(difference["value"]) < 0.03
+    (optimism,) = found.answers[found.answers["what"] == "optimism of the jury's naive figure"]["value"]
+    assert optimism > 0
+    assert "single judge" in found.sentences()[1]
+
+
+@PANDALM
+def test_pandalm_has_the_published_labels_and_accuracies() -> None:
+    recording = pandalm(SHARED / "pandalm", unreadable="tie")
+    laid = pool_of(recording.judgements, recording.people, recording.questions, "median")
+
+    assert pd.Series(laid.truth).value_counts().to_dict() == {2: 472, 1: 422, 0: 105}
+    assert {name: round(value, 4) for name, value in accuracies(recording).items()} == {
+        "gpt-3.5": 0.7107,
+        "pandalm-7b": 0.6677,
+    }
+    assert len(np.unique(laid.cluster)) == 170
+
+
+@PANDALM
+def test_an_answer_that_could_not_be_read_is_an_abstention_unless_a_tie_is_asked_for() -> None:
+    blank = (
+        pandalm(SHARED / "pandalm").judgements.groupby("juror")["value"].apply(lambda each: each.isna().sum())
+    )
+
+    assert blank.to_dict() == {"gpt-3.5": 25, "pandalm-7b": 0}
+
+
+def test_a_folder_without_the_files_is_named(tmp_path: Path) -> None:
+    for read in (llmbar, pandalm):
+        with pytest.raises(VenireError, match="no such file"):
+            read(tmp_path)
+
+
+def test_any_long_table_is_read_with_its_blanks_and_its_costs(tmp_path: Path) -> None:
+    file = tmp_path / "judgements.csv"
+    file.write_text(
+        "case,juror,attribute,value,repeat,cost,rationale\n"
+        "1,ana,clear,4,,0.01,plain\n1,ana,clear,5,1,0.01,\n1,ben,clear,,0,,\n1,ben,tone,kind,0,0.5,\n"
+    )
+    table = load_judgements(file)
+
+    assert table["value"].tolist()[:2] == [4, 5] and table["value"].tolist()[3] == "kind"
+    assert pd.isna(table["value"][2]) and pd.isna(table["cost"][2])
+    assert table["repeat"].tolist() == [0, 1, 0, 0] and table["cost"].sum() == pytest.approx(0.52)
+
+
+def test_decimal_commas_of_a_table_are_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "judgements.csv"
+    file.write_text(
+        "case;juror;attribute;value;cost\n1;ana;clear;4,5;0,02\n2;ana;clear;3;\n1;ana;tone;a, b;\n"
+    )
+    table = load_judgements(file)
+
+    assert table["value"].tolist() == [4.5, 3, "a, b"] and table["cost"][0] == 0.02
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("case,jurer,attribute,value\n1,a,b,2\n", "no column 'juror'"),
+        ("case,juror,attribute,value\n1,a,b,2\n1,a,b,3\n", ":3: a judged b of 1 already on line 2"),
+        ("case,juror,attribute,value,cost\n1,a,b,2,cheap\n", ":2: cost is 'cheap'"),
+        ('case,juror,attribute,value\n1,a,b,"1,250"\n', ":2: '1,250' may have a decimal comma"),
+        ("case,juror,attribute,value\n", "no judgement in it"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_told_with_its_line(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "judgements.csv"
+    file.write_text(text)
+
+    with pytest.raises(VenireError) as caught:
+        load_judgements(file)
+    assert words in caught.value.problem
+
+
+def test_recorded_jurors_sit_on_a_panel_and_give_the_verdicts_that_were_searched(tmp_path: Path) -> None:
+    votes, truth = planted_votes(np.random.default_rng(1), 12)
+    votes = {name: votes[name].astype(float) + 1 for name in GOOD}
+    votes["good-1"][3] = np.nan
+    judged, people = judgement_tables(votes, truth + 1, attribute="better", cost=dict.fromkeys(GOOD, 0.25))
+    recording = Recording(
+        name="planted",
+        rubric=choice("planted", {1: "the first", 2: "the second"}, binary=True),
+        cases=tuple(Case(id=f"c{number}", output="two texts") for number in range(12)),
+        judgements=judged.assign(rationale="as seen"),
+        people=people.assign(rater="p"),
+    )
+    recording.write(tmp_path)
+    seats = [{"name": name, "model": f"recorded/judgements.csv#{name}"} for name in GOOD]
+    (tmp_path / "jury.yaml").write_text(
+        yaml.safe_dump({"name": "three", "protocol": "panel", "count": "median", "seats": seats})
+    )
+    made = venire(
+        "run",
+        "cases.jsonl",
+        "--rubric",
+        "rubric.yaml",
+        "--jury",
+        "jury.yaml",
+        "-o",
+        "run",
+        "--json",
+        cwd=tmp_path,
+    )
+    laid = pool_of(
+        load_judgements(tmp_path / "judgements.csv"), recording.people, recording.questions, "median"
+    )
+    searched = dict(
+        zip(laid.questions["case"], VoteCounter(laid).answers(np.ones((1, 3), dtype=bool))[0], strict=True)
+    )
+
+    assert made.returncode == 0, made.stderr
+    heard = {case["case"]: case for case in json.loads(made.stdout)["cases"]}
+    assert len(heard) == 12
+    for name, case in heard.items():
+        told = case["verdict"]["better"]
+        assert (told["status"] == "hung") == np.isnan(searched[name])
+        assert told["value"] is None or told["value"] == searched[name]
+    assert [abstained["juror"] for abstained in heard["c3"]["abstentions"]] == ["good-1"]
+    assert heard["c1"]["usd"] == pytest.approx(0.75)
+
+
+def test_the_page_on_compositions_runs_as_it_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    votes, truth = planted_votes(np.random.default_rng(1), 60)
+    judged, people = judgement_tables(votes, truth + 0, attribute="better")
+    Recording(
+        name="planted",
+        rubric=choice("planted", {0: "the first", 1: "the second"}, binary=True),
+        cases=(Case(id="c0", output="two texts"),),
+        judgements=judged,
+        people=people.assign(rater="p"),
+    ).write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    first, second = [text for kind, text in blocks("docs/compositions.md") if kind == "python"]
+    names: dict[str, Any] = {}
+    exec(compile(first, "docs/compositions.md", "exec"), names)
+    assert names["found"].sentences() and set(names["found"].tables) >= {"frontier", "jurors", "growth"}
+
+    frame = pd.DataFrame(
+        {"case": [f"c{n}" for n in range(20)], "attribute": "a", "credit": np.linspace(0, 1, 20)}
+    )
+    arms = [frame.assign(arm=name, kind=name) for name in ("jury", "single judge")]
+    exec(compile(second, "docs/compositions.md", "exec"), names | {"arms": pd.concat(arms)})
+
+
+def test_a_cost_that_is_no_number_is_told_when_the_juror_is_called(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("case,juror,attribute,value,cost\nc0,ana,better,1,dear\n")
+    recording = Recording("x", choice("x", {1: "a", 2: "b"}, binary=True), (Case(id="c0", output="o"),), pd.DataFrame(), pd.DataFrame())  # fmt: skip
+    recording.write(tmp_path)
+    (tmp_path / "jury.yaml").write_text(
+        "name: x\nprotocol: panel\nseats: [{name: a, model: 'recorded/table.csv#ana'}]\n"
+    )
+    made = venire(
+        "run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "run", cwd=tmp_path
+    )
+
+    assert made.returncode == 2
+    assert "table.csv:2: cost is 'dear'" in made.stderr

@@ -1,0 +1,200 @@
+"""The one interval rule, by twenty lines of numpy, and the gate before it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rating_tables import long_table
+from scipy.stats import t
+
+from venire.evals.statistics.alpha import krippendorff_alpha
+from venire.evals.statistics.chance import fleiss_kappa, gwet_ac, percent_agreement
+from venire.evals.statistics.correlation import kendall, pearson, spearman
+from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.error import mae, offset, rmse
+from venire.evals.statistics.estimate import Estimate
+from venire.evals.statistics.gate import SQUARED, interval_refusal
+from venire.evals.statistics.icc import F_WARNING, FORMS, icc
+from venire.evals.statistics.jackknife import Jackknife
+from venire.evals.statistics.kappa import cohen_kappa
+from venire.evals.statistics.matrix import Matrix, matrix
+
+SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
+FISHER = {
+    **{form: lambda table, form=form, **how: icc(table, form=form, **how) for form in FORMS},
+    **{
+        f"alpha {level}": lambda table, level=level, **how: krippendorff_alpha(table, level=level, **how)
+        for level in ("nominal", "ordinal", "interval")
+    },
+    "fleiss": fleiss_kappa,
+    "ac1": lambda table, **how: gwet_ac(table, categories=SCALE, **how),
+    "ac2": lambda table, **how: gwet_ac(table, weighting="quadratic", categories=SCALE, **how),
+    "kappa": cohen_kappa,
+    "kappa quadratic": lambda table, **how: cohen_kappa(table, weighting="quadratic", **how),
+    "pearson": pearson,
+    "spearman": spearman,
+    "kendall": kendall,
+}
+OTHERS = {"mae": mae, "rmse": rmse, "offset": offset, "percent": percent_agreement}
+
+
+def ratings(raters: int, gaps: float, groups: int = 1, n: int = 60) -> Matrix:
+    """Sixty cases on a scale of five, some ratings missing."""
+    rng = np.random.default_rng([raters, groups])
+    scores = np.clip(np.rint(3 + rng.normal(0, 1.2, (n, 1)) + rng.normal(0, 0.8, (n, raters))), 1, 5)
+    scores[rng.random(scores.shape) < gaps] = np.nan
+    scores[:, 0] = np.where(np.isnan(scores).all(axis=1), 4, scores[:, 0])
+    names = tuple(f"r{number}" for number in range(raters))
+    return Matrix(scores, tuple(range(n)), names, np.arange(n) // groups)
+
+
+def by_hand(estimate, grid: Matrix, to, back) -> tuple[float, float]:
+    """The interval as docs/statistics.md has it."""
+
+    def value(kept: np.ndarray) -> float:
+        return to(estimate(grid.only(kept), jackknife=Jackknife(by="cluster")).value)
+
+    groups = np.unique(grid.cluster)
+    count = len(groups)
+    without = np.array([value(grid.cluster != group) for group in groups])
+    away = without - without.mean()
+    se = np.sqrt((count - 1) / count * (away**2).sum())
+    kurtosis = count * (away**4).sum() / (away**2).sum() ** 2
+    df = max(1, 2 / (2 / (count - 1) + max(kurtosis - 3, 0) / count))
+    centre = value(grid.cluster >= 0)
+    reach = t.ppf(0.975, df) * se
+    if estimate is percent_agreement:
+        size, reach = centre * (1 - centre) / se**2, t.ppf(0.975, df)
+        middle = (centre + reach**2 / (2 * size)) / (1 + reach**2 / size)
+        half = (
+            reach / (1 + reach**2 / size) * np.sqrt(centre * (1 - centre) / size + reach**2 / (4 * size**2))
+        )
+        return middle - half, middle + half
+    return back(centre - reach), back(centre + reach)
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize(("raters", "gaps"), [(2, 0.0), (2, 0.3), (4, 0.0), (4, 0.3)])
+@pytest.mark.parametrize("name", [*FISHER, *OTHERS])
+def test_every_interval_is_the_rule_by_hand(name: str, raters: int, gaps: float, groups: int) -> None:
+    if name == "offset" and raters > 2:
+        pytest.skip("the size of offsets has no interval")
+    grid = ratings(raters, gaps, groups)
+    estimate = {**FISHER, **OTHERS}[name]
+    to, back = (np.arctanh, np.tanh) if name in FISHER else (np.log, np.exp)
+    if name in ("offset", "percent"):
+        to = back = float
+
+    if name not in ("ac1", "ac2", "fleiss"):
+        grid = grid.complete() if name.startswith("icc") else grid.pairable()
+
+    found = estimate(grid, jackknife=Jackknife(by="cluster"))
+
+    assert (found.low, found.high) == pytest.approx(by_hand(estimate, grid, to, back), abs=1e-9)
+    assert found.low < found.value < found.high
+
+
+def test_too_few_shared_departures_give_no_interval_and_say_so() -> None:
+    rows = [[5, 5, 5]] * 37 + [[4, 4, 5], [3, 4, 5], [5, 2, 2]]
+
+    for estimate in (
+        icc(long_table(rows)),
+        krippendorff_alpha(long_table(rows), level="ordinal"),
+        fleiss_kappa(long_table(rows)),
+    ):
+        assert estimate.defined and np.isnan(estimate.low)
+        assert estimate.note == "no interval: raters depart together on 3 of 40 cases, and 5 are needed"
+    for estimate in (gwet_ac(long_table(rows)), percent_agreement(long_table(rows)), mae(long_table(rows))):
+        assert estimate.low < estimate.value < estimate.high
+    paired = cohen_kappa(long_table(rows))
+    assert "r0 and r2 depart together on 0 of 40 cases" in paired.note
+
+
+def test_a_judge_and_a_mean_each_leave_their_own_commonest_value() -> None:
+    rows = np.array([[4.0, 4.5]] * 30 + [[3.0, 4.0]] * 6 + [[4.0, 3.5]] * 4)
+    grid = Matrix(rows, tuple(range(40)), ("arm", "people"), np.arange(40))
+
+    assert interval_refusal(grid, SQUARED, own=True) == ""
+    assert "on 6 of" not in interval_refusal(grid, SQUARED, own=True)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "least"),
+    [
+        (icc, 12),
+        (lambda table, **how: krippendorff_alpha(table, level="interval", **how), 12),
+        (lambda table, **how: cohen_kappa(table, weighting="quadratic", **how), 12),
+        (lambda table, **how: krippendorff_alpha(table, level="ordinal", **how), 8),
+        (gwet_ac, 5),
+        (percent_agreement, 5),
+        (mae, 5),
+    ],
+)
+def test_groups_below_the_fewest_have_no_interval_and_below_25_a_warning(estimate, least: int) -> None:
+    how = Jackknife(by="cluster")
+    few, enough, many = (
+        estimate(ratings(2, 0.0, 3, n=3 * groups), jackknife=how) for groups in (least - 1, least, 30)
+    )
+
+    assert (
+        np.isnan(few.low) and few.note == f"no interval: {least - 1} groups of cases, and {least} are needed"
+    )
+    assert not np.isnan(enough.low) and f"{least} groups of cases are few" in enough.note
+    assert not np.isnan(many.low) and "are few" not in many.note
+
+
+def test_unanimous_rows_leave_percent_alone() -> None:
+    table = long_table([[1, 1], [5, 5], [3, 3], [2, 2]] * 10)
+
+    assert percent_agreement(table).low == pytest.approx(40 / (40 + t.ppf(0.975, 39) ** 2))
+    for found in (icc(table), gwet_ac(table), cohen_kappa(table), mae(table)):
+        assert np.isnan(found.low) and found.note.startswith("no interval")
+
+
+def test_an_icc_below_minus_one_has_no_interval() -> None:
+    rng = np.random.default_rng(0)
+    first = rng.normal(0, 1, 30)
+    found = icc(long_table(np.column_stack([first, -first + rng.normal(0, 0.1, 30)])))
+
+    assert found.value < -1 and np.isnan(found.low) and "end of the scale" in found.note
+
+
+@pytest.mark.parametrize("top", [0.1, 0.8])
+def test_icc2_says_how_it_takes_raters_whatever_the_share_of_fives(top: float) -> None:
+    scores = np.where(np.random.default_rng(1).random((40, 1)) < top, 5.0, ratings(3, 0.0, n=40).values)
+    fixed, random = (icc(long_table(scores), form="icc2", interval=how) for how in ("jackknife", "f"))
+
+    assert fixed.method.startswith("ICC(2,1), raters fixed; jackknife of 40 cases")
+    assert random.method == "ICC(2,1), raters random; F interval" and random.note == F_WARNING
+    assert "approximate" in fixed.note and "ordinal alpha" in fixed.note
+
+
+def test_a_table_is_left_out_by_its_own_column() -> None:
+    table = long_table(ratings(3, 0.0, n=30).values)
+    table["ward"] = table["case"].str[1:].astype(int) // 2
+
+    assert "jackknife of 15 groups" in icc(table, jackknife=Jackknife(by="ward")).method
+
+
+def test_the_percentile_bootstrap_holds_a_mean_and_knows_too_few_resamples() -> None:
+    values = np.random.default_rng(2).normal(0.6, 1, (50, 1))
+    grid = Matrix(values, tuple(range(50)), ("a",), np.arange(50))
+
+    def mean(rows: np.ndarray):
+        return lambda weights: weights @ rows[:, 0] / weights.sum(axis=1)
+
+    found, p = Draws(0, 999).bootstrap().estimate_and_p(mean, grid, method="mean", otherwise="")
+    few = Draws(0, 20).bootstrap().estimate(mean, grid, method="mean", otherwise="")
+
+    error = values.std() / np.sqrt(50)
+    assert (found.low, found.high) == pytest.approx(
+        (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=0.05
+    )
+    assert p < 0.05 and isinstance(found, Estimate)
+    assert np.isnan(few.low) and "20 resamples are too few" in few.note
+
+
+def test_a_matrix_of_words_has_the_gate_too() -> None:
+    grid = matrix(long_table([["yes", "yes"]] * 36 + [["no", "no"]] * 4))
+
+    assert "depart together on 4 of 40 cases" in fleiss_kappa(grid).note

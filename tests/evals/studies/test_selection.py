@@ -1,0 +1,604 @@
+"""Which jury to use: planted worlds, worlds without anything to find, and the rules of counting."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from juror_worlds import (
+    ADVERSE,
+    COPIES,
+    GOOD,
+    LIKERT,
+    ONE_TO_FIVE,
+    TWO,
+    WORDS,
+    YES_OR_NO,
+    clueless_votes,
+    judgement_tables,
+    noisy_view,
+    planted_votes,
+)
+from scipy import stats
+
+from venire import Jury, VenireError
+from venire.evals.ratings.folds import folds, held_values
+from venire.evals.ratings.question import Question
+from venire.evals.ratings.reference import reference
+from venire.evals.report.html import svg
+from venire.evals.studies import jury_search as searching
+from venire.evals.studies.candidates import DIFFERENCE, Composition, pareto
+from venire.evals.studies.deliberated_arms import weigh
+from venire.evals.studies.judgements import arm_credits
+from venire.evals.studies.juror_pool import Pool, pool_of
+from venire.evals.studies.juror_tables import (
+    effective_jurors,
+    exact_shapley,
+    juror_errors,
+    position_bias,
+    sampled_shapley,
+)
+from venire.evals.studies.jury_search import VoteCounter, best_juries, sizes_of
+from venire.evals.studies.paired_means import (
+    by_cluster,
+    cases_for,
+    detectable,
+    mean_credit_estimate,
+    mean_difference,
+    pairs_power,
+    typical,
+)
+from venire.evals.studies.recorded_jurors import analyse
+from venire.evals.studies.study_report import composition_figures, composition_page, write_composition
+from venire.orchestration.counting import Tally, counting_rule
+from venire.rubrics.scale import Scale
+
+
+def pool(votes: dict[str, np.ndarray], truth: np.ndarray, counting: str = "median") -> Pool:
+    return pool_of(*judgement_tables(votes, truth), YES_OR_NO, counting)
+
+
+def answer(found: Composition, what: str) -> dict[str, float]:
+    (row,) = found.answers[found.answers["what"] == what].to_dict("records")
+    return row
+
+
+@pytest.fixture(scope="module")
+def world() -> Composition:
+    votes, truth = planted_votes(np.random.default_rng(2), 500)
+    return analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=300, rounds=2)
+
+
+def test_the_search_finds_the_three_who_are_good_and_independent(world: Composition) -> None:
+    arms = world.frontier.set_index("arm")
+
+    assert arms.loc["jury of 3", "jurors"] == " + ".join(GOOD)
+    assert world.recommended == "jury of 3"
+    assert set(world.jurors[world.jurors["in_jury"]]["juror"]) == set(GOOD)
+    assert world.sentences()[0].startswith("Use jury of 3 (good-1 + good-2 + good-3), at 3 votes a case")
+    assert world.sentences()[1].startswith("A jury pays")
+
+
+def test_shapley_ranks_the_good_first_and_the_adverse_last(world: Composition) -> None:
+    ranked = list(world.jurors["juror"])
+
+    assert set(ranked[:3]) == set(GOOD) and set(ranked[-2:]) == set(ADVERSE)
+    adverse = world.jurors.set_index("juror").loc[list(ADVERSE)]
+    assert (adverse["shapley_high"] < 0).all()
+    assert any(words.startswith("Leave out adverse") for words in world.sentences())
+
+
+def test_the_effective_number_of_jurors_is_near_the_truth(world: Composition) -> None:
+    votes, truth = planted_votes(np.random.default_rng(9), 200_000)
+    wrong = np.column_stack([given != truth for given in votes.values()]).astype(float)
+    among_all, among_good = (np.corrcoef(wrong[:, :k], rowvar=False) for k in (10, 3))
+    true = 100 / among_all.sum()
+    found = world.independence.set_index("jury")
+
+    assert found.loc["all jurors", "effective"] == pytest.approx(true, rel=0.1)
+    assert found.loc["all jurors", "low"] < true < found.loc["all jurors", "high"]
+    assert found.loc["jury of 3", "effective"] == pytest.approx(9 / among_good.sum(), rel=0.15)
+    assert found.loc["all jurors", "participation"] == pytest.approx(100 / (among_all**2).sum(), rel=0.15)
+
+
+def test_copies_count_as_one_and_strangers_as_many() -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 2, 1500)
+    one = noisy_view(truth, 0.7, rng)
+    copies = pool({name: one.copy() for name in COPIES}, truth)
+    strangers = pool({name: noisy_view(truth, 0.7, rng) for name in COPIES}, truth)
+
+    assert effective_jurors(juror_errors(copies), copies.cluster).value == pytest.approx(1)
+    found = effective_jurors(juror_errors(strangers), strangers.cluster)
+    assert found.value == pytest.approx(5, rel=0.1) and found.low < 5 < found.high
+
+
+def test_missing_answers_make_errors_no_less_alike() -> None:
+    rng = np.random.default_rng(9)
+    shared, own = rng.normal(size=(2000, 1)), rng.normal(size=(2000, 5))
+    errors = np.sqrt(0.5) * shared + np.sqrt(0.5) * own
+    errors[rng.random(errors.shape) < 0.4] = np.nan
+
+    found = effective_jurors(errors, np.arange(2000) // 2)
+
+    assert found.value == pytest.approx(5 / 3, rel=0.06) and found.low < 5 / 3 < found.high
+
+
+def test_jurors_who_share_no_question_are_not_said_to_be_independent() -> None:
+    errors = np.full((30, 2), np.nan)
+    errors[:15, 0], errors[15:, 1] = np.random.default_rng(1).normal(size=(2, 15))
+
+    found = effective_jurors(errors, np.arange(30))
+
+    assert not found.defined and "share fewer than 3 questions" in found.note
+
+
+def test_the_naive_figure_flatters_and_the_held_out_one_does_not() -> None:
+    naive, held = [], []
+    for seed in range(6):
+        votes, truth = clueless_votes(np.random.default_rng(100 + seed), 80, jurors=9)
+        found = analyse(
+            *judgement_tables(votes, truth), questions=YES_OR_NO, resamples=50, rounds=1, largest=3
+        )
+        naive.append(answer(found, "best jury, naive")["value"])
+        held.append(answer(found, "best jury, held out")["value"])
+
+    assert np.mean(naive) > 0.56
+    assert np.mean(held) == pytest.approx(0.5, abs=0.05)
+
+
+def test_where_all_jurors_are_alike_the_advice_is_the_cheapest_single_judge() -> None:
+    told = []
+    for seed in range(10):
+        votes, truth = clueless_votes(np.random.default_rng(seed), 120, jurors=6)
+        cost = {name: 0.01 * (6 - number) for number, name in enumerate(votes)}
+        found = analyse(
+            *judgement_tables(votes, truth, cost=cost), questions=YES_OR_NO, resamples=200, rounds=2
+        )
+        told.append((found.recommended, found.sentences()[1]))
+
+    assert [name for name, _ in told].count("juror-5") >= 9
+    assert not any(words.startswith("A jury pays") for name, words in told if name == "juror-5")
+    assert sum("The best single judge is as good as any jury" in words for _, words in told) >= 7
+
+
+def test_jurors_with_the_very_same_votes_make_no_jury() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 100)
+    same = noisy_view(truth, 0.8, rng)
+    votes = {f"juror-{number}": same.copy() for number in range(4)}
+    cost = {"juror-0": 2.0, "juror-1": 1.0, "juror-2": 3.0, "juror-3": 4.0}
+    found = analyse(*judgement_tables(votes, truth, cost=cost), questions=YES_OR_NO, resamples=100)
+
+    assert found.recommended == "juror-1"
+    assert answer(found, DIFFERENCE)["value"] == 0
+    assert "as good as any jury" in found.sentences()[1]
+
+
+def test_equal_but_independent_jurors_do_make_a_jury() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 2, 400)
+    votes = {f"juror-{number}": noisy_view(truth, 0.7, rng) for number in range(7)}
+    found = analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=200, rounds=2)
+
+    assert found.recommended.startswith("jury of")
+    chosen = found.growth[found.growth["how"] == "random"].set_index("size")["score"]
+    # Condorcet: the majority of n jurors who are right seven times in ten.
+    for size in (1, 3, 5, 7):
+        assert chosen[size] == pytest.approx(stats.binom.sf(size // 2, size, 0.7), abs=0.04)
+
+
+def test_labels_of_held_out_cases_do_not_reach_the_choice() -> None:
+    votes, truth = planted_votes(np.random.default_rng(6), 120)
+    judged, people = judgement_tables(votes, truth)
+    test = [f"c{number}" for number in range(60, 120)]
+    turned = people.assign(value=np.where(people["case"].isin(test), 1 - people["value"], people["value"]))
+    one, other = (
+        analyse(judged, each, questions=YES_OR_NO, test=test, resamples=50) for each in (people, turned)
+    )
+    columns = ["size", "jurors", "chosen_on", "single", "single_chosen_on"]
+
+    assert one.selection[columns].equals(other.selection[columns])
+    assert one.selection["held_out"].iloc[0] > 0.5 > other.selection["held_out"].iloc[0]
+    assert "One test set of 60 cases" in " ".join(one.methods)
+
+
+def test_the_same_seed_gives_the_same_numbers() -> None:
+    votes, truth = planted_votes(np.random.default_rng(7), 100)
+    one, two = (
+        analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, seed=3, resamples=50, rounds=1)
+        for _ in range(2)
+    )
+
+    for name, table in one.tables.items():
+        pd.testing.assert_frame_equal(table, two.tables[name])
+
+
+@pytest.mark.parametrize(
+    ("scale", "legal"),
+    [
+        (TWO, [0, 1]),
+        (LIKERT, [1, 2, 3, 4, 5]),
+        (WORDS, ["blue", "green", "red"]),
+        (Scale.model_validate({"level": "nominal", "anchors": {1: "", 2: "", 3: ""}}), [1, 2, 3]),
+        (Scale.model_validate({"level": "binary", "anchors": {"no": "", "yes": ""}}), ["no", "yes"]),
+    ],
+    ids=["binary", "ordinal", "words", "nominal numbers", "two words"],
+)
+@pytest.mark.parametrize("counting", ["median", "mean", "mode"])
+def test_juries_are_counted_as_panels_are(scale: Scale, legal: list[object], counting: str) -> None:
+    rng = np.random.default_rng(8)
+    names = [f"j{number}" for number in range(5)]
+    given = rng.integers(0, len(legal), (40, 5))
+    silent = rng.random((40, 5)) < 0.2
+    judged = pd.DataFrame(
+        {
+            "case": [f"c{c}" for c in range(40) for _ in names],
+            "juror": names * 40,
+            "attribute": "a",
+            "value": [None if silent[c, j] else legal[given[c, j]] for c in range(40) for j in range(5)],
+        }
+    )
+    people = pd.DataFrame({"case": [f"c{c}" for c in range(40)], "attribute": "a", "value": [legal[0]] * 40})
+    laid = pool_of(judged, people, {"a": Question(scale, "high")}, counting)
+    members = rng.random((12, 5)) < 0.6
+    answers = VoteCounter(laid).answers(members)
+    rule = counting_rule(counting).count
+    assert rule is not None
+    jury = Jury.model_validate({"name": "x", "seats": [{"name": name, "model": "server/m", "base_url": "http://127.0.0.1:9/v1"} for name in names], "protocol": "panel"})  # fmt: skip
+
+    for row, case in enumerate(laid.questions["case"]):
+        number = int(case[1:])
+        for which, sits in enumerate(members):
+            cast = {names[j]: legal[given[number, j]] for j in range(5) if sits[j] and not silent[number, j]}
+            counted = rule(Tally(case, "a", scale, cast, None, jury)) if cast else None  # type: ignore[arg-type]
+            expected = None if counted is None else counted.value
+            if isinstance(expected, str):
+                expected = sorted(map(str, legal)).index(expected)
+            found = answers[which, row]
+            assert (math.isnan(found) and expected is None) or found == pytest.approx(expected)
+
+
+def test_many_different_numbers_are_counted_by_their_median_too() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.uniform(0, 100, (50, 6))
+    values[rng.random((50, 6)) < 0.2] = np.nan
+    scale = Scale.model_validate({"level": "interval", "minimum": 0, "maximum": 100})
+    judged, people = judgement_tables({f"j{j}": values[:, j] for j in range(6)}, rng.uniform(0, 100, 50))
+    laid = pool_of(judged, people, {"sound": Question(scale, "high")}, "median")
+    row = {case: number for number, case in enumerate(laid.questions["case"])}
+    answers = VoteCounter(laid).answers(np.array([[True] * 6, [True, False] * 3]))
+
+    for case in range(50):
+        for which, seats in enumerate((slice(None), slice(None, None, 2))):
+            cast = values[case, seats][~np.isnan(values[case, seats])]
+            found = answers[which, row[f"c{case}"]]
+            assert math.isnan(found) if not len(cast) else found == pytest.approx(np.median(cast))
+
+
+def test_forward_steps_with_exchanges_reach_what_trying_every_jury_reaches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        truth = rng.integers(0, 2, 150)
+        laid = pool({f"j{j}": noisy_view(truth, 0.5 + 0.03 * j, rng) for j in range(11)}, truth)
+        sizes = sizes_of(laid, 5)
+        every = VoteCounter(laid).scores(best_juries(laid, sizes))
+        monkeypatch.setattr(searching, "EVERY", 0)
+        stepwise = VoteCounter(laid).scores(best_juries(laid, sizes))
+        monkeypatch.undo()
+
+        assert sizes == (1, 3, 5)
+        assert stepwise[0] == every[0] and (stepwise <= every).all()
+        assert (every - stepwise).max() <= 0.02
+
+
+def test_shapley_values_share_out_everything_and_equal_jurors_share_equally() -> None:
+    votes, truth = planted_votes(np.random.default_rng(3), 200)
+    votes["twin"] = votes["good-1"].copy()
+    laid = pool({name: votes[name] for name in ("good-1", "twin", "good-2", "copy-1", "adverse-1")}, truth)
+    urn = VoteCounter(laid)
+    floor = urn.constant().mean()
+    whole = urn.scores(np.ones((1, 5), dtype=bool))[0]
+    exact = exact_shapley(urn)
+    sampled = sampled_shapley(urn, rng=np.random.default_rng(0), orders=600)
+
+    assert floor == pytest.approx(max(np.mean(truth), 1 - np.mean(truth)))
+    for shares in (exact, sampled):
+        assert shares.values.sum() == pytest.approx(whole - floor)
+    assert exact.values[0] == pytest.approx(exact.values[1])
+    assert (np.abs(sampled.values - exact.values) < 4 * sampled.se + 1e-9).all()
+    assert (sampled.se > 0).all() and (exact.se == 0).all()
+
+
+def test_exact_shapley_is_the_mean_over_all_orders() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(1, 6, 30)
+    votes = {f"j{j}": np.clip(truth + rng.integers(-2, 3, 30), 1, 5) for j in range(4)}
+    urn = VoteCounter(pool_of(*judgement_tables(votes, truth), {"sound": Question(LIKERT, "high")}, "mean"))
+
+    def worth(coalition: tuple[int, ...]) -> float:
+        if not coalition:
+            return float(urn.constant().mean())
+        return float(urn.scores(np.isin(np.arange(4), coalition)[None, :])[0])
+
+    by_hand = np.zeros(4)
+    for order in permutations(range(4)):
+        for place, juror in enumerate(order):
+            by_hand[juror] += (worth(order[: place + 1]) - worth(order[:place])) / 24
+
+    assert exact_shapley(urn).values == pytest.approx(by_hand)
+
+
+def test_numbers_earn_credit_by_nearness_and_silence_is_left_out() -> None:
+    truth = np.array([1.0, 3, 5, 5])
+    votes = {"near": np.array([2.0, 3, 4, np.nan]), "far": np.array([5.0, 5, 1, 1])}
+    urn = VoteCounter(pool_of(*judgement_tables(votes, truth), {"sound": Question(LIKERT, "high")}, "median"))
+
+    assert urn.credits(np.eye(2, dtype=bool)).tolist()[1] == [0, 0.5, 0, 0]
+    assert urn.scores(np.eye(2, dtype=bool))[0] == pytest.approx((0.75 + 1 + 0.75) / 3)
+
+
+def test_on_two_answers_silence_and_ties_are_misses() -> None:
+    truth = np.array([1, 1, 0, 0])
+    votes = {"a": np.array([1.0, np.nan, 0, 1]), "b": np.array([1.0, 1, 1, 1])}
+    urn = VoteCounter(pool(votes, truth))
+
+    assert urn.scores(np.eye(2, dtype=bool)).tolist() == [0.5, 0.5]
+    assert urn.credits(np.array([[True, True]])).tolist() == [[1, 1, 0, 0]]
+
+
+def test_what_can_be_detected_is_detected_four_times_in_five() -> None:
+    n, sd = 60, 0.3
+    effect = detectable(sd, n)
+    drawn = np.random.default_rng(0).normal(effect, sd, (4000, n))
+    p = stats.ttest_1samp(drawn, 0, axis=1).pvalue
+
+    assert effect == pytest.approx((1.959964 + 0.841621) * sd / math.sqrt(n))
+    assert np.mean(p < 0.05) == pytest.approx(0.8, abs=0.03)
+    assert cases_for(effect, sd) == n
+    assert cases_for(0.02, sd) == math.ceil((2.801585 * sd / 0.02) ** 2)
+
+
+def test_power_counts_cases_not_questions() -> None:
+    case = np.repeat(np.arange(50), 2)
+    gap = np.repeat(np.random.default_rng(0).normal(0, 0.4, 50), 2)
+    (row,) = pairs_power({("a", "b"): gap}, case).to_dict("records")
+
+    assert row["n"] == 50
+    assert row["sd"] == pytest.approx(by_cluster(gap, case).std(ddof=1))
+    mean, spread = typical(np.column_stack([gap, np.zeros(100), -gap]), case)
+    assert mean == pytest.approx(np.mean([row["detectable"], 2 * row["detectable"], row["detectable"]]))
+    assert spread == pytest.approx(np.std([1, 2, 1], ddof=1) * row["detectable"])
+
+
+def test_arms_that_never_differ_do_not_show_what_could_be_detected() -> None:
+    same, apart = np.zeros(12), np.tile([0.0, 0.1], 6)
+    table = pairs_power({("a", "b"): same, ("a", "c"): np.full(12, 0.1), ("b", "c"): apart}, np.arange(12))
+
+    assert table["detectable"].isna().tolist() == [True, True, False]
+    assert table[["sd", "cases_for_0.05", "cases_for_0.02"]].isna().all(axis=1).tolist() == [
+        True,
+        True,
+        False,
+    ]
+    assert typical(np.column_stack([same, same, apart]), np.arange(12))[0] == pytest.approx(
+        table["detectable"][2]
+    )
+    assert np.isnan(typical(np.column_stack([same, same]), np.arange(12))).all()
+
+
+def test_folds_hold_every_case_out_once_and_keep_groups_whole() -> None:
+    cluster = np.random.default_rng(0).integers(0, 12, 60)
+    parts = folds(cluster, 5, np.random.default_rng(1))
+
+    assert sorted(np.concatenate([fold.held_out for fold in parts])) == list(range(60))
+    assert not any(set(cluster[fold.chosen_on]) & set(cluster[fold.held_out]) for fold in parts)
+    rows = held_values([*parts, *parts], [fold.held_out.astype(float) for fold in (*parts, *parts)])
+    assert rows.tolist() == list(range(60))
+
+
+def test_a_juror_who_takes_the_first_text_is_found_out() -> None:
+    rows = []
+    for number in range(40):
+        for order, first, second in (("given", 1, 2), ("swapped", 2, 1)):
+            for juror, value in (("first", first), ("second", second), ("steady", 1 + number % 2)):
+                rows.append((f"c{number}", juror, "better", value, order))
+    table = pd.DataFrame(rows, columns=["case", "juror", "attribute", "value", "order"])
+    found = position_bias(table).set_index("juror")
+
+    assert found["lean"].to_dict() == {"first": 1.0, "second": -1.0, "steady": 0.0}
+    assert found["consistent"].to_dict() == {"first": 0.0, "second": 0.0, "steady": 1.0}
+
+
+def test_the_front_holds_what_nobody_beats() -> None:
+    score, cost = np.array([0.9, 0.8, 0.7, 0.9, np.nan]), np.array([3.0, 1.0, 2.0, 4.0, 0.1])
+
+    assert pareto(score, cost).tolist() == [True, True, False, False, False]
+    assert pareto(score, cost, np.array([1.0, 1.0, 0.5, 1.0, 1.0])).tolist() == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def arms_world(gain: float, *, seed: int = 0, cases: int = 120) -> pd.DataFrame:
+    """A dear jury that is better than the cheap judge by `gain`, and a judge in between."""
+    rng = np.random.default_rng(seed)
+    noise = rng.uniform(0.3, 0.7, cases)
+    rows = []
+    for arm, kind, more, cost in (("judge", "single judge", 0, 1), ("other", "single judge", 0, 2), ("jury", "jury", gain, 9)):  # fmt: skip
+        credit = np.clip(noise + more + rng.normal(0, 0.1, cases), 0, 1)
+        rows.append(
+            pd.DataFrame({"arm": arm, "kind": kind, "case": [f"c{c}" for c in range(cases)], "attribute": "a", "credit": credit, "cost": cost})
+        )  # fmt: skip
+    return pd.concat(rows, ignore_index=True)
+
+
+def test_of_equal_arms_the_cheapest_is_advised_and_of_a_better_jury_the_jury() -> None:
+    told = [weigh(arms_world(0.0, seed=seed), resamples=200).recommended for seed in range(10)]
+    better = weigh(arms_world(0.15), resamples=200, unit="dollars a case")
+
+    assert told.count("judge") >= 9
+    assert better.recommended == "jury"
+    assert better.sentences()[0].startswith("Use jury, at 9 dollars a case")
+    assert better.sentences()[1].startswith("A jury pays")
+    assert better.power.iloc[0]["first"] == "the best jury"
+    assert set(better.tables) == {"answers", "frontier", "noise", "power"}
+
+
+def test_the_advice_counts_what_its_own_table_of_noise_has() -> None:
+    equal, better = weigh(arms_world(0.0), resamples=200), weigh(arms_world(0.15), resamples=200)
+
+    assert int(equal.noise["within"].sum()) == 3
+    assert "the cheapest of 3 arms, the best at each price, that cannot be told" in equal.sentences()[0]
+    assert int(better.noise["within"].sum()) == 1
+    assert (
+        "the one arm that cannot be told from the best; what is cheaper is demonstrably worse (2 arms)"
+        in (better.sentences()[0])
+    )
+    assert "the best arm, chosen on other cases, earns no more on any case" in better.sentences()[0]
+
+
+def test_arms_of_one_kind_leave_it_open_whether_juries_pay() -> None:
+    table = arms_world(0.0)
+    found = weigh(table[table["kind"] == "single judge"], resamples=100)
+
+    assert found.sentences()[1] == "Whether juries pay cannot be told: there is no jury among the arms."
+
+
+def test_arms_get_credit_on_what_any_of_them_answered() -> None:
+    people = pd.DataFrame(
+        {"case": ["1", "2", "1", "2"], "rater": "p", "attribute": ["a", "a", "b", "b"], "value": [5, 1, 1, 0]}
+    )
+    ratings = pd.DataFrame(
+        [("1", "x", "a", 4), ("2", "x", "a", 1), ("1", "y", "a", 5), ("1", "x", "b", 1), ("2", "y", "b", 0)],
+        columns=["case", "rater", "attribute", "value"],
+    )
+    questions = {"a": Question(LIKERT, "high"), "b": Question(TWO, "high")}
+    costs = pd.DataFrame({"arm": ["x", "y"], "cost": [20.0, 5.0], "seconds": [3.0, 1.0]})
+    table = arm_credits(
+        ratings,
+        reference(people, questions),
+        questions=questions,
+        kinds={"x": "jury", "y": "single judge"},
+        costs=costs,
+    )
+    credit = table.set_index(["arm", "case", "attribute"])["credit"]
+
+    assert credit[("x", "1", "a")] == 0.75 and credit[("y", "1", "a")] == 1
+    assert math.isnan(credit[("y", "2", "a")])
+    assert credit[("y", "1", "b")] == 0 and credit[("y", "2", "b")] == 1
+    assert dict(zip(table["arm"], table["cost"], strict=True)) == {"x": 20, "y": 5}
+
+
+def test_what_cannot_be_analysed_says_what_to_do() -> None:
+    votes, truth = planted_votes(np.random.default_rng(1), 20)
+    judged, people = judgement_tables(votes, truth)
+    wrong = {
+        "have no column 'juror'": lambda: analyse(judged.drop(columns="juror"), people, questions=YES_OR_NO),
+        "is not on its scale": lambda: analyse(judged.assign(value=7), people, questions=YES_OR_NO),
+        "more than once": lambda: analyse(pd.concat([judged, judged]), people, questions=YES_OR_NO),
+        "no case and attribute in common": lambda: analyse(judged, people.assign(case="z"), questions=YES_OR_NO),
+        "cannot be counted by": lambda: analyse(judged, people, questions=YES_OR_NO, counting="decision"),
+        "one juror is no choice": lambda: analyse(judged[judged["juror"] == "good-1"], people, questions=YES_OR_NO),
+        "leaves no jury to find": lambda: analyse(judged, people, questions=YES_OR_NO, largest=1),
+        "too few": lambda: analyse(judged[judged["case"].isin(["c1", "c2"])], people, questions=YES_OR_NO),
+        "nothing can be scored": lambda: analyse(judged, people, questions=YES_OR_NO, test=["z"]),
+        "lie on both sides": lambda: analyse(judged.assign(group="g" + judged["case"].str[-1]), people, questions=YES_OR_NO, test=["c1"]),
+    }  # fmt: skip
+    for words, attempt in wrong.items():
+        with pytest.raises(VenireError) as caught:
+            attempt()
+        assert words in caught.value.problem and caught.value.remedy
+
+
+def test_a_juror_who_seldom_answers_is_left_out_by_name() -> None:
+    votes, truth = planted_votes(np.random.default_rng(1), 60)
+    votes = {name: given.astype(float) for name, given in votes.items()}
+    votes["good-1"][:40] = np.nan
+    found = analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=50, rounds=1)
+
+    assert "good-1" not in set(found.jurors["juror"])
+    assert found.notes == ("1 juror answered less than half of the questions and was left out: good-1.",)
+
+
+def test_the_report_shows_every_figure_and_table(world: Composition, tmp_path: Path) -> None:
+    drawn = composition_figures(world)
+    written = write_composition(world, tmp_path)
+
+    assert set(drawn) == {"frontier", "growth", "contributions"}
+    for picture in map(svg, drawn.values()):
+        ElementTree.fromstring(picture)
+        assert "nan" not in picture
+    page = written.read_text(encoding="utf-8")
+    assert page == composition_page(world, drawn)
+    for name in world.tables:
+        assert (tmp_path / "tables" / f"{name}.csv").is_file()
+        assert f'data-table="{name}"' in page
+    assert "NaN" not in (tmp_path / "report.json").read_text(encoding="utf-8")
+
+
+def test_names_that_are_markup_stay_words(tmp_path: Path) -> None:
+    votes, truth = planted_votes(np.random.default_rng(1), 60)
+    renamed = {f"<b>{name}</b>": given for name, given in votes.items()}
+    found = analyse(*judgement_tables(renamed, truth), questions=YES_OR_NO, resamples=50, rounds=1)
+
+    assert "<b>" not in write_composition(found, tmp_path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("counting", ["mean", "median"])
+def test_on_scales_of_numbers_the_near_and_independent_are_seated(counting: str) -> None:
+    rng = np.random.default_rng(11)
+    truth = rng.integers(1, 6, 150).astype(float)
+    near = {f"near-{n}": np.clip(truth + rng.normal(0, 1, 150), 1, 5) for n in range(3)}
+    far = {f"far-{n}": rng.uniform(1, 5, 150) for n in range(3)}
+    judged, people = judgement_tables(near | far, truth)
+    judged["group"] = "g" + (judged["case"].str[1:].astype(int) // 3).astype(str)
+    raters = [people.assign(rater=f"r{step}", value=np.clip(truth + step, 1, 5)) for step in (-1, 0, 1)]
+    found = analyse(
+        judged, pd.concat(raters), questions={"sound": Question(ONE_TO_FIVE, "high")}, counting=counting,
+        resamples=200, rounds=1,
+    )  # fmt: skip
+
+    assert set(found.jurors["juror"][:3]) == set(near)
+    assert set(found.jurors[found.jurors["in_jury"]]["juror"]) == set(near)
+    assert found.recommended in ("jury of 2", "jury of 3")
+    assert found.power.iloc[0]["n"] == 50
+    alone = found.frontier.set_index("arm")["score"]
+    for name, given in near.items():
+        assert alone[name] == pytest.approx(1 - np.abs(given - truth).mean() / 4)
+
+
+def test_a_lenient_juror_errs_alike_on_attributes_of_either_direction() -> None:
+    questions = {"help": Question(LIKERT, "high"), "harm": Question(LIKERT, "low")}
+    people = pd.DataFrame({"case": "c", "attribute": ["help", "harm"], "value": [3, 3]})
+    judged = pd.DataFrame({"case": "c", "juror": "lenient", "attribute": ["help", "harm"], "value": [4, 2]})
+
+    assert set(juror_errors(pool_of(judged, people, questions, "median")).ravel()) == {0.25}
+
+
+def test_values_that_are_all_the_same_are_no_certainty() -> None:
+    cases = np.arange(20)
+    right = mean_credit_estimate(np.ones(20), cases, method="m")
+    grouped = mean_credit_estimate(np.ones(20), cases // 2, method="m")
+    halves = mean_credit_estimate(np.full(20, 0.5), cases, method="m")
+    better = mean_difference(np.full(10, 0.25), cases[:10], method="m")
+    same = mean_difference(np.zeros(10), cases[:10], method="m")
+
+    assert (right.low, right.high) == (pytest.approx(0.8389, abs=1e-4), 1.0), "Wilson's, of 20 of 20"
+    assert grouped.low == pytest.approx(0.7225, abs=1e-4), "of ten groups"
+    assert np.isnan(halves.low) and halves.note == "no interval: every case says the same"
+    assert np.isnan(better.difference.low) and better.p == pytest.approx(2 / 2**10), "as of flipped signs"
+    assert (same.difference.low, same.difference.high) == pytest.approx((-0.2775, 0.2775), abs=1e-4), (
+        "Wilson's, of 0 of 10: so many others may differ"
+    )
+    assert (same.p, same.difference.note) == (1, "no case tells them apart")

@@ -1,0 +1,122 @@
+"""Readers of transcripts: every format, and what is odd in each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from venire.evals.transcripts.talk import read_talk
+from venire.rubrics import InvalidFile
+
+GRID = """File type = "ooTextFile"
+Object class = "TextGrid"
+xmin = 0
+xmax = 4
+tiers? <exists>
+size = 2
+item []:
+    item [1]:
+        class = "IntervalTier"
+        name = "Doctor"
+        xmin = 0
+        xmax = 4
+        intervals: size = 2
+        intervals [1]:
+            xmin = 0
+            xmax = 1.5
+            text = "Any ""pain""?"
+        intervals [2]:
+            xmin = 1.5
+            xmax = 4
+            text = ""
+    item [2]:
+        class = "IntervalTier"
+        name = "Patient"
+        xmin = 0
+        xmax = 4
+        intervals: size = 1
+        intervals [1]:
+            xmin = 1.2
+            xmax = 3
+            text = "No,
+none."
+"""
+
+
+def read(folder: Path, name: str, text: str | bytes) -> list[tuple[str, float | None, float | None, str]]:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return [(each.speaker, each.start, each.end, each.text) for each in read_talk(path).utterances]
+
+
+def test_jsonl_with_a_mark_at_its_start_and_windows_lines(tmp_path: Path) -> None:
+    text = '\ufeff{"id": 1, "text": "Hello."}\r\n\r\n{"speaker": "B", "start": 2, "end": 1.5, "text": "", "confidence": 0.5}\r\n'
+    assert read(tmp_path, "t.jsonl", text) == [("", None, None, "Hello."), ("B", 2.0, 1.5, "")]
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
+def test_textgrid(tmp_path: Path, coding: str) -> None:
+    assert read(tmp_path, "t.TextGrid", GRID.encode(coding)) == [
+        ("Doctor", 0.0, 1.5, 'Any "pain"?'),
+        ("Patient", 1.2, 3.0, "No, none."),
+    ]
+
+
+def test_srt_and_vtt(tmp_path: Path) -> None:
+    srt = "1\r\n00:00:01,500 --> 00:00:02,000\r\nHello\r\n<i>there</i>\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\n\r\n"
+    assert read(tmp_path, "t.srt", srt) == [("", 1.5, 2.0, "Hello there"), ("", 3.0, 4.0, "")]
+    vtt = "WEBVTT\n\n00:01.000 --> 00:02.250 align:start\n<v Dr Ann>Any pain?</v>\n"
+    assert read(tmp_path, "t.vtt", vtt) == [("Dr Ann", 1.0, 2.25, "Any pain?")]
+
+
+def test_whisper_and_deepgram(tmp_path: Path) -> None:
+    whisper = {"text": "x", "segments": [{"id": 0, "start": 0.0, "end": 1.0, "text": " Hello."}]}
+    assert read(tmp_path, "w.json", json.dumps(whisper)) == [("", 0.0, 1.0, " Hello.")]
+    utterances = {
+        "results": {
+            "utterances": [{"start": 1, "end": 2, "transcript": "hi", "speaker": 0, "confidence": 0.9}]
+        }
+    }
+    assert read(tmp_path, "d.json", json.dumps(utterances)) == [("speaker 0", 1.0, 2.0, "hi")]
+    whole = {"results": {"channels": [{"alternatives": [{"transcript": "hi there", "confidence": 0.9, "words": [{"start": 1.0, "end": 1.2}, {"start": 1.3, "end": 1.9}]}]}]}}  # fmt: skip
+    assert read(tmp_path, "e.json", json.dumps(whole)) == [("", 1.0, 1.9, "hi there")]
+
+
+def test_the_released_files(tmp_path: Path) -> None:
+    golden = {"call_id": "c1", "transcript_golden_anonymized": "[00:01] Doctor: Hello?\n[00:03] Patient: Hi: it's me.\nStill me.\n[01:00:04] Doctor: Bye."}  # fmt: skip
+    assert read(tmp_path, "g.json", json.dumps(golden)) == [
+        ("Doctor", 1.0, 3.0, "Hello?"),
+        ("Patient", 3.0, 3604.0, "Hi: it's me. Still me."),
+        ("Doctor", 3604.0, None, "Bye."),
+    ]
+    assert read_talk(tmp_path / "g.json").speaker == "Patient"
+    heard = [
+        {"id": "a", "text": "hi", "startedAt": "2024-01-01T00:00:01Z", "endedAt": "2024-01-01T00:00:02.5Z"}
+    ]
+    ((_, start, end, text),) = read(tmp_path, "h.json", json.dumps(heard))
+    assert (text, end - start if start and end else None) == ("hi", 1.5)
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.srt", "t.vtt", "t.TextGrid", "t.json"])
+def test_an_empty_file_is_an_empty_talk(tmp_path: Path, name: str) -> None:
+    assert read(tmp_path, name, "") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("t.txt", "words", "not a transcript's format"),
+        ("t.json", '{"a": 1}', "no transcript that is known here"),
+        ("t.json", "[1]", "item 0: a int"),
+        ("t.jsonl", '{"id": "a"}', r"t\.jsonl:1: 'text' is missing"),
+        ("t.jsonl", '{"text": "a", "start": "soon"}', r"t\.jsonl:1: start"),
+        ("t.srt", "1\n00:00 -> 00:01\nx\n\n2\n0:1 --> x\ny", r"t\.srt:6: a time that cannot be read"),
+        ("t.TextGrid", "words", "no interval tier"),
+        ("t.srt", b"\xff\xff\xfa", "not valid UTF-8"),
+    ],
+)
+def test_what_cannot_be_read(tmp_path: Path, name: str, text: str | bytes, problem: str) -> None:
+    with pytest.raises(InvalidFile, match=problem):
+        read(tmp_path, name, text)

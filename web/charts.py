@@ -1,0 +1,97 @@
+"""The charts of the inspector: flows between scores, leanings of jurors, spread over rounds, bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..evals.report.drawing import COLOURS, INK, XY, Figure, Picture, Shape, circle, clip, polygon, rect, text
+from ..evals.report.panel import Axis, Panel, Tick, name_axis
+from ..orchestration.reading.analysis.census import Flow, Share
+
+WIDTH, HEIGHT, RADIUS = 320, 190, 74
+CENTRE = (WIDTH / 2, HEIGHT / 2 + 6)
+
+
+def flows_figure(jurors: Sequence[str], found: Sequence[Flow], label: str) -> Figure:
+    """An arrow from whoever moved to the juror it moved towards, as wide as often it did."""
+    most = max((flow.credit for flow in found), default=1.0) or 1.0
+    turns = {juror: 2 * math.pi * number / len(jurors) for number, juror in enumerate(jurors)}
+    place = {
+        juror: (CENTRE[0] + RADIUS * math.sin(turn), CENTRE[1] - RADIUS * math.cos(turn))
+        for juror, turn in turns.items()
+    }
+    shapes = [
+        _arrow(place[flow.mover], place[flow.source], flow, 1 + 5 * flow.credit / most)
+        for flow in found
+        if flow.mover in place and flow.source in place and flow.credit > 0
+    ]
+    for juror, (x, y) in place.items():
+        shapes.append(circle(x, y, 8, INK))
+        shapes.append(text(x, y + (-13 if y < CENTRE[1] else 21), clip(juror, 14), anchor="middle"))
+    told = [f"{flow.mover} towards {flow.source} {flow.credit:.1f}" for flow in found]
+    return Figure("", [Picture(WIDTH, HEIGHT, shapes)], f"{label}: {'; '.join(told) or 'nobody moved'}")
+
+
+def _arrow(start: XY, end: XY, flow: Flow, thick: float) -> Shape:
+    """A bent line with its head at `end`, so that the two directions between a pair do not cover each other."""
+    across, down = end[0] - start[0], end[1] - start[1]
+    length = math.hypot(across, down) or 1.0
+    bend = (start[0] + end[0]) / 2 - down / length * 18, (start[1] + end[1]) / 2 + across / length * 18
+    into = math.atan2(end[1] - bend[1], end[0] - bend[0])
+    out = math.atan2(bend[1] - start[1], bend[0] - start[0])
+    tip, head, side = _along(end, into, -13), _along(end, into, -18 - thick), 3 + thick * 0.7
+    corners = [tip, _along(head, into + math.pi / 2, side), _along(head, into - math.pi / 2, side)]
+    begin = _along(start, out, 12)
+    path = f"M{begin[0]:.1f} {begin[1]:.1f} Q{bend[0]:.1f} {bend[1]:.1f} {head[0]:.1f} {head[1]:.1f}"
+    stroke = {"fill": "none", "stroke": COLOURS[0], "stroke-opacity": "0.75", "stroke-width": round(thick, 1)}
+    told = f"{flow.mover} moved towards {flow.source}: {flow.credit:.1f} moves"
+    return Shape(
+        "g",
+        {},
+        (Shape("path", {"d": path, **stroke}), polygon(corners, COLOURS[0]), Shape("title", {}, (told,))),
+    )
+
+
+def _along(place: XY, direction: float, far: float) -> XY:
+    return place[0] + far * math.cos(direction), place[1] + far * math.sin(direction)
+
+
+ROW = 26
+LEAST = 0.25
+"""The axis never shows less of the scale than this, so that a lean of next to nothing looks like it."""
+
+
+def leanings_figure(shares: Sequence[Share], label: str) -> Figure:
+    """Each name's distance from the others on one line: left of the middle is harsher, right more lenient."""
+    known = [(share.name, share.value, share.n) for share in shares if share.value is not None]
+    reach = max([LEAST, *(abs(value) for _, value, _ in known)])
+    x = Axis(-reach, reach, (Tick(-reach / 2, "harsher"), Tick(reach / 2, "more lenient")))
+    names = name_axis([Tick(0, clip(name, 15), "plain") for name, _, _ in known])
+    panel = Panel(x, names, 200, ROW * max(1, len(known)), above=True, beneath=False)
+    panel.rule(x=0)
+    for row, (name, value, n) in enumerate(known):
+        panel.interval((0, row), (value, row), COLOURS[0])
+        panel.point(value, row, COLOURS[0], radius=5, tip=f"{name}: {value:+.3f} of the scale, n={n}")
+    told = ", ".join(f"{name} {value:+.2f}" for name, value, _ in known)
+    return Figure("", [panel.picture()], f"{label}: {told}")
+
+
+def spread_figure(points: Sequence[tuple[int, float]], label: str) -> Figure:
+    """How far apart the votes lay after each round: 0 at the foot is agreement, 1 the whole scale."""
+    last = max((number for number, _ in points), default=1)
+    panel = Panel(Axis(1.0, max(2.0, float(last))), Axis(0.0, 1.0), 126, 36)
+    panel.line([(1, 0), (max(2, last), 0)], COLOURS[0], width=0.5)
+    panel.band([(number, 0.0, apart) for number, apart in points], COLOURS[0])
+    panel.line(points, COLOURS[0], width=1.8)
+    for number, apart in points:
+        panel.point(number, apart, COLOURS[0], radius=3, tip=f"{apart:.2f}")
+    told = ", ".join(f"round {number}: {apart:.2f}" for number, apart in points)
+    return Figure("", [panel.picture()], f"{label}, {told}")
+
+
+def bar_figure(share: float, description: str) -> Figure:
+    """A bar to be stretched over a cell of a table; what it shows is read, not drawn."""
+    room = rect(0, 0, 100, 8, INK, opacity=0.08)
+    filled = rect(0, 0, 100 * min(1.0, max(0.0, share)), 8, COLOURS[0])
+    return Figure("", [Picture(100, 8, [room, filled])], description)

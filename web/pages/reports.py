@@ -1,0 +1,204 @@
+"""The page of a study: which arm to use, the figures, every arm, and the tables behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...evals.report.markup import Child, Html, element, fragment
+from ...evals.report.section import TableText
+from ...evals.studies.study_tables import table_description, trial_rows
+from ...evals.transcripts.alignment import Alignment
+from ...evals.transcripts.alignment_page import alignment_sentences, alignment_view
+from .frame import heading, quiet
+
+MOST = 500
+"""Rows of a table that are shown; the rest stand in its file."""
+
+
+def study_view(document: Mapping[str, Any] | None) -> Html:
+    """The page's content; how to have a report, where none was made."""
+    if document is None:
+        told = "No report was made yet: venire study report RUN makes one, and it is shown here."
+        return fragment(heading("Study", level=1), element("p", None, told))
+    return fragment(
+        heading(document.get("study", "Study"), level=1),
+        element("p", {"class": "quiet"}, document.get("description")),
+        element(
+            "ul", {"class": "advice"}, [element("li", None, said) for said in _list(document.get("advice"))]
+        ),
+        [report_figure("study", name, words) for name, words in _by_name(document.get("figures")).items()],
+        heading("Arms", quiet(f"cost is {document.get('unit', 'cost')}")),
+        table_view("arms", _rows(document.get("arms"))),
+        _foldable("trials", trial_rows(_rows(document.get("trials")))),
+        [_foldable(name, _rows(rows)) for name, rows in _by_name(document.get("tables")).items()],
+        [section_view(name, part) for name, part in _by_name(document.get("sections")).items()],
+        heading("Methods"),
+        [element("p", None, said) for said in dict.fromkeys(map(str, _list(document.get("methods"))))],
+        element(
+            "ul", {"class": "quiet"}, [element("li", None, said) for said in _list(document.get("notes"))]
+        ),
+    )
+
+
+def section_view(name: str, part: object) -> Html:
+    """A section of a report, as its JSON has it: what it says, then its tables, folded, and what could not be told."""
+    given = _by_name(part)
+    return element(
+        "section",
+        {"class": "audit"},
+        heading(given.get("title", name)),
+        element("ul", {"class": "advice"}, [element("li", None, said) for said in _list(given.get("sentences"))]),
+        [_foldable(f"{name}_{table}", _rows(rows)) for table, rows in _by_name(given.get("tables")).items()],
+        element("ul", {"class": "quiet"}, [element("li", None, said) for said in _list(given.get("notes"))]),
+    )  # fmt: skip
+
+
+def report_figure(page: str, name: str, words: str) -> Html:
+    image = element("img", {"src": f"./{page}-figure?name={name}.svg", "alt": words, "loading": "lazy"})
+    return element("figure", {"class": "drawn"}, image, element("figcaption", {"class": "quiet"}, words))
+
+
+def _foldable(name: str, rows: Sequence[Mapping[str, Any]]) -> Html | None:
+    """A table that opens when it is wanted; nothing where it has no row."""
+    if not rows:
+        return None
+    summary = element("summary", None, f"{_description(name, rows).title} ", quiet(f"{len(rows)} rows"))
+    return element("details", None, summary, table_view(name, rows))
+
+
+def table_view(name: str, rows: Sequence[Mapping[str, Any]]) -> Html:
+    """A table of a report under its caption."""
+    description = _description(name, rows)
+    heads = description.used_heads(rows)
+    head = element("tr", None, [element("th", {"scope": "col"}, words) for words in heads.values()])
+    body = [
+        element("tr", None, [element("td", None, _cell(row.get(column))) for column in heads])
+        for row in rows[:MOST]
+    ]
+    left = f"{len(rows) - MOST} rows more are in the report's folder" if len(rows) > MOST else None
+    return element(
+        "div",
+        {"class": "wide"},
+        description.caption and element("p", {"class": "quiet"}, description.caption),
+        element("table", None, element("thead", None, head), element("tbody", None, body)),
+        left and quiet(left),
+    )
+
+
+def _description(name: str, rows: Sequence[Mapping[str, Any]]) -> TableText:
+    """What the report's page calls the table; of one that is not known, the names that its rows use."""
+    columns = rows[0] if rows else {}
+    unknown = TableText(name.replace("_", " "), "", {column: column.replace("_", " ") for column in columns})
+    return table_description(name) or unknown
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_cell(each)}" for name, each in value.items())
+    return str(value)
+
+
+def _by_name(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _rows(value: object) -> list[dict[str, Any]]:
+    return [row for row in _list(value) if isinstance(row, dict)]
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+STATUSES = ("unparsed", "failed", "hung", "unjudged")
+
+
+def board_view(document: Mapping[str, Any] | None) -> Html:
+    """The page's content; how to have a report, where none was made."""
+    if document is None:
+        told = "No report was made yet: venire suite report SUITE.yaml makes one, and it is shown here."
+        return fragment(heading("Board", level=1), element("p", None, told))
+    systems, scenarios = _by_name(document.get("systems")), _by_name(document.get("scenarios"))
+    sentences = [str(said) for said in document.get("sentences") or ()]
+    return fragment(
+        heading(str(document.get("suite") or "Board"), level=1),
+        element("ul", {"class": "advice"}, [element("li", None, said) for said in sentences]),
+        heading("Systems"),
+        _table(
+            "Systems",
+            ("system", "win rate", "SD", "macro", "SD ", "rank", "dollars"),
+            [_system_cells(name, each) for name, each in systems.items()],
+        ),
+        [
+            report_figure("board", name, str(words))
+            for name, words in _by_name(document.get("figures")).items()
+        ],
+        [_scenario(name, each) for name, each in scenarios.items() if each.get("scores")],
+    )
+
+
+def _system_cells(name: str, system: Mapping[str, Any]) -> Sequence[Child]:
+    low, high = (*(system.get("rank") or ()), "", "")[:2]
+    rank = f"{low}" if low == high else f"{low} to {high}"
+    usd = system.get("usd")
+    dollars = f"${usd:,.2f}" if isinstance(usd, int | float) else "unknown"
+    numbers = [_number(system.get(key)) for key in ("win_rate", "win_sd", "macro", "sd")]
+    return [name, *numbers, rank, dollars]
+
+
+def _scenario(name: str, scenario: Mapping[str, Any]) -> Html:
+    scores = _by_name(scenario.get("scores"))
+    shown = [status for status in STATUSES if any(each.get(status) for each in scores.values())]
+    rows: list[Sequence[Child]] = [
+        [system, _number(each.get("score")), _interval(each), str(each.get("n", "")), *(str(each.get(status, 0)) for status in shown)]
+        for system, each in scores.items()
+    ]  # fmt: skip
+    for label, key in (("always the same answer", "baseline"), ("a random answer", "random")):
+        blank = [""] * (2 + len(shown))
+        rows.append([quiet(label), _number(scenario.get(key)), *blank])
+    mde = scenario.get("mde")
+    told = f"scored by {scenario.get('scorer', '')}, {scenario.get('n', '')} cases"
+    told += f"; shows differences from {mde:.3f}" if isinstance(mde, int | float) else ""
+    return fragment(
+        heading(name, quiet(told)), _table(name, ("system", "score", "interval", "n", *shown), rows)
+    )
+
+
+def _interval(score: Mapping[str, Any]) -> str:
+    low, high = score.get("low"), score.get("high")
+    known = isinstance(low, int | float) and isinstance(high, int | float)
+    return f"{low:.3f} to {high:.3f}" if known else ""
+
+
+def _table(label: str, heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> Html:
+    head = element("tr", None, [element("th", {"scope": "col"}, words) for words in heads])
+    body = [
+        element("tr", None, element("th", {"scope": "row"}, first), [element("td", {"class": "number"}, cell) for cell in rest])
+        for first, *rest in rows
+    ]  # fmt: skip
+    return element(
+        "div",
+        {"class": "wide", "tabindex": "0", "role": "region", "aria-label": label},
+        element("table", None, element("thead", None, head), element("tbody", None, body)),
+    )
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, int | float) else "undefined"
+
+
+def talks_view(talks: Sequence[Alignment]) -> Html:
+    """A section for each talk."""
+    return fragment(*(_talk(talk) for talk in talks))
+
+
+def _talk(talk: Alignment) -> Html:
+    said = [element("p", None, sentence) for sentence in alignment_sentences(talk)]
+    return element("section", {"class": "talk"}, heading(talk.name), *said, alignment_view(talk))
