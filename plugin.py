@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from .orchestration.counting.rule import Count, Counted, Rule, Tally, too_few
     from .orchestration.deliberate import deliberate_sync, hear
     from .orchestration.executors.executor import Executor, ExecutorFactory, ExecutorJob
-    from .orchestration.protocols.protocol import Protocol
+    from .orchestration.protocols import Protocol
     from .orchestration.reading.export import ExportedRun, ExportFormat
     from .orchestration.stopping import (
         Condition,
@@ -98,7 +98,7 @@ _HOMES = {
     "personas.options": "Limits Options",
     "orchestration.bench": "Bench Court statements together",
     "orchestration.stopping": "Condition all_of any_of consensus_reached hard_limits limits_of rounds stable turns",
-    "orchestration.protocols.protocol": "Protocol",
+    "orchestration.protocols": "Protocol",
     "orchestration.transcript": "Entry Standing Stop Transcript entry_of",
     # a counting rule
     "orchestration.counting.rule": "Count Counted Rule Tally too_few",

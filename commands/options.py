@@ -81,7 +81,7 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
         @wraps(command)
         def read_sheet(*args: Any, sheet_name: str | None, **values: Any) -> Any:
             from ..rubrics.errors import VenireError
-            from ..rubrics.workbook import is_workbook, visible_sheets
+            from ..rubrics.files import is_workbook
 
             books = [name for name in tables if values[name] is not None and is_workbook(values[name])]
             if sheet_name is not None and not books:
@@ -89,6 +89,8 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
                     f"--sheet {sheet_name}: no workbook is given", remedy="leave it out, or name a workbook"
                 )
             for name in books:
+                from ..rubrics.workbook import visible_sheets
+
                 if sheet_name is not None:
                     values[name] = Path(f"{values[name]}#{sheet_name}")
                 elif len(sheets := visible_sheets(values[name])) > 1:

@@ -124,7 +124,6 @@ _MANY = 20_000
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
     """Have juries deliberate over CASES; resumes where RUN left off."""
     from ..agents.cost import load_prices
-    from ..orchestration.reading.requirements import write_junit
     from ..orchestration.reading.status import unreached_at
     from ..orchestration.run_session import RunSession, run_session
     from ..personas import load_jury

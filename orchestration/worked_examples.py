@@ -13,7 +13,6 @@ from ..personas.options import Options, Shots
 from ..rubrics.case import Case, load_cases
 from ..rubrics.errors import VenireError
 from ..rubrics.files import nearest
-from ..rubrics.ratings import read_ratings
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Scale, Value
 from .counting import mode
@@ -129,6 +128,8 @@ def _groups(shots: Shots) -> Mapping[str, str | None]:
 @lru_cache(maxsize=16)
 def _labelled_cases(shots: Shots, rubric: Rubric) -> list[Labelled]:
     """Each case of the pool that has a score for every attribute, with the score that people gave it."""
+    from ..rubrics.ratings import read_ratings
+
     votes: dict[str, dict[str, dict[str, Value]]] = {}
     """By case, attribute and rater: of several rounds, the last one's."""
     for rating in sorted(read_ratings(shots.ratings, wide=shots.wide), key=lambda each: each.round or 0):

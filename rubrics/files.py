@@ -1,9 +1,10 @@
-"""Text and JSON files of a bounded size, and the nearest name to a misspelt one; errors name the file, the line and the remedy."""
+"""Text and JSON files of a bounded size, a workbook's path, and the nearest name to a misspelt one; errors name the file, the line and the remedy."""
 
 from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -22,6 +23,11 @@ DEEPEST = 50
 """Levels of lists and mappings inside each other."""
 LONGEST_INTEGER = 40
 """Digits."""
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+"""Endings of workbooks."""
+_WITH_SHEET = re.compile(
+    rf"(?P<file>.*(?:{'|'.join(map(re.escape, WORKBOOKS))}))#(?P<sheet>.+)", re.IGNORECASE
+)
 _COMPARED = 1000
 """Names among which the nearest is looked for."""
 _LISTED = 30
@@ -65,6 +71,17 @@ def broken_utf8(path: Path, line: int) -> InvalidFile:
     return InvalidFile(
         f"{path}:{line}: not valid UTF-8", remedy="save the file as UTF-8 (for example with iconv -t utf-8)"
     )
+
+
+def split_sheet(path: Path) -> tuple[Path, str]:
+    """A workbook's path and the sheet in it that `FILE.xlsx#SHEET` names; for any other path, the path and an empty name."""
+    match = _WITH_SHEET.fullmatch(str(path))
+    return (Path(match["file"]), match["sheet"]) if match and not path.exists() else (path, "")
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether a path's ending is a workbook's, no sheet being named behind it."""
+    return path.suffix.lower() in WORKBOOKS
 
 
 def read_json(path: Path) -> Any:

@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from .errors import InvalidFile, MissingExtra
-from .files import broken_utf8, json_value, near_column, open_file
-from .workbook import SUFFIXES as WORKBOOK_SUFFIXES
-from .workbook import Cell, open_sheet, split_sheet
+from .files import broken_utf8, is_workbook, json_value, near_column, open_file, split_sheet
 
 LARGEST_ROW = 4 * 2**20
 """Bytes of one row: a million tokens, more than a jury's models read."""
@@ -52,11 +50,12 @@ def read_rows(
     `FILE.xlsx#SHEET` names a sheet; without a name the first that is not hidden is read. `otherwise` is what else to do
     where a required column is not there.
     """
-    match split_sheet(path)[0].suffix.lower():
+    file, _ = split_sheet(path)
+    if is_workbook(file):
+        return _workbook_rows(path, required, otherwise)
+    match file.suffix.lower():
         case ".csv" | ".tsv":
             return _csv_rows(path, required, otherwise)
-        case suffix if suffix in WORKBOOK_SUFFIXES:
-            return _workbook_rows(path, required, otherwise)
         case ".parquet":
             return _table_rows(path, parquet_table(path), required, otherwise)
         case ".arrow" | ".feather":
@@ -234,6 +233,8 @@ def _workbook_rows(
     path: Path, required: tuple[str, ...], otherwise: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a sheet, whose first row that is not empty names the columns; cells are texts, as a CSV file would have them."""
+    from .workbook import open_sheet
+
     with open_sheet(path) as sheet:
         line, header = next(sheet.rows, (1, []))
         columns = [_text(name).strip() for name in header]
@@ -249,7 +250,7 @@ def _workbook_rows(
                 yield number, row
 
 
-def _text(cell: Cell) -> str:
+def _text(cell: str | float | int | bool | None) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float):

@@ -7,7 +7,6 @@ and time are limited by what the file unpacks to, which is checked first.
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import zlib
@@ -18,19 +17,15 @@ from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from .errors import InvalidFile
-from .files import open_file
+from .files import open_file, split_sheet
 
 Cell = str | float | int | bool | None
 
-SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 LARGEST = 256 * 2**20
 """Bytes of a workbook, unpacked; a small file can unpack to any size."""
 MOST_COLUMNS = 10_000
 _LISTED = 30
 """Sheets that an error names."""
-_WITH_SHEET = re.compile(
-    rf"(?P<file>.*(?:{'|'.join(map(re.escape, SUFFIXES))}))#(?P<sheet>.+)", re.IGNORECASE
-)
 _CHUNK = 2**20
 _COMPOUND = b"\xd0\xcf\x11\xe0"
 """How an .xls file begins, and any file that Excel has encrypted."""
@@ -44,17 +39,6 @@ class WorkbookSheet(NamedTuple):
     visible: tuple[str, ...]
     rows: Iterator[tuple[int, list[Cell]]]
     """Those that are not empty, with their numbers as Excel shows them."""
-
-
-def split_sheet(path: Path) -> tuple[Path, str]:
-    """A workbook's path and the sheet in it that `FILE.xlsx#SHEET` names; for any other path, the path and an empty name."""
-    match = _WITH_SHEET.fullmatch(str(path))
-    return (Path(match["file"]), match["sheet"]) if match and not path.exists() else (path, "")
-
-
-def is_workbook(path: Path) -> bool:
-    """Whether a path's ending is a workbook's, no sheet being named behind it."""
-    return path.suffix.lower() in SUFFIXES
 
 
 def visible_sheets(path: Path) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from ...personas.jury import Jury, ModelSettings
 from ...rubrics.errors import VenireError
-from ..embedded.gguf_file import GGUFFile
 
 SHIPPED = Path(__file__).parent.parent / "adapters" / "embedded-juror.gguf"
 """What `local` adds to the embedded base: weights taught to fill in ballots."""
@@ -80,6 +79,8 @@ def _file_sha256(path: Path, changed: int, size: int) -> str:
 
 @lru_cache(maxsize=16)
 def _read(path: Path, changed: int, size: int) -> Adapter:
+    from ..embedded.gguf_file import GGUFFile
+
     try:
         header = GGUFFile(path).metadata
     except ValueError:

@@ -11,7 +11,6 @@ from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ..cost import FREE, Price
 from ..lenses import LENSES, SINGLE, LensReading, place, reading_for
-from ..lenses.claims import check_claim, clauses
 from ..model import ModelFailure, Reply, Request, Subject
 from ..model_client import ClientFactory, ModelClient
 
@@ -96,13 +95,17 @@ class ClaimLensClient(ModelClient):
 
 def listed_clauses(subject: Subject) -> dict[str, Any]:
     """An extractor's answer in which each clause of the exhibits is a claim."""
+    from ..lenses.claims import clauses
+
     texts = [e.text[start:end] for e in subject.exhibits for start, end in clauses(e.text)]
     return {"claims": [{"text": text, "quote": text, "central": False} for text in texts]}
 
 
 def _check(claim: str, text: str, subject: Subject) -> dict[str, str]:
-    found = check_claim(text, "\n".join(exhibit.text for exhibit in subject.exhibits))
-    return {"claim": claim, "reason": found.reason, "evidence": found.quote, "verdict": found.verdict}
+    from ..lenses.claims import check_claim
+
+    checked = check_claim(text, "\n".join(exhibit.text for exhibit in subject.exhibits))
+    return {"claim": claim, "reason": checked.reason, "evidence": checked.quote, "verdict": checked.verdict}
 
 
 def _score(merit: float, subject: Subject, attribute: str) -> Any:

@@ -10,7 +10,7 @@ from ...personas.jury import Jury
 from ...rubrics.errors import VenireError
 from ..bench import Bench
 from ..transcript import Said, Stop, Transcript
-from .protocol import Protocol
+from . import Protocol
 
 NAME = "answer"
 ABOUT = "answer"

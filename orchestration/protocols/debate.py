@@ -23,7 +23,7 @@ from ..stopping import (
     limits_of,
 )
 from ..transcript import Entry, Stop, Transcript, entry_of
-from .protocol import Protocol
+from . import Protocol
 
 Side = Literal["high", "low"]
 

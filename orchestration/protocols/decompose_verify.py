@@ -27,7 +27,7 @@ from ...rubrics.rubric import Rubric
 from ..bench import Bench, together
 from ..counting.claims import BACKWARD, require_countable, seat_findings
 from ..transcript import CLERK, UNREACHED, Abstained, Cast, Checked, Extracted, Stop, Transcript
-from .protocol import Protocol
+from . import Protocol
 
 
 class DecomposeVerifyOptions(Options):

@@ -14,7 +14,7 @@ from ..rounds import open_attributes
 from ..stopping import any_of, consensus_reached, hard_limits, limits_of, values_of
 from ..transcript import Entry, Standing, Transcript, entry_of
 from ..worked_examples import ShotOptions
-from .protocol import Protocol
+from . import Protocol
 
 
 async def run(brief: Brief, bench: Bench) -> Transcript:

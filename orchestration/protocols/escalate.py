@@ -12,8 +12,8 @@ from ...rubrics.rubric import Rubric
 from ..bench import Bench
 from ..stopping import cut_short, disputed_attributes, hard_limits, settled, spread, values_of
 from ..transcript import Standing, Stop, Transcript
+from . import Protocol
 from .orchestrated import OrchestratedOptions, deliberation
-from .protocol import Protocol
 
 _LEVELS = ("low", "medium", "high")
 

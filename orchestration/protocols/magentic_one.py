@@ -25,8 +25,8 @@ from ..bench import Bench, statements
 from ..stopping import disputed_attributes
 from ..transcript import Abstained, Decided, Entry, Said, Stop, Transcript
 from ..worked_examples import ShotOptions
+from . import Protocol
 from .magentic_chat import GroupChat, ProgressLedger, ledger_schema, move
-from .protocol import Protocol
 
 LEDGER_TRIES = 3
 """How often one progress ledger is asked for, each time with what was wrong with the last try."""

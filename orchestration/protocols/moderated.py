@@ -10,8 +10,8 @@ from ..bench import Bench, statements
 from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
 from ..stopping import attributes_with_quorum, instant_extremes, stalls
 from ..transcript import Ledger, Stop, Transcript
+from . import Protocol
 from .orchestrated import OrchestratedOptions
-from .protocol import Protocol
 
 
 async def run(brief: Brief, bench: Bench) -> Transcript:

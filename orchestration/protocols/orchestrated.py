@@ -11,7 +11,7 @@ from ..rounds import address_disputes, decide_open, everyone_asked, one_round, o
 from ..stopping import instant_extremes, stalls
 from ..transcript import Ledger, Transcript
 from ..worked_examples import ShotOptions
-from .protocol import Protocol
+from . import Protocol
 
 
 class OrchestratedOptions(ShotOptions):

@@ -7,7 +7,7 @@ from ...personas.options import Repeats
 from ..bench import Bench
 from ..transcript import Stop, Transcript
 from ..worked_examples import ShotOptions
-from .protocol import Protocol
+from . import Protocol
 
 
 class SingleOptions(ShotOptions):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from ...personas.jury import CountingRule
 from ...rubrics.ballot import Vote
 from ...rubrics.claim import Check
 from ...rubrics.plugins import plugged_in
-from ...rubrics.ratings import Rating
 from ..counting import Count, counting_rule
 from ..counting.claims import ClaimOutcome
 from ..deliberate import recount, rule_of
@@ -19,6 +18,9 @@ from ..record import Arm, Store
 from ..transcript import Decided, Ledger, Transcript
 from ..verdict import Verdict, tallies
 from .status import unreached_models
+
+if TYPE_CHECKING:
+    from ...rubrics.ratings import Rating
 
 GROUP = "venire.exports"
 

@@ -1,4 +1,4 @@
-"""The record of a run: append-only, every answer committed before it is used."""
+"""The record of a run: append-only, every answer committed before it is used, texts that many calls share stored once by hash."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ...agents.cost import Cost
-from ...agents.model import Reply, Request
+from ...agents.model import Reply, Request, Usage, digest, json_text
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ..transcript import Transcript
 from . import redaction
 from .batches import Batches
-from .calls import CALL, SEALED_CALL, reply_of, texts_of, writes_of
 from .database import (
     Database,
     Location,
@@ -30,6 +30,7 @@ from .database import (
     is_address,
     layout_version,
     no_run,
+    without_password,
 )
 from .reader import Hearing, Reader
 from .sqlite import SqliteDatabase
@@ -46,6 +47,18 @@ _KEEP = (
     "changed_at = excluded.changed_at, content = excluded.content"
 )
 _FORGET = "DELETE FROM unfinished WHERE arm = ? AND case_id = ?"
+_COLUMNS = "finish, prompt, completion, cached, usd, seconds, estimated"
+_CALL = f"SELECT text, {_COLUMNS} FROM calls WHERE key = ?"
+_SEALED_CALL = (
+    f"SELECT words, {_COLUMNS} FROM calls JOIN sealed ON sealed.key = calls.key WHERE calls.key = ?"
+)
+
+_ADD_CALL = (
+    f"INSERT INTO calls (key, request, text, {_COLUMNS}, made_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+_ADD_TEXT = "INSERT INTO texts (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_ADD_SEALED = "INSERT INTO sealed (key, words) VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 
 class Store(Reader):
@@ -117,17 +130,17 @@ class Store(Reader):
         if not self._keys.may_contain(key):
             return None
         if not self.redacted:
-            rows = await self._query(CALL, (key,))
-            return reply_of(rows[0]) if rows else None
-        rows = await self._query(SEALED_CALL, (redaction.address_of(key),))
-        return reply_of(rows[0], sealed_with=key) if rows else None
+            rows = await self._query(_CALL, (key,))
+            return _reply_of(rows[0]) if rows else None
+        rows = await self._query(_SEALED_CALL, (redaction.address_of(key),))
+        return _reply_of(rows[0], sealed_with=key) if rows else None
 
     async def put(self, key: str, request: Request, reply: Reply) -> None:
         """Commit the reply. Once this returns, it survives the process."""
         self._keys.add(key)
-        texts = {} if self.redacted else texts_of(request)
+        texts = {} if self.redacted else _texts_of(request)
         fresh = {name: text for name, text in texts.items() if name not in self._texts}
-        await self._write(*writes_of(key, request, reply, fresh, redacted=self.redacted))
+        await self._write(*_writes_of(key, request, reply, fresh, redacted=self.redacted))
         # Only what is committed is known; and only the latest, so that memory does not grow with the cases.
         self._texts.update(dict.fromkeys(fresh))
         while len(self._texts) > _TEXTS:
@@ -325,3 +338,68 @@ class KeyFilter:
     def may_contain(self, key: Hashable) -> bool:
         """False where the key is definitely absent."""
         return self._slots is None or self._slots[hash(key) % _SLOTS] == 1
+
+
+def _texts_of(request: Request) -> dict[str, str]:
+    """The texts that a request is made of, by hash: openings are shared by seats, bodies by cases."""
+    return {
+        _text_hash(text): text
+        for message in request.messages
+        for text in (message.opening, message.body)
+        if text
+    }
+
+
+def _writes_of(
+    key: str, request: Request, reply: Reply, texts: Mapping[str, str], *, redacted: bool
+) -> list[Write]:
+    """The writes that store a call; `texts` are those that may not be in the record yet, by hash."""
+    parts = ", ".join(
+        f'["{m.role}", "{_text_hash(m.opening)}", "{_text_hash(m.body)}"]' for m in request.messages
+    )
+    terms = _terms(request.model, request.settings.text, request.repeat)
+    asked = f'{terms[:-1]}, "parts": [{parts}]}}'
+    usage = reply.usage
+    spent = (
+        reply.finish,
+        usage.prompt,
+        usage.completion,
+        usage.cached,
+        reply.usd,
+        reply.seconds,
+        int(reply.estimated),
+        time.time(),
+    )
+    if redacted:
+        place = redaction.address_of(key)
+        call = (_ADD_CALL, (place, asked, json.dumps(""), *spent))
+        return [call, (_ADD_SEALED, (place, redaction.seal(reply.text, key)))]
+    call = (_ADD_CALL, (key, asked, json.dumps(reply.text), *spent))
+    return [*((_ADD_TEXT, (name, json_text(text))) for name, text in texts.items()), call]
+
+
+def _text_hash(text: str) -> str:
+    """The content address of a text; empty for none."""
+    return digest(text) if text else ""
+
+
+def _reply_of(row: Row, *, sealed_with: str | None = None) -> Reply:
+    """The reply in a row of `_CALL`, or of `_SEALED_CALL` with the key that opens it."""
+    text, finish, prompt, completion, cached, usd, seconds, estimated = row
+    return Reply(
+        text=json.loads(text) if sealed_with is None else redaction.unseal(text, sealed_with),
+        usage=Usage(prompt, completion, cached),
+        usd=usd,
+        seconds=seconds,
+        finish=finish,
+        estimated=bool(estimated),
+    )
+
+
+@lru_cache(maxsize=256)
+def _terms(model: str, settings: str, repeat: int) -> str:
+    """Model, settings and repeat as JSON; a key in the base URL is masked."""
+    shown = json.loads(settings)
+    if "base_url" in shown:
+        shown["base_url"] = without_password(shown["base_url"])
+    return json.dumps({"model": model, "settings": shown, "repeat": repeat})

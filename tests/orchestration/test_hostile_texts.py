@@ -21,7 +21,7 @@ from openai_server import Call, ProviderServer
 from server_juries import jury_at
 
 from venire import Case, Jury, Rubric, Verdict, deliberate, load_rubric
-from venire.orchestration.protocols.protocol import protocols
+from venire.orchestration.protocols import protocols
 
 CORPUS = Path(__file__).parents[2] / "benchmarks" / "hostile_texts.yaml"
 KINDS: dict[str, Any] = yaml.safe_load(CORPUS.read_text(encoding="utf-8"))

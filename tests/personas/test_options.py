@@ -10,8 +10,7 @@ import yaml
 from installed_packages import on_the_path, put_package
 
 from venire import Jury, VenireError, load_jury
-from venire.orchestration.protocols import protocol
-from venire.orchestration.protocols.protocol import protocols
+from venire.orchestration.protocols import protocol, protocols
 from venire.orchestration.protocols.single import SingleOptions
 from venire.orchestration.record.manifest import fingerprint
 from venire.personas.options import CHECKED, TOP_LEVEL

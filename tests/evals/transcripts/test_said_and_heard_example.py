@@ -18,8 +18,9 @@ def test_the_example_runs_from_top_to_bottom(tmp_path: Path) -> None:
     shutil.copytree(ROOT / FOLDER, tmp_path / "here")
     printed = ""
     for kind, text in blocks(f"{FOLDER}/README.md"):
-        for line in text.splitlines() if kind == "sh" else []:
-            ended = venire(*shlex.split(line.removeprefix("venire ")), cwd=tmp_path / "here")
+        commands = [line for line in text.splitlines() if kind == "sh" and line.startswith("venire ")]
+        for command in commands:
+            ended = venire(*shlex.split(command)[1:], cwd=tmp_path / "here")
             assert ended.returncode == 0, ended.stderr
             printed += ended.stdout
 
