@@ -8,6 +8,7 @@ import pytest
 from openai_server import ProviderServer, filled, jury_of
 from scipy.stats import ks_2samp
 from server_juries import jury_at
+from written_transcripts import IN_NO_TEXT, IN_THE_SOURCE, cast, transcript_of
 
 from venire import Case, Limits, Rubric, Stop, Transcript, deliberate_sync
 from venire.agents.budget import Budget, Meter
@@ -15,28 +16,26 @@ from venire.agents.model import Reply, Usage
 from venire.orchestration import stopping
 from venire.orchestration.stopping import all_of, any_of, ks_distance, stalls, unmoved_rounds
 from venire.orchestration.transcript import Cast, Standing
-from venire.rubrics.ballot import Ballot, Quote, Vote
+from venire.rubrics.ballot import Vote
 
 
 def heard(*rounds: dict[str, object], quotes: dict[int, str] | None = None) -> Transcript:
-    """Rounds of votes on `accurate`; `quotes` by round are cited by everyone in it."""
-    transcript = Transcript(case="c", arm="j", protocol="p", seats=tuple(rounds[0]) if rounds else ())
-    for number, votes in enumerate(rounds, 1):
-        cited = (Quote(text=(quotes or {})[number], exhibit="source"),) if number in (quotes or {}) else ()
-        transcript = transcript.add(
-            Cast(
-                round=number,
-                purpose="blind" if number == 1 else "revision",
-                ballot=Ballot(
-                    juror=name,
+    """Rounds of votes on `accurate`; `quotes` by round are cited by everyone in it, and stand in the source."""
+    return transcript_of(
+        *(
+            [
+                cast(
+                    name,
+                    {"accurate": value},  # type: ignore[dict-item]
                     round=number,
-                    votes=(Vote(attribute="accurate", value=value, rationale="r", evidence=cited),),
-                    asked=("accurate",),
-                ),
-            )
-            for name, value in votes.items()
+                    purpose="blind" if number == 1 else "revision",
+                    quotes={quotes[number]: IN_THE_SOURCE} if quotes and number in quotes else None,
+                )
+                for name, value in votes.items()
+            ]
+            for number, votes in enumerate(rounds, 1)
         )
-    return transcript
+    )
 
 
 def standing(*values: float | str) -> dict[str, Standing]:
@@ -88,6 +87,61 @@ def test_new_evidence_is_movement_but_not_a_changed_vote() -> None:
     assert (stalls(argued), unmoved_rounds(argued)) == (0, 1)
     assert stopping.stable(1)(argued) == Stop(reason="stable", limit="stable_rounds", value=1)
     assert stopping.stable(2)(argued) is None
+
+
+def again(*entries: Cast) -> Transcript:
+    """A first round in which `a` and `b` vote 4 and 5 and cite one quote, and a second with these ballots."""
+    first = [
+        cast("a", {"accurate": 4, "thorough": 3}, quotes={"Fever": IN_THE_SOURCE}),
+        cast("b", {"accurate": 5, "thorough": 3}),
+    ]
+    return transcript_of(first, entries)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "quotes", "new"),
+    [
+        ("accurate", {"a rash": IN_THE_SOURCE}, True),
+        ("accurate", {"a rash": IN_NO_TEXT}, False),
+        ("accurate", {"FEVER": IN_THE_SOURCE}, False),
+        ("accurate", {"made up": IN_NO_TEXT, "a rash": IN_THE_SOURCE}, True),
+        ("accurate", {}, False),
+    ],
+)
+def test_new_evidence_is_a_quote_that_stands_in_a_text_and_that_nobody_had_cited(
+    attribute: str, quotes: dict[str, str | None], new: bool
+) -> None:
+    # Cited by the other juror: whoever said it first, it is not new.
+    second = cast("b", {attribute: 5}, round=2, purpose="revision", quotes=quotes)
+
+    assert stopping.moved(again(second), 2) is new
+    assert stalls(again(second)) == (not new)
+    assert unmoved_rounds(again(second)) == 1
+
+
+def test_what_was_cited_for_another_attribute_is_new_for_this_one() -> None:
+    first = [
+        cast("a", {"accurate": 4}, quotes={"Fever": IN_THE_SOURCE}),
+        cast("b", {"thorough": 3}, quotes={"rash": IN_THE_SOURCE}),
+    ]
+    for quote, new in (("Fever", False), ("rash", True)):
+        second = [cast("a", {"accurate": 4}, round=2, purpose="revision", quotes={quote: IN_THE_SOURCE})]
+        assert stopping.moved(transcript_of(first, second), 2) is new
+
+
+def test_a_first_vote_and_a_changed_one_are_movement() -> None:
+    for juror, value, changed in (("a", 4, False), ("a", 3, True), ("c", 4, True)):
+        transcript = again(cast(juror, {"accurate": value}, round=2, purpose="revision"))
+        assert stopping.moved(transcript, 2) is changed
+        assert unmoved_rounds(transcript) == (not changed)
+
+
+def test_only_the_rounds_since_the_last_movement_are_stalls() -> None:
+    still, moved = {"a": 4, "b": 5}, {"a": 5, "b": 5}
+    assert stalls(heard(still)) == unmoved_rounds(heard(still)) == 0
+    assert stalls(heard(still, still, moved, moved)) == 1
+    assert stalls(heard(still, moved, moved, moved)) == 2
+    assert unmoved_rounds(heard(still, still, moved, moved, moved)) == 2
 
 
 def test_jurors_who_change_places_leave_the_distribution_as_it_was(rubric: Rubric) -> None:

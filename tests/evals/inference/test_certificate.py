@@ -119,3 +119,48 @@ def test_a_shift_is_seen_and_none_is_seen_where_there_is_none() -> None:
     assert mixed.found and mixed.signal == "system" and mixed.distance == pytest.approx(55 / 60 - 0.5)
     nothing = shift_test(sample(0, 60), sample(0, 0), np.arange(60), np.arange(0), RNG(0))
     assert nothing.note and not nothing.found
+
+
+def levels_with_errors(*errors: int, each: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    """Confidences 1.0, 0.9, ... with `each` labels at every one, so many of which are wrong."""
+    confidence = np.repeat(1 - np.arange(len(errors)) / 10, each)
+    wrong = np.concatenate([np.arange(each) < number for number in errors])
+    return confidence, wrong
+
+
+def test_each_of_two_starts_has_half_of_delta_and_no_more() -> None:
+    """240 labels start at the 60 surest and at the 120 surest; 2 errors in 60 are shown at 4% and not at 2.5%."""
+    risk = 0.105
+    assert 0.025 < binom.cdf(2, 60, risk) < 0.05
+    assert certified_at(*levels_with_errors(2, 7, 15, 15), risk=risk).threshold is None
+    # What is tested once has the whole of it: below 116 labels there is one start.
+    assert certified_at(np.ones(60), np.arange(60) < 2, risk=risk).threshold == 1.0
+
+
+def test_a_start_that_is_reached_adds_its_half_and_one_that_is_not_adds_nothing() -> None:
+    risk = 0.105
+    assert binom.cdf(1, 60, risk) < 0.025 < binom.cdf(6, 120, risk) < 0.05
+    # From the first start the second is reached, and has both halves.
+    assert certified_at(*levels_with_errors(1, 5, 15, 15), risk=risk).threshold == 0.9
+    # And no more than both: 7 errors in 120 are shown at 5.6%.
+    assert certified_at(*levels_with_errors(1, 6, 15, 15), risk=risk).threshold == 1.0
+    # From the second alone it has one half.
+    assert certified_at(*levels_with_errors(2, 4, 15, 15), risk=risk).threshold is None
+    # A later start may still stand where the first fell: 4 errors in 120 are shown at 1%.
+    assert certified_at(*levels_with_errors(3, 1, 15, 15), risk=risk).threshold == 0.9
+
+
+def test_a_threshold_below_one_that_failed_is_never_reached_by_skipping_it() -> None:
+    found = certified_at(*levels_with_errors(0, 0, 40, 0, 0, 0, 0, 0, each=60))
+    assert found.threshold == 0.9 and (found.accepted, found.errors) == (120, 0)
+
+
+def test_no_more_than_delta_of_worlds_that_stand_at_the_risk_are_certified() -> None:
+    """Both starts are independent enough that testing each at the whole of delta would certify one world in eleven."""
+    rng = RNG(11)
+    broken = 0
+    for _ in range(1500):
+        wrong = rng.random(1200) < 0.1
+        confidence = np.repeat([1.0, 0.9, 0.8], [300, 300, 600])
+        broken += certified_at(confidence, wrong, risk=0.1, delta=0.1).threshold is not None
+    assert broken / 1500 <= 0.1 + 2 * np.sqrt(0.1 * 0.9 / 1500)
