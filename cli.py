@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -66,25 +68,36 @@ for _commands in GROUPS.values():
 
 
 def main() -> None:
-    """Deliberate errors become two lines and exit status 2; bugs keep a traceback."""
+    """Deliberate errors become two lines and exit status 2; bugs keep a traceback. SIGTERM and SIGHUP end as Ctrl-C does."""
+    signals = _signals_like_ctrl_c()
     try:
         app(standalone_mode=False)
     except click.ClickException as error:
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "venire"
         _refuse(error.format_message().replace("\n", " "), f"{path} --help")
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as stopped:
         click.echo(
             "stopped at once; everything that was committed is kept, and the same command goes on from here",
             err=True,
         )
-        raise SystemExit(130) from None
+        # Of an interrupt that came while a string was executed, as dataclasses do, Python remembers that nobody caught
+        # it, and would end with SIGINT; executing another makes it forget.
+        exec("")  # noqa: S102
+        # click has an exception of its own for it, with ours as the cause.
+        told = [each for each in (stopped.__cause__ or stopped).args if isinstance(each, int)]
+        raise SystemExit(128 + [signal.SIGINT, *signals, *told][-1]) from None
     except BrokenPipeError:
         sys.stderr.close()
         raise SystemExit(0) from None
     except Exception as error:
         # Imported late: a plain --help must not pay for what only an error needs.
-        from .rubrics.errors import VenireError
+        from .rubrics.errors import VenireError, files_remedy
 
+        if signals:
+            # Whatever a library made of the interrupt.
+            raise SystemExit(128 + signals[-1]) from None
+        if isinstance(error, OSError) and (remedy := files_remedy("", error)):
+            _refuse(error.strerror or type(error).__name__, remedy)
         if not isinstance(error, VenireError):
             raise
         if not error.errors:
@@ -93,6 +106,23 @@ def main() -> None:
         for number, each in enumerate(error.errors, 1):
             _tell(f"{number}. {each.problem}", each.remedy)
         raise SystemExit(2) from None
+
+
+def _signals_like_ctrl_c() -> list[int]:
+    """Have SIGTERM and SIGHUP do from now on what Ctrl-C does; the list will hold those that came."""
+    came: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        handler = signal.getsignal(signal.SIGINT)
+        # A background job of a script is started with Ctrl-C ignored.
+        (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # `nohup` has it ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
+    return came
 
 
 def _refuse(problem: str, remedy: str) -> NoReturn:

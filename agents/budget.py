@@ -209,7 +209,8 @@ class Budget:
     max_calls: int | None = None
     spent: Cost = field(default_factory=Cost)
     started: float = field(default_factory=time.monotonic)
-    interrupted: bool = False
+    interrupted: str | None = None
+    """What ended the run before its time: the name of a signal, or `failure`."""
     ends_at_refusal: bool = True
     """Whether access refused to a model that has not answered yet ends the run: a mistake in its settings, told at once."""
     unreachable: ModelUnreachable | None = None
@@ -230,8 +231,8 @@ class Budget:
 
     def check(self) -> None:
         """Raise `BudgetSpent` if nothing more may be spent."""
-        if self.interrupted:
-            raise BudgetSpent("interrupt")
+        if self.interrupted is not None:
+            raise BudgetSpent(self.interrupted)
         if self._refused is not None:
             raise BudgetSpent(self._refused)
         if self.max_tokens is not None and self.spent.tokens >= self.max_tokens:
@@ -248,7 +249,7 @@ class Budget:
 
     def _refusal(self, limit: str) -> Exception:
         self._refused = limit
-        return BudgetSpent("interrupt" if self.interrupted else limit)
+        return BudgetSpent(self.interrupted or limit)
 
 
 class Reservation(NamedTuple):

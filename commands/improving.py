@@ -119,7 +119,7 @@ def optimise(
     try:
         found = optimise(plan, output, (lambda line: None) if quiet else (lambda line: say(line, err=True)))
     except BudgetSpent as spent:
-        exit_unless_whole(spent.limit, remedy="the test cases are not scored yet: raise it")
+        exit_unless_whole(spent.limit, remedy="the test cases are not scored yet: raise it, and ")
         raise
     files = write_result(output, found.first, found.returned)
     report = write_optimisation(found, output, files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -130,14 +131,15 @@ def say_unreached(models: Sequence[UnreachedModel]) -> None:
 
 
 def exit_unless_whole(
-    limit: str | None, unreached: Sequence[UnreachedModel] = (), *, remedy: str = "raise it"
+    limit: str | None, unreached: Sequence[UnreachedModel] = (), *, remedy: str = "raise it, and "
 ) -> None:
-    """Exit with 130 after an interrupt, with 3 at a limit of the budget, with 4 where cases lack a model."""
-    if limit == "interrupt":
-        say("stopped by Ctrl-C; the same command goes on from here", err=True)
-        raise SystemExit(130)
+    """Exit with 128 and the number of the signal that stopped it, with 3 at a limit of the budget, with 4 where cases lack a model."""
+    if limit in signal.Signals.__members__:
+        by = "Ctrl-C" if limit == "SIGINT" else limit
+        say(f"stopped by {by}; the same command goes on from here", err=True)
+        raise SystemExit(128 + signal.Signals[limit])
     if limit is not None:
-        say(f"stopped: {limit} was reached; {remedy}, and run the same command again to continue", err=True)
+        say(f"stopped: {limit} was reached; {remedy}run the same command again to continue", err=True)
         raise SystemExit(3)
     if unreached:
         say_unreached(unreached)

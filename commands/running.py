@@ -19,11 +19,11 @@ from .options import (
     RUN,
     TPM,
     console,
+    exit_unless_whole,
     location,
     print_json,
     report,
     say,
-    say_unreached,
     sheet_option,
 )
 
@@ -167,15 +167,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         from ..orchestration.reading.requirements import write_junit
 
         missed, heard = write_junit(output, required, options["junit"])
-    if ended.limit == "interrupt":
-        say("stopped by Ctrl-C; the same command goes on from here", err=True)
-        raise SystemExit(130)
-    if ended.limit is not None:
-        say(f"stopped: {ended.limit} was reached; run the same command again to continue", err=True)
-        raise SystemExit(3)
-    if not_reached := unreached_at(output):
-        say_unreached(not_reached)
-        raise SystemExit(4)
+    exit_unless_whole(ended.limit, () if ended.limit else unreached_at(output), remedy="")
     if missed:
         say(f"{missed} of {heard} deliberations miss what is required", err=True)
         raise SystemExit(1)

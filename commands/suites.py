@@ -308,7 +308,7 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
         for name, why in ended.not_run.items():
             say(f"{name} was skipped: {why}", err=True)
         say(f"{ended.heard} answered or judged, {ended.skipped} recorded before: {ended.folder}", err=True)
-    exit_unless_whole(ended.limit, ended.unreached, remedy=f"raise it in {suite}")
+    exit_unless_whole(ended.limit, ended.unreached, remedy=f"raise it in {suite}, and ")
 
 
 @suite.command()
@@ -469,4 +469,4 @@ def gold(
         print_json(gold_json(found))
     else:
         show_board(gold_tables(found), gold_sentences(found))
-    exit_unless_whole(ended.limit, ended.unreached, remedy=f"raise it in {suite}")
+    exit_unless_whole(ended.limit, ended.unreached, remedy=f"raise it in {suite}, and ")

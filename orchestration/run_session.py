@@ -138,11 +138,8 @@ def _check_and_run(
     if not left.juries:
         # Nothing is left to hear: no worker need be started for it, and no case read again.
         session = replace(session, executor="local", cases=())
-    try:
-        with infrequent_gc():
-            return asyncio.run(_run(session, court, store, left, unsure, console, quiet))
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
+    with infrequent_gc():
+        return asyncio.run(_run(session, court, store, left, unsure, console, quiet))
 
 
 @contextmanager
@@ -256,7 +253,7 @@ async def _run(
     executor.attach(store, redacted=store.redacted)
     # The run's time does not include what was imported and checked for it.
     court.budget.started = time.monotonic()
-    stop_gently(
+    stopping = stop_gently(
         court.budget, executor.release_waiters, lambda line: console.print(line, soft_wrap=True, markup=False)
     )
     before, total = store.cost(), left.cases * len(session.juries)
@@ -264,26 +261,27 @@ async def _run(
     progress = RunProgress(
         total, console, quiet=quiet, spent=lambda: before + court.budget.spent, skipped=skipped
     )
-    try:
-        with progress, redact_errors(store.redacted):
-            ended = await hear_cases(
-                _cases(session),
-                session.rubric,
-                session.juries,
-                store,
-                court,
-                at_once=job.at_once,
-                seed=session.seed,
-                progress=progress,
-                total=left.cases,
-                say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
-                executor=executor,
-                retry=session.retry,
-                unsure=unsure,
-            )
-    finally:
-        await executor.close()
-        await store.close()
+    with stopping:
+        try:
+            with progress, redact_errors(store.redacted):
+                ended = await hear_cases(
+                    _cases(session),
+                    session.rubric,
+                    session.juries,
+                    store,
+                    court,
+                    at_once=job.at_once,
+                    seed=session.seed,
+                    progress=progress,
+                    total=left.cases,
+                    say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
+                    executor=executor,
+                    retry=session.retry,
+                    unsure=unsure,
+                )
+        finally:
+            await executor.close()
+            await store.close()
     return replace(ended, skipped=ended.skipped + skipped)
 
 
@@ -302,21 +300,63 @@ def _executor_job(session: RunSession, court: Court, console: Console) -> Execut
     )
 
 
-def stop_gently(budget: Budget, release_waiters: Callable[[], None], say: Callable[[str], None]) -> None:
-    """Handle SIGINT: once, finish what is in flight and store it; twice, stop at once. Time that is up admits who waits."""
+@contextmanager
+def stop_gently(
+    budget: Budget, release_waiters: Callable[[], None], say: Callable[[str], None]
+) -> Iterator[None]:
+    """Inside, the first Ctrl-C, SIGTERM or SIGHUP finishes what is in flight and stores it, and a second stops at once.
+
+    Time that is up admits who waits.
+
+    Raises:
+        KeyboardInterrupt: The second signal came; its number.
+    """
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     if budget.max_seconds is not None:
         loop.call_later(budget.max_seconds, release_waiters)
+    stopped_by: list[signal.Signals] = []
 
-    def interrupt() -> None:
-        if budget.interrupted and task is not None:
+    def interrupt(number: signal.Signals) -> None:
+        stopped_by.append(number)
+        if len(stopped_by) > 1 and task is not None:
             task.cancel()
             return
-        budget.interrupted = True
+        budget.interrupted = number.name
         release_waiters()
-        say(
-            "finishing what is in flight; press Ctrl-C again to stop at once; the same command goes on from here"
+        again = (
+            "press Ctrl-C again to stop at once" if number == signal.SIGINT else f"stopped by {number.name}"
         )
+        say(f"finishing what is in flight; {again}; the same command goes on from here")
 
-    loop.add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        with on_ending_signal(interrupt):
+            yield
+    except asyncio.CancelledError:
+        if len(stopped_by) < 2:
+            raise
+        raise KeyboardInterrupt(stopped_by[-1]) from None
+
+
+@contextmanager
+def on_ending_signal(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
+    """Inside, the running loop calls `stop` for Ctrl-C, SIGTERM and SIGHUP, except where the process was started to ignore it.
+
+    `nohup` starts a program to ignore SIGHUP.
+    """
+    loop = asyncio.get_running_loop()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    taken = {
+        number: handler
+        for number, handler in handlers.items()
+        if number == signal.SIGINT or handler is not signal.SIG_IGN
+    }
+    for number in taken:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield
+    finally:
+        for number, handler in taken.items():
+            loop.remove_signal_handler(number)
+            if handler is not None:
+                signal.signal(number, handler)

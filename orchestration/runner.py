@@ -247,7 +247,7 @@ async def _hear_next(
         raise
     except Exception:
         # Whatever this is, it ends the run: the others finish what is in flight and stop too.
-        court.budget.interrupted = True
+        court.budget.interrupted = "failure"
         raise
     finally:
         unfinished.end(arm.jury.name, case)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 
 
@@ -27,6 +29,21 @@ class ModelUnreachable(VenireError):
 
 class MissingExtra(VenireError):
     """Something needs a package that the core does not install."""
+
+
+def files_remedy(otherwise: str, error: OSError | None = None) -> str:
+    """The remedy for what could not be opened: `otherwise`, unless there was no file descriptor to open it with.
+
+    Without `error`, whether one is left is tried.
+    """
+    try:
+        if error is not None:
+            raise error
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as problem:
+        if problem.errno in (errno.EMFILE, errno.ENFILE):
+            return "no file descriptors are left: raise their number with `ulimit -n`, or lower --in-flight, and run again"
+    return otherwise
 
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")

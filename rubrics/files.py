@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .errors import InvalidFile
+from .errors import InvalidFile, files_remedy
 
 LARGEST_TEXT = 2**20
 """Bytes of a file that is read whole: thousands of times what a person writes by hand."""
@@ -63,7 +63,9 @@ def open_file(path: Path, in_a_directory: str) -> Iterator[BinaryIO]:
     except IsADirectoryError:
         raise InvalidFile(f"{path}: is a directory", remedy=in_a_directory) from None
     except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read: {error.strerror}", remedy="check the path") from None
+        raise InvalidFile(
+            f"{path}: cannot be read: {error.strerror}", remedy=files_remedy("check the path", error)
+        ) from None
 
 
 def broken_utf8(path: Path, line: int) -> InvalidFile:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic_core import from_json
 
-from ...rubrics.errors import ModelUnreachable
+from ...rubrics.errors import ModelUnreachable, files_remedy
 from ...rubrics.files import nearest
 from .endpoint import Answer, AnswerTooLong, Endpoint, ProxyFailure
 from .keys import address_without_secrets, redact_secrets, sent_secrets
@@ -291,6 +291,7 @@ def _dead_address(server: ModelServer, error: OSError) -> ModelUnreachable:
     remedy = f"start the server, or correct its address ({server.where})"
     if server.hosted:
         remedy = f"check the way to the Internet, or correct the address ({server.where})"
+    remedy = files_remedy(remedy, error)
     why = str(error) or type(error).__name__
     if isinstance(error, ssl.SSLCertVerificationError):
         why, remedy = (

@@ -145,13 +145,13 @@ async def _optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], 
         await store.close()
         raise redacted_error()
     room = Courtroom(store, limits, providers, seed=plan.file.seed, scored=plan.scored)
-    stop_gently(limits, providers.admit_all, tell)
-    try:
-        write_state(folder, plan)
-        return await _search_and_test(plan, room, folder, tell)
-    finally:
-        await providers.close()
-        await store.close()
+    with stop_gently(limits, providers.admit_all, tell):
+        try:
+            write_state(folder, plan)
+            return await _search_and_test(plan, room, folder, tell)
+        finally:
+            await providers.close()
+            await store.close()
 
 
 async def _search_and_test(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...orchestration.reading.export import case_json
 from ...orchestration.record import Location
+from ...orchestration.run_session import on_ending_signal
 from ...personas.jury import Jury
 from ...rubrics.errors import MissingExtra, VenireError
 from ...rubrics.files import nearest
@@ -69,7 +69,7 @@ def serve_mcp(
     *,
     http: bool,
 ) -> None:
-    """Serve the jury's tools: over stdin and stdout until they close, or with `http` until SIGINT or SIGTERM."""
+    """Serve the jury's tools: over stdin and stdout until they close, or with `http` until SIGINT, SIGTERM or SIGHUP."""
     if find_spec("mcp") is None:
         raise MissingExtra("venire mcp needs the SDK of MCP", remedy="pip install 'venire[mcp]'")
     if not http:
@@ -237,11 +237,14 @@ async def _serve_http(
             )
         )
         scheme = "http" if config.tls_cert is None else "https"
-        say(f"serving at {scheme}://{url_host(config.host)}:{listening.getsockname()[1]}{ADDRESS}")
-        # uvicorn takes both signals while it serves, and raises them again once it is done.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
-        await process.serve(sockets=[listening])
+
+        def stop(_: object) -> None:
+            process.should_exit = True
+
+        # uvicorn takes the signals later, while it serves, and raises them again once it is done.
+        with on_ending_signal(stop):
+            say(f"serving at {scheme}://{url_host(config.host)}:{listening.getsockname()[1]}{ADDRESS}")
+            await process.serve(sockets=[listening])
 
 
 def _listening_socket(host: str, port: int) -> socket.socket:

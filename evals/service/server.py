@@ -1,16 +1,16 @@
-"""The HTTP service: serve until SIGINT or SIGTERM, and finish the accepted requests."""
+"""The HTTP service: serve until SIGINT, SIGTERM or SIGHUP, and finish the accepted requests."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import resource
-import signal
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
 from ...orchestration.record import Location
+from ...orchestration.run_session import on_ending_signal
 from ...personas.jury import Jury
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
@@ -40,7 +40,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 def serve(
     rubric: Rubric, jury: Jury, record: Location, config: ServiceConfig, say: Callable[[str], None]
 ) -> None:
-    """Serve until SIGINT or SIGTERM."""
+    """Serve until SIGINT, SIGTERM or SIGHUP."""
     tls = tls_context(config.tls_cert, config.tls_key)
     is_given, token = service_token(config.token_env, config.host)
     log = ThrottledLog(_LOG)
@@ -84,30 +84,38 @@ async def _serve(
     )
     await runner.setup()
     assert runner.server is not None
-    loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stopped.set)
-    try:
+    with on_ending_signal(lambda _: stopped.set()):
         try:
-            listening = await loop.create_server(
-                connections.protocol_factory(runner.server), config.host, config.port, backlog=1024
-            )
-        except OSError as error:
-            raise VenireError(
-                f"cannot serve on {config.host}:{config.port}: {error.strerror}",
-                remedy="choose another --port",
-            ) from None
-        sweep = loop.create_task(connections.close_idle())
-        scheme = "http" if config.tls_cert is None else "https"
-        port = listening.sockets[0].getsockname()[1]
-        say(f"serving at {scheme}://{url_host(config.host)}:{port}, described at /openapi.json")
-        await stopped.wait()
-        say("finishing what was accepted")
-        sweep.cancel()
-        listening.close()
-    finally:
-        await runner.cleanup()
+            await _listen(runner.server, connections, config, say, stopped)
+        finally:
+            await runner.cleanup()
+
+
+async def _listen(
+    server: web.Server,
+    connections: Connections,
+    config: ServiceConfig,
+    say: Callable[[str], None],
+    stopped: asyncio.Event,
+) -> None:
+    loop = asyncio.get_running_loop()
+    try:
+        listening = await loop.create_server(
+            connections.protocol_factory(server), config.host, config.port, backlog=1024
+        )
+    except OSError as error:
+        raise VenireError(
+            f"cannot serve on {config.host}:{config.port}: {error.strerror}", remedy="choose another --port"
+        ) from None
+    sweep = loop.create_task(connections.close_idle())
+    scheme = "http" if config.tls_cert is None else "https"
+    port = listening.sockets[0].getsockname()[1]
+    say(f"serving at {scheme}://{url_host(config.host)}:{port}, described at /openapi.json")
+    await stopped.wait()
+    say("finishing what was accepted")
+    sweep.cancel()
+    listening.close()
 
 
 class Service:

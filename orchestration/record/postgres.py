@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from ...rubrics.errors import MissingExtra, VenireError
+from ...rubrics.errors import MissingExtra, VenireError, files_remedy
 from .database import Row, Values, Write, chunks, merge_statements, no_run, without_password
 
 try:
@@ -225,7 +225,9 @@ class ReconnectingSession:
                 if not self._opened_before or time.monotonic() > until:
                     raise VenireError(
                         f"{self._address.shown}: the database cannot be reached: {why}",
-                        remedy="start it or correct the address, and run again: everything committed before is kept",
+                        remedy=files_remedy(
+                            "start it or correct the address, and run again: everything committed before is kept"
+                        ),
                     )
                 time.sleep(pause)
                 pause = min(2 * pause, 2.0)

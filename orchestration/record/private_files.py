@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TextIO
 
-from ...rubrics.errors import VenireError
+from ...rubrics.errors import VenireError, files_remedy
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -23,7 +23,7 @@ def open_private(path: Path, *, named: Path | None = None) -> TextIO:
     except OSError as error:
         raise VenireError(
             f"{named or path}: {error.strerror}",
-            remedy="name a file in a folder that exists and can be written to",
+            remedy=files_remedy("name a file in a folder that exists and can be written to", error),
         ) from None
     return os.fdopen(handle, "w", encoding="utf-8", newline="")
 

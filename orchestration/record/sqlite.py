@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ...rubrics.errors import VenireError
+from ...rubrics.errors import VenireError, files_remedy
 from .database import Row, Values, Write, merge_statements, no_run
 from .private_files import FILE_MODE, FOLDER_MODE
 
@@ -48,8 +48,9 @@ class SqliteDatabase:
                 # And are written to their places together, as many batches share the same ones.
                 self._writing.execute("PRAGMA wal_autocheckpoint = 4000")
         except sqlite3.Error as error:
+            problem = self._problem("opened", error)
             self.close()
-            raise self._problem("opened", error) from None
+            raise problem from None
 
     def lock(self) -> None:
         """Hold the lock file. It is let go when the process ends, however it ends."""
@@ -58,7 +59,9 @@ class SqliteDatabase:
         except OSError as error:
             raise VenireError(
                 f"{self.name}: the record cannot be locked: {_reason(error)}",
-                remedy="copy the run to a directory that can be written, and name that one",
+                remedy=files_remedy(
+                    "copy the run to a directory that can be written, and name that one", error
+                ),
             ) from None
         until = time.monotonic() + _PATIENCE
         while not _locked(handle, fcntl.LOCK_EX):
@@ -154,7 +157,9 @@ class SqliteDatabase:
             )
         return VenireError(
             f"{self.name}: the record cannot be {done}: {_reason(error)}",
-            remedy="make room or mend the disk, and run again: everything committed before is kept",
+            remedy=files_remedy(
+                "make room or mend the disk, and run again: everything committed before is kept"
+            ),
         )
 
 
@@ -171,7 +176,8 @@ def _prepare(folder: Path) -> None:
         os.close(os.open(folder / FILE, os.O_RDWR | os.O_CREAT, FILE_MODE))
     except OSError as error:
         raise VenireError(
-            f"{folder}: cannot be made: {_reason(error)}", remedy="name a directory that can be written"
+            f"{folder}: cannot be made: {_reason(error)}",
+            remedy=files_remedy("name a directory that can be written", error),
         ) from None
 
 

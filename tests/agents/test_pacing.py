@@ -348,7 +348,12 @@ def test_a_budget_of_seconds_is_not_outlived_by_those_who_wait_in_line(tmp_path:
     assert len(server.calls) == 1
 
 
-def test_ctrl_c_does_not_wait_for_those_in_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_does_not_wait_for_those_in_line(
+    number: signal.Signals, status: int, tmp_path: Path
+) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3})) as server:
         command = [*map(str, write_run(tmp_path, server.url, protocol="panel")), "--rpm", "1"]
         run = subprocess.Popen(
@@ -357,12 +362,25 @@ def test_ctrl_c_does_not_wait_for_those_in_line(tmp_path: Path) -> None:
         while not server.calls:
             time.sleep(0.05)
         time.sleep(0.3)
-        run.send_signal(signal.SIGINT)
+        run.send_signal(number)
         _, said = run.communicate(timeout=20)
 
-    assert run.returncode == 130, said
+    assert run.returncode == status, said
     assert "finishing what is in flight" in said
     assert "Traceback" not in said
+
+
+def test_a_hangup_does_not_end_what_was_started_to_ignore_it(tmp_path: Path) -> None:
+    with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3}), hold_from=1) as server:
+        command = [*map(str, write_run(tmp_path, server.url, protocol="panel"))]
+        run = subprocess.Popen(["nohup", sys.executable, "-m", "venire.cli", *command], cwd=tmp_path)
+        while not server.calls:
+            time.sleep(0.05)
+        run.send_signal(signal.SIGHUP)
+        time.sleep(0.2)
+        server.release()
+
+        assert run.wait(timeout=30) == 0
 
 
 def test_a_request_that_was_not_sent_leaves_its_part_of_the_rate_to_the_next() -> None:

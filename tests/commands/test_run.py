@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -358,3 +361,18 @@ def test_each_vote_says_whether_its_quotes_stand_in_the_case(tmp_path: Path) -> 
         "c": None,
     }
     assert [quote["found"] for quote in ballots[1]["evidence"]] == [True, False]
+
+
+def test_without_file_descriptors_that_is_what_is_said(tmp_path: Path) -> None:
+    with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3})) as server:
+        command = shlex.join(map(str, write_run(tmp_path, server.url, protocol="panel")))
+        ended = subprocess.run(
+            ["bash", "-c", f"ulimit -n 10; exec {shlex.quote(sys.executable)} -m venire.cli {command}"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert ended.returncode == 2
+    assert "no file descriptors are left" in ended.stderr and "mend the disk" not in ended.stderr
