@@ -42,18 +42,18 @@ def agreement_page(agreement: Agreement) -> str:
     if agreement.notes:
         body.append(section("notes", items(agreement.notes, "notes")))
     cases = max((each.n for each in agreement.overall.values() if not math.isnan(each.value)), default=0)
-    under = f"up to {cases} rated units; 95% intervals; bands are conventions, read the interval first"
+    under = f"up to {cases} rated units; 95% intervals; a coefficient reads as a band where its whole interval does"
     return page("Agreement of raters", under, body)
 
 
 def agreement_table(agreement: Agreement) -> Table:
-    """Each attribute's coefficients as far as they are defined, with the band that each falls in; grey, with how few cases
-    there are, where they are too few to be put in a band."""
+    """Each attribute's coefficients as far as they are defined, with the band that the whole interval falls in; grey, with how
+    few cases there are, where they are few."""
     table = plain_table("attribute", "coefficient", "value", "n", "reads as")
     for name, found in {**agreement.attributes, OVERALL: agreement.overall}.items():
         for coefficient, estimate in found.items():
             if estimate.defined:
-                reads = band(coefficient, estimate.value)
+                reads = band(coefficient, estimate)
                 told = f"{reads.word}, {reads.source}" if reads else ""
                 table.add_row(
                     name,

@@ -32,12 +32,18 @@ class Bands(NamedTuple):
     shown: Callable[[float], float] = float
     """What of a value is held against the floors: all of it, unless its size or its first decimals only."""
 
-    def band(self, value: float) -> Band | None:
-        """What the value is called; None where it is NaN. Bands are conventions: read the interval first."""
-        if math.isnan(value):
+    def band(self, estimate: Estimate) -> Band | None:
+        """The one word for everything that the interval holds; None where it holds several, or there is no interval."""
+        low, high = estimate.low, estimate.high
+        if math.isnan(low) or math.isnan(estimate.value):
             return None
+        # Of sizes, an interval about zero holds the smallest too.
+        words = {self._word(value) for value in (low, estimate.value, high, min(max(0.0, low), high))}
+        return Band(words.pop(), self.source) if len(words) == 1 else None
+
+    def _word(self, value: float) -> str:
         shown = self.shown(value)
-        return Band(next(word for floor, word in self.floors if shown >= floor), self.source)
+        return next(word for floor, word in self.floors if shown >= floor)
 
 
 LANDIS_KOCH = Bands(
@@ -83,11 +89,6 @@ class Setting(NamedTuple):
     """The values of the scale, used or not, where they are declared."""
     icc_interval: Interval = "jackknife"
     """`f` where published F intervals of the ICC are asked for."""
-
-    @property
-    def bootstrap(self) -> Jackknife:
-        """`jackknife`, by the name that plug-ins know."""
-        return self.jackknife
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def registered_coefficients() -> dict[str, Coefficient]:
     return {each.name: each for each in sorted(everyone, key=lambda each: (each.place, each.name))}
 
 
-def band(coefficient: str, value: float) -> Band | None:
-    """What a coefficient's value is called; None where nobody has words for it."""
+def band(coefficient: str, estimate: Estimate) -> Band | None:
+    """What a coefficient is called where its whole interval bears the word; None where nobody has words for it."""
     known = registered_coefficients().get(coefficient)
-    return None if known is None or known.bands is None else known.bands.band(value)
+    return None if known is None or known.bands is None else known.bands.band(estimate)

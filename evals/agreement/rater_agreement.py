@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +11,7 @@ from ..ratings.people import last_round
 from ..ratings.pooling import table_pooling
 from ..ratings.question import Question, assumed_question
 from ..ratings.reference import Rule, reference
+from ..report.section import estimate_json
 from ..statistics.alpha import Level, rater_outliers
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.icc import Interval
@@ -52,8 +52,8 @@ class Agreement:
     def to_json(self) -> dict[str, object]:
         """The shape that other programs read; NaN is None, with a note."""
         return {
-            "attributes": {name: _as_json(found) for name, found in self.attributes.items()},
-            "overall": _as_json(self.overall),
+            "attributes": {name: _estimates_json(found) for name, found in self.attributes.items()},
+            "overall": _estimates_json(self.overall),
             "report": {name: each._asdict() for name, each in self.report.items()},
             "notes": list(self.notes),
         }
@@ -185,10 +185,8 @@ def _outlier_level(values: pd.Series, level: str | None) -> Level:
 
 
 def cells(coefficient: str, estimate: Estimate) -> dict[str, object]:
-    """An estimate as the cells of a row, with the band its value falls in where both ends of the interval fall in it too."""
-    named = band(coefficient, estimate.value)
-    if any(band(coefficient, bound) != named for bound in (estimate.low, estimate.high)):
-        named = None
+    """An estimate as the cells of a row, with the band that its whole interval falls in."""
+    named = band(coefficient, estimate)
     return {
         "value": estimate.value,
         "low": estimate.low,
@@ -202,19 +200,5 @@ def cells(coefficient: str, estimate: Estimate) -> dict[str, object]:
     }
 
 
-def _as_json(found: Estimates) -> dict[str, dict[str, object]]:
-    def number(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    return {
-        name: {
-            "value": number(each.value),
-            "low": number(each.low),
-            "high": number(each.high),
-            "n": each.n,
-            "few": each.few,
-            "method": each.method,
-            "note": each.note,
-        }
-        for name, each in found.items()
-    }
+def _estimates_json(found: Estimates) -> dict[str, dict[str, object]]:
+    return {name: estimate_json(each) for name, each in found.items()}

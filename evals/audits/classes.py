@@ -15,7 +15,7 @@ from ..ratings.question import RewardTable, class_places
 from ..ratings.score_tables import Sheet, lay_out
 from ..report.charts import confusion_figure
 from ..report.drawing import Figure
-from ..report.section import Section
+from ..report.section import Section, estimate_cells, estimate_phrase
 from ..statistics.classification import (
     ABSTAINED,
     ClassAnswers,
@@ -78,7 +78,12 @@ def classes_section(evidence: Evidence, draws: Draws) -> Section | None:
                 }
             who = {"attribute": name, "rater": rater.name, "kind": rater.kind}
             scores += [
-                {**who, "metric": metric, **_cells(found[rater.name][metric]), "abstained": rater.abstained}
+                {
+                    **who,
+                    "metric": metric,
+                    **estimate_cells(found[rater.name][metric]),
+                    "abstained": rater.abstained,
+                }
                 for metric in METRICS
                 if metric in found[rater.name]
             ]
@@ -160,10 +165,10 @@ def _sentences(
             yield f"{name}: {rater.name} and people have no case in common."
             continue
         without = f"; no answer on {rater.abstained} of {len(rater.answers.said)}" if rater.abstained else ""
-        paid = f"mean reward {_words(mine['reward'])}, " if constant else ""
+        paid = f"mean reward {estimate_phrase(mine['reward'])}, " if constant else ""
         yield (
-            f"{name}: {rater.name} has {paid}macro F1 {_words(mine['f1_macro'])} and accuracy "
-            f"{_words(mine['accuracy'])} against people, n = {mine['accuracy'].n}{without}."
+            f"{name}: {rater.name} has {paid}macro F1 {estimate_phrase(mine['f1_macro'])} and accuracy "
+            f"{estimate_phrase(mine['accuracy'])} against people, n = {mine['accuracy'].n}{without}."
         )
         if constant and (above := mine["over_constant"]).defined:
             shown = "" if above.low > 0 or above.high < 0 else ", which is not told apart from 0"
@@ -190,10 +195,6 @@ def _f1_cells(found: Estimate) -> dict[str, object]:
     return {"f1": found.value, "low": found.low, "high": found.high, "note": found.note}
 
 
-def _cells(found: Estimate) -> dict[str, object]:
-    return {"value": found.value, "low": found.low, "high": found.high, "n": found.n, "method": found.method, "note": found.note}  # fmt: skip
-
-
 def _arm_counts(
     confusion: list[dict[str, object]], name: str, arms: tuple[str, ...], scale: Scale
 ) -> pd.DataFrame:
@@ -201,13 +202,6 @@ def _arm_counts(
     table = pd.DataFrame([row for row in confusion if row["attribute"] == name and row["rater"] in arms])
     table = table[table["rater_value"].isin(list(scale.values))]
     return table.rename(columns={"rater": "arm", "rater_value": "arm_value"})
-
-
-def _words(found: Estimate) -> str:
-    if not found.defined:
-        return f"undefined ({found.note})"
-    ends = "" if math.isnan(found.low) else f" ({found.low:.2f} to {found.high:.2f})"
-    return f"{found.value:.3f}{ends}"
 
 
 CLASSES = Audit("classes", lambda given, draws: classes_section(given.evidence, draws), 6)

@@ -20,7 +20,7 @@ from ..statistics.correlation import mean_ranks
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray
-from ..statistics.significance import LEVEL, holm, p_words
+from ..statistics.significance import LEVEL, holm, interval_phrase, p_words
 from ..statistics.weighted import Coefficient, OfSums
 from .audit import Audit
 
@@ -291,8 +291,8 @@ def _sentence(row: dict[Any, Any]) -> str:
     if math.isnan(row["difference"]):
         return f"{row['evaluator']}: internal consistency cannot be set against people's ({row['note']})."
     size = (
-        f"mean rho {row['mean']:.2f} against people's {row['people']:.2f} (difference {row['difference']:+.2f}, 95% interval "
-        f"{row['low']:+.2f} to {row['high']:+.2f}"
+        f"mean rho {row['mean']:.2f} against people's {row['people']:.2f} (difference {row['difference']:+.2f}, "
+        f"{interval_phrase(row['low'], row['high'], '+.2f')}"
     )
     size += f", Holm-corrected {p_words(row['p_holm'])})" if not math.isnan(row["p_holm"]) else ")"
     if not row["p_holm"] < LEVEL:

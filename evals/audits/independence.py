@@ -259,7 +259,7 @@ def independence_section(
 def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
     first, last = rows.iloc[0], rows.iloc[-1]
     told = (
-        f"{arm}, {attribute}: {last['jurors']} jurors are worth {_votes(last['kish'])} independent votes (by eigenvalues {_votes(last['eigenvalues'])}); most "
+        f"{arm}, {attribute}: {last['jurors']} jurors are worth {_votes(last['kish'])} independent votes by the correlation of their being right (Kish; by its eigenvalues {_votes(last['eigenvalues'])}); most "
         f"of them are right on {_share(last['majority'])} of {last['cases']} cases, {_share(last['independent'])} if they erred apart."
     )
     if len(rows) == 1:

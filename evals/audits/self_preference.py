@@ -290,7 +290,7 @@ def preference_figure(effects: pd.DataFrame) -> Figure:
             panel.note(place, "undefined")
             continue
         panel.whisker_across(place, value, low, high, series_colour(jurors.index(row["juror"])))
-        panel.note(place, f"{value:+.2f} [{low:+.2f}, {high:+.2f}]")
+        panel.note(place, f"{value:+.2f}" + ("" if math.isnan(low) else f" [{low:+.2f}, {high:+.2f}]"))
     return Figure("Self-preference", [panel.picture()])
 
 

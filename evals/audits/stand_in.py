@@ -2,10 +2,13 @@
 
 One person after another is left out: is the jury closer to the others than that person is? A jury costs less than a person, so it may be
 a little worse, by `epsilon`. The jury passes if that is shown of half of the people or more, false discoveries held down.
+What does not pass is not shown to be as good, which is no proof that it is worse: the power says how often a jury that is exactly
+as good would pass.
 
 References:
     Calderon, Reichart and Dror (2025), "The alternative annotator test for LLM-as-a-judge", arXiv:2501.10970.
     Benjamini and Yekutieli (2001), Annals of Statistics 29:1165-1188: tests that depend on each other.
+    Beran (1986), "Simulated power functions", Annals of Statistics 14:151-173.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.special import stdtr
 
@@ -21,12 +25,15 @@ from ..ratings.evidence import Evidence
 from ..ratings.folds import cluster_numbers
 from ..ratings.reference import codes
 from ..report.section import Section
+from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray, IntArray
 from .audit import Audit
 
 FEWEST_PEOPLE = 3
 FEWEST_CASES = 30
 EPSILON = 0.15
+PASSED = 0.5
+"""The share of people whom the jury must be shown to be able to replace."""
 TITLE = "May the jury stand in for a person?"
 
 
@@ -41,11 +48,13 @@ class AlternativeAnnotator:
     """The share of people whom the jury may replace; NaN where it could not be tested."""
     advantage: float
     """How often the jury is at least as close to the others as the person is, on average."""
+    power: float = math.nan
+    """How often a jury exactly as close to the others as each person is would pass, in studies of as many cases."""
     note: str = ""
 
     @property
     def passed(self) -> bool:
-        return self.winning_rate >= 0.5
+        return self.winning_rate >= PASSED
 
 
 def alternative_annotator(
@@ -56,8 +65,12 @@ def alternative_annotator(
     cluster: IntArray | None = None,
     epsilon: float = EPSILON,
     level: float = 0.05,
+    draws: Draws | None = None,
 ) -> AlternativeAnnotator:
     """The test of `jury` against everyone in `people`.
+
+    The power is simulated: everyone's differences in closeness are moved to a mean of zero, cases (or clusters) are drawn
+    again with replacement, and the whole test is made of them.
 
     Args:
         people: One row a case, one column a person; NaN where they gave nothing. Words as numbers.
@@ -65,13 +78,15 @@ def alternative_annotator(
         ordered: Whether closeness is the root mean square distance to the others; otherwise how many say the same.
         cluster: Cases of one cluster are not independent.
         epsilon: By how much more often the person may be the closer one: 0 for no allowance.
+        draws: The studies simulated for the power.
     """
     columns = ["person", "n", "jury", "person_share", "p", "jury_wins"]
     if people.shape[1] < FEWEST_PEOPLE:
         why = f"{people.shape[1]} people rated: {FEWEST_PEOPLE} are needed, so that there are others to be close to"
-        return AlternativeAnnotator(pd.DataFrame(columns=columns), epsilon, math.nan, math.nan, why)
+        return AlternativeAnnotator(pd.DataFrame(columns=columns), epsilon, math.nan, math.nan, note=why)
     values, machine = people.to_numpy(float), jury.to_numpy(float)
-    alone = np.arange(len(values)) if cluster is None else cluster
+    clusters, code = np.unique(np.arange(len(values)) if cluster is None else cluster, return_inverse=True)
+    sums, counts = np.zeros((2, len(clusters), people.shape[1]))
     rows = []
     for column, person in enumerate(people.columns):
         others = np.delete(values, column, axis=1)
@@ -79,29 +94,40 @@ def alternative_annotator(
         mine = _closeness(values[usable, column], others[usable], ordered)
         its = _closeness(machine[usable], others[usable], ordered)
         wins, loses = its >= mine - 1e-12, mine >= its - 1e-12
-        p = _one_sided(loses.astype(float) - wins, alone[usable], epsilon)
-        rows.append(
-            (str(person), int(usable.sum()), _mean(wins.astype(float)), _mean(loses.astype(float)), p)
-        )
-    table = pd.DataFrame(rows, columns=columns[:-1])
-    table["jury_wins"] = _discoveries(table["p"].to_numpy(float), level)
+        np.add.at(sums[:, column], code[usable], loses.astype(float) - wins)
+        np.add.at(counts[:, column], code[usable], 1)
+        rows.append((str(person), int(usable.sum()), _mean(wins.astype(float)), _mean(loses.astype(float))))
+    p = _one_sided(sums, counts, np.ones((1, len(clusters))), epsilon)
+    table = pd.DataFrame(rows, columns=columns[:-2]).assign(p=p[0], jury_wins=_discoveries(p, level)[0])
     known = table["p"].notna()
+    if not known.any():
+        none = "no case was rated by the jury and two people"
+        return AlternativeAnnotator(table, epsilon, math.nan, math.nan, note=none)
     few = (
         f"fewer than {FEWEST_CASES} cases with some person: the t test is rough there"
         if (table["n"] < FEWEST_CASES).any()
         else ""
     )
-    if not known.any():
-        return AlternativeAnnotator(
-            table, epsilon, math.nan, math.nan, "no case was rated by the jury and two people"
-        )
     return AlternativeAnnotator(
         table,
         epsilon,
         float(table.loc[known, "jury_wins"].mean()),
         float(table.loc[known, "jury"].mean()),
+        _power(sums, counts, epsilon, level, draws or Draws()),
         few,
     )
+
+
+def _power(sums: FloatArray, counts: FloatArray, epsilon: float, level: float, draws: Draws) -> float:
+    """How often the test is passed where the jury is the closer one exactly as often as each person."""
+    used = counts.any(axis=1)
+    sums, counts = sums[used], counts[used]
+    equal = sums - counts * (sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1))
+    clusters = len(counts)
+    drawn = draws.rng().multinomial(clusters, np.full(clusters, 1 / clusters), size=draws.resamples)
+    p = _one_sided(equal, counts, drawn.astype(float), epsilon)
+    known = np.maximum((~np.isnan(p)).sum(axis=1), 1)
+    return _mean((_discoveries(p, level).sum(axis=1) / known >= PASSED).astype(float))
 
 
 def _closeness(values: FloatArray, others: FloatArray, ordered: bool) -> FloatArray:
@@ -113,37 +139,38 @@ def _closeness(values: FloatArray, others: FloatArray, ordered: bool) -> FloatAr
     return np.asarray(((apart == 0) & known).sum(axis=1) / number)
 
 
-def _one_sided(gaps: FloatArray, cluster: IntArray, epsilon: float) -> float:
-    """The p of the person being the closer one by less than `epsilon`, by Student's t over clusters."""
-    code, names = pd.factorize(cluster)
-    if len(names) < 2:
-        return math.nan
-    off = gaps - gaps.mean()
-    sums = np.bincount(code, weights=off)
-    error = math.sqrt(len(names) / (len(names) - 1) * float(sums @ sums)) / len(gaps)
-    if error == 0:
-        return 0.0 if gaps.mean() < epsilon else 1.0
-    return float(stdtr(len(names) - 1, (gaps.mean() - epsilon) / error))
+def _one_sided(sums: FloatArray, counts: FloatArray, weights: FloatArray, epsilon: float) -> FloatArray:
+    """By weighting of clusters and person, the p of the person being the closer one by less than `epsilon`, by Student's t.
+
+    Args:
+        sums: By cluster and person, the cases on which the person is the closer one less those on which the jury is.
+        counts: The cases of each cluster that the person rated.
+    """
+    n, clusters = weights @ counts, weights @ (counts > 0)
+    mean = np.divide(weights @ sums, n, out=np.full_like(n, np.nan), where=n > 0)
+    squares = weights @ sums**2 - 2 * mean * (weights @ (sums * counts)) + mean**2 * (weights @ counts**2)
+    several = clusters > 1
+    error = np.sqrt(np.maximum(squares, 0) * clusters / np.where(several, clusters - 1, 1)) / np.maximum(n, 1)
+    varies = error > 1e-9
+    p = stdtr(clusters - 1, (mean - epsilon) / np.where(varies, error, 1.0))
+    return np.where(several, np.where(varies, p, mean >= epsilon), np.nan)
 
 
-def _discoveries(p: FloatArray, level: float) -> list[bool]:
-    """Which hypotheses are rejected, the share of false ones among them held at `level` whatever their dependence."""
-    known = np.flatnonzero(~np.isnan(p))
-    found = np.zeros(len(p), dtype=bool)
-    if len(known):
-        order = known[np.argsort(p[known])]
-        harmonic = (1 / np.arange(1, len(known) + 1)).sum()
-        under = p[order] <= level * np.arange(1, len(known) + 1) / (len(known) * harmonic)
-        if under.any():
-            found[order[: int(np.flatnonzero(under).max()) + 1]] = True
-    return [bool(each) for each in found]
+def _discoveries(p: FloatArray, level: float) -> npt.NDArray[np.bool_]:
+    """By row, which hypotheses are rejected, the share of false ones among them held at `level` whatever their dependence."""
+    known = (~np.isnan(p)).sum(axis=1, keepdims=True)
+    rank = np.arange(1, p.shape[1] + 1)
+    allowed = level * rank / np.maximum(known * np.cumsum(1 / rank)[np.maximum(known, 1) - 1], 1)
+    ordered = np.sort(p, axis=1)
+    reached = np.where(ordered <= allowed, ordered, -1.0).max(axis=1, keepdims=True)
+    return np.asarray(p <= reached)
 
 
 def _mean(values: FloatArray) -> float:
     return float(values.mean()) if len(values) else math.nan
 
 
-def stand_in_section(evidence: Evidence) -> Section | None:
+def stand_in_section(evidence: Evidence, draws: Draws) -> Section | None:
     """The test of every arm on every attribute that three people or more rated; None where nobody did."""
     rows: list[pd.DataFrame] = []
     sentences: list[str] = []
@@ -164,16 +191,14 @@ def stand_in_section(evidence: Evidence) -> Section | None:
         juries = arms[arms["attribute"] == name].pivot(index="case", columns="rater", values="number")
         juries = juries.reindex(index=wide.index, columns=list(evidence.kinds))
         for arm in evidence.kinds:
-            found = alternative_annotator(wide, juries[arm], ordered=question.scale.ordered, cluster=cluster)
+            found = alternative_annotator(
+                wide, juries[arm], ordered=question.scale.ordered, cluster=cluster, draws=draws
+            )
             if math.isnan(found.winning_rate):
                 notes.append(f"{arm}, {name}: {found.note}")
                 continue
-            rows.append(found.people.assign(arm=arm, attribute=name))
-            may = "may stand in for a person" if found.passed else "may not stand in for a person"
-            sentences.append(
-                f"{arm} {may} on {name}: it is close enough to the others in place of {found.winning_rate:.0%} of {len(found.people)} people "
-                f"(epsilon {found.epsilon:g}; at least as close as the person on {found.advantage:.0%} of cases)."
-            )
+            rows.append(found.people.assign(arm=arm, attribute=name, power=found.power))
+            sentences.append(stand_in_sentence(arm, name, found))
             if found.note:
                 notes.append(f"{arm}, {name}: {found.note}")
     if not rows:
@@ -190,10 +215,25 @@ def stand_in_section(evidence: Evidence) -> Section | None:
         },
         methods=(
             "Alternative-annotator test (Calderon and others 2025): one-sided t tests over cases or groups, Benjamini and Yekutieli's "
-            "control of false discoveries at .05; passed at half of the people.",
+            "control of false discoveries at .05; passed at half of the people. The power is that of the same test of resampled cases or groups, "
+            "the jury being as close to the others as each person is on average (Beran 1986).",
         ),
         notes=tuple(dict.fromkeys(notes)),
     )
 
 
-STAND_IN = Audit("stand_in", lambda given, draws: stand_in_section(given.evidence), 85)
+def stand_in_sentence(arm: str, attribute: str, found: AlternativeAnnotator) -> str:
+    """What the test says of an arm; where it does not pass, with the power."""
+    size = (
+        f"it is close enough to the others in place of {found.winning_rate:.0%} of {len(found.people)} people "
+        f"(epsilon {found.epsilon:g}; at least as close as the person on {found.advantage:.0%} of cases)"
+    )
+    if found.passed:
+        return f"{arm} may stand in for a person on {attribute}: {size}."
+    return (
+        f"{arm} is not shown to be as good as a person on {attribute}: {size}. "
+        f"A jury exactly as good would pass in {found.power:.0%} of studies of this size."
+    )
+
+
+STAND_IN = Audit("stand_in", lambda given, draws: stand_in_section(given.evidence, draws), 85)

@@ -16,7 +16,7 @@ from ..ratings.evidence import Evidence
 from ..ratings.folds import cluster_numbers
 from ..report.charts import forest_figure
 from ..report.drawing import Figure
-from ..report.section import Section
+from ..report.section import Section, estimate_cells, estimate_phrase
 from ..statistics.chance import fleiss_kappa
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
@@ -29,7 +29,7 @@ MAJORITY = "majority of people"
 METHODS: tuple[YesNoMetric, ...] = ("accuracy", "f1", "kappa")
 """What the figure of methods has a panel for."""
 _CAPTION = (
-    "Each method against the majority of people on {attribute}: accuracy, F1 and Cohen's kappa with 95% BCa intervals. People are "
+    "Each method against the majority of people on {attribute}: accuracy, F1 and Cohen's kappa with 95% intervals. People are "
     "held against a majority that they are part of."
 )
 
@@ -70,11 +70,12 @@ def yes_no_section(evidence: Evidence, draws: Draws) -> Section | None:
             who = {"attribute": name, "rater": rater, "kind": _kind(rater, evidence, answers)}
             counts = _counts(answers, rater)
             metrics += [
-                {**who, **counts, "metric": metric, **_cells(each)} for metric, each in estimates.items()
+                {**who, **counts, "metric": metric, **estimate_cells(each)}
+                for metric, each in estimates.items()
             ]
         for first, second in combinations(answers.raters, 2):
             kappa = _against(answers, first, second, ("kappa",))["kappa"]
-            pairs.append({"attribute": name, "first": first, "second": second, **_cells(kappa)})
+            pairs.append({"attribute": name, "first": first, "second": second, **estimate_cells(kappa)})
         row, words = _panel(answers, name)
         people.append(row)
         sentences += [*words, *_sentences(name, answers, found)]
@@ -188,7 +189,7 @@ def _panel(answers: _Answers, name: str) -> tuple[dict[str, object], list[str]]:
         "unanimous_low": low, "unanimous_high": high,
     }  # fmt: skip
     words = (
-        f"Fleiss' kappa {_estimate_words(fleiss)}"
+        f"Fleiss' kappa {estimate_phrase(fleiss)}"
         if fleiss.defined
         else f"Fleiss' kappa is undefined ({fleiss.note})"
     )
@@ -212,7 +213,7 @@ def _sentences(
             continue
         counts = _counts(answers, arm)
         figures = ", ".join(
-            f"{metric} {_estimate_words(mine[metric])}" for metric in YES_NO_METRICS if metric != "recall"
+            f"{metric} {estimate_phrase(mine[metric])}" for metric in YES_NO_METRICS if metric != "recall"
         )
         yield (
             f"{name}: {arm} against the majority of people: {figures}; {counts['tp']} true and {counts['fp']} false yes, "
@@ -292,24 +293,6 @@ def _kind(rater: str, evidence: Evidence, answers: _Answers) -> str:
     if rater == MAJORITY:
         return "majority"
     return "person" if rater in answers.people else evidence.kinds[rater]
-
-
-def _cells(found: Estimate) -> dict[str, object]:
-    return {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "n": found.n,
-        "method": found.method,
-        "note": found.note,
-    }
-
-
-def _estimate_words(found: Estimate) -> str:
-    if not found.defined:
-        return f"undefined ({found.note})"
-    ends = "" if math.isnan(found.low) else f" ({found.low:.2f} to {found.high:.2f})"
-    return f"{found.value:.3f}{ends}"
 
 
 def _run(given: AuditInput, draws: Draws) -> Section | None:

@@ -18,7 +18,7 @@ from ...personas.options import ShareName
 from ...rubrics.claim import CLAIM_VERDICTS, Claim, ClaimVerdict
 from ..metrics.overlap import WORD
 from ..ratings.folds import cluster_numbers
-from ..report.section import estimate_json
+from ..report.section import estimate_json, estimate_phrase
 from ..statistics.correlation import pearson_statistic
 from ..statistics.estimate import Estimate
 from ..statistics.jackknife import FISHER, RAW, SHARE, Jackknife, Transform
@@ -142,17 +142,17 @@ class OverlapComparison:
         """What may be said of the difference."""
         if not self.claims.defined:
             return f"{self.measure}: {self.claims.note}."
-        mine = f"r {self.claims.value:.3f} ({self.claims.low:.2f} to {self.claims.high:.2f}) with people, n = {self.claims.n}"
+        mine = f"r {estimate_phrase(self.claims)} with people, n = {self.claims.n}"
         if not self.difference.defined:
             return f"{self.measure}: claims have {mine}; word overlap cannot be set beside it ({self.words.note})."
-        words = f"word overlap {self.words.value:.3f} ({self.words.low:.2f} to {self.words.high:.2f})"
-        gap = f"difference {self.difference.value:+.3f} ({self.difference.low:+.2f} to {self.difference.high:+.2f})"
+        words = f"word overlap {estimate_phrase(self.words)}"
+        gap = f"difference {estimate_phrase(self.difference, '+.3f', '+.2f')}"
         told = (
             "claims follow people better"
             if self.difference.low > 0
             else "word overlap follows people better"
             if self.difference.high < 0
-            else "word overlap is as good as far as these cases tell"
+            else "neither is shown to follow people better"
         )
         return f"{self.measure}: claims have {mine}, {words}, {gap}: {told}."
 

@@ -157,7 +157,7 @@ class Comparison:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """`agreement` as one row for each arm, attribute and coefficient, with the band its value falls in."""
+        """`agreement` as one row for each arm, attribute and coefficient, with the band that its whole interval falls in."""
         rows = [
             {
                 "arm": arm,

@@ -155,13 +155,13 @@ class DStudy:
         crossed = self.designs[(self.designs["design"] == "crossed") & (self.designs["repeats"] == 1)]
         enough = crossed[crossed["absolute"] >= ENOUGH]
         do = (
-            f"{enough['jurors'].iloc[0]} jurors make scores dependable ({ENOUGH:g} or more)"
+            f"{enough['jurors'].iloc[0]} jurors would reach {ENOUGH:g} (absolute)"
             if len(enough)
-            else f"not even {crossed['jurors'].max()} jurors make scores dependable ({ENOUGH:g})"
+            else f"not even {crossed['jurors'].max()} jurors would reach {ENOUGH:g} (absolute)"
         )
         return (
             f"{self.attribute}, {self.stage} ballots: {of.jurors} jurors give {of.relative(of.jurors, of.repeats):.3f} "
-            f"(relative) and {of.absolute(of.jurors, of.repeats):.3f} (absolute); {do}."
+            f"(relative) and {of.absolute(of.jurors, of.repeats):.3f} (absolute); {do}, by estimates from {of.cases} cases that have no interval."
         )
 
 

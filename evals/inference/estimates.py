@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from ...orchestration.record import Arm, Store
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ..ratings.reference import Rule
-from ..report.section import Section, estimate_json
+from ..report.section import Section, estimate_json, estimate_phrase
 from ..report.terminal import estimate_words
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray
@@ -50,8 +50,12 @@ class RunEstimate:
         made, alone = self.found.estimate, self.found.labels_alone
         if not made.defined:
             return f"{self.attribute}, {self.of}: not estimated: {made.note}."
-        told = f"{self.attribute}, {self.of}: {made.value:.3f} ({made.low:.3f} to {made.high:.3f})"
+        told = f"{self.attribute}, {self.of}: {estimate_phrase(made, bounds='.3f')}"
         worth = self.found.worth
+        if alone.n >= self.cases:
+            return (
+                f"{told} from {alone.n} labels: every case has one, and nothing is left for the jury to add."
+            )
         if math.isnan(worth):
             return f"{told} from {alone.n} labels and the jury."
         if worth < alone.n * 1.02:
@@ -238,7 +242,8 @@ def _of_systems(asked: _Asked, table: pd.DataFrame, systems: tuple[str, str]) ->
     means = [np.nanmean(asked.scores[side]) if (~np.isnan(asked.scores[side])).any() else np.nan for side in (first, second)]  # fmt: skip
     jury = Estimate(float(means[0] - means[1]), math.nan, math.nan, int((first | second).sum()), ALONE)
     of = f"{systems[0]} less {systems[1]}"
-    return asked.estimate(of if asked.of == "mean" else f"{asked.of}, {of}", found, jury)
+    estimate = asked.estimate(of if asked.of == "mean" else f"{asked.of}, {of}", found, jury)
+    return replace(estimate, cases=int((first | second).sum()))
 
 
 def _of_arms(

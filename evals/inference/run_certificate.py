@@ -320,8 +320,8 @@ def certificate_answer(found: RunCertificate) -> Section:
                 "accepted unseen": f"{accepted} of {total}" + (f" ({accepted / total:.0%})" if total else ""),
                 "to people": total - accepted,
                 "from confidence": "none" if rule.threshold is None else f"{rule.threshold:.3f}",
-                "labels": rule.labels,
-                "wrong": rule.errors,
+                "labels at or above it": rule.labels,
+                "wrong of these": rule.errors,
                 "error at most": "" if rule.bound is None else f"{rule.bound:.1%}",
             }
         )
@@ -338,9 +338,11 @@ def certificate_answer(found: RunCertificate) -> Section:
 def certificate_lines(found: RunCertificate) -> list[str]:
     """What is guaranteed, what could not be shown and why, and whether cases have shifted."""
     lines = [guarantee(found), found.drawn]
-    for name, each in found.certificates.items():
-        if each.threshold is None:
-            lines.append(f"{name}: {_why_nothing(each)}")
+    for name, rule in found.rule.attributes.items():
+        if rule.threshold is not None:
+            lines.append(f"{name}: {_counts(found, name, rule)}")
+        elif name in found.certificates:
+            lines.append(f"{name}: {_why_nothing(found.certificates[name])}")
     lines += [f"{name}: {shift.sentence}" for name, shift in found.shifts.items()]
     hung = int((found.verdicts["status"] != "reached").sum())
     if hung:
@@ -366,6 +368,22 @@ def guarantee(found: RunCertificate) -> str:
         f"Of the accepted verdicts at most {rule.risk:.1%} are wrong{near}, with probability {1 - rule.delta:.1%} over the draw of "
         "the labels, on cases drawn like the labelled ones. Guaranteed is the error among the accepted, not how many are."
         + but
+    )
+
+
+def _counts(found: RunCertificate, attribute: str, rule: AttributeRule) -> str:
+    """Where each number comes from: the labels that the rule was shown on, and the verdicts of this run."""
+    shown = found.certificates.get(attribute)
+    whence = (
+        f" of the {shown.labels} labelled verdicts that were reached"
+        if shown
+        else " labelled verdicts of the other run"
+    )
+    verdicts = _of(found, attribute)
+    accepted = verdicts[verdicts["why"] == ""]
+    return (
+        f"the bound is from the {rule.labels}{whence} with a confidence of {rule.threshold:.3f} or more, {rule.errors} of which are wrong; of the "
+        f"{len(verdicts)} verdicts of this run {len(accepted)} are accepted, {int(accepted['labelled'].sum())} of them labelled."
     )
 
 

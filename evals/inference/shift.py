@@ -16,6 +16,7 @@ from ...orchestration.record import Arm, Store
 from ...orchestration.record.manifest import case_fingerprint, manifest_changes
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
+from ..report.section import estimate_phrase
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.significance import LEVEL, p_words
@@ -137,7 +138,7 @@ class RunShift:
         ]
         for name, found in self.shifts.items():
             told.append(
-                f"{name}: the change moved scores by {found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f}) on the same cases."
+                f"{name}: the change moved scores by {estimate_phrase(found, '+.3f', '+.3f')} on the same cases."
                 if found.defined
                 else f"{name}: the shift is not known: {found.note}."
             )

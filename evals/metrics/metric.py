@@ -41,8 +41,6 @@ class Metric:
     direction: Literal["high", "low"] = "high"
     """Which end is the good one: low for an error rate."""
     bounds: tuple[float, float] = (0.0, 1.0)
-    needs: str = ""
-    """What must be installed for it beside venire; empty where nothing is."""
     value: str = ""
     """Which of the measured values is its own; the first, where none is named."""
     baseline: bool = True
@@ -94,7 +92,7 @@ def packaged_metric(
         score = scorer(import_module(package))
         return {title: [score(*pair) if pair[1].split() else math.nan for pair in pairs]}
 
-    return Metric(name, title, measure, place, needs=package.replace("_", "-"), baseline=False, **fields)
+    return Metric(name, title, measure, place, baseline=False, **fields)
 
 
 def check_package(title: str, package: str, remedy: str = EXTRA) -> None:

@@ -304,10 +304,5 @@ def _minilm(pairs: Sequence[tuple[str, str]], progress: Progress | None) -> dict
     }
 
 
-NEEDS = "MiniLM's weights"
-MINILM = Metric(
-    "minilm", "MiniLM", _minilm, 30, family="meaning", bounds=(-1.0, 1.0), needs=NEEDS, value=COSINE
-)
-MINILM_F1 = Metric(
-    "minilm-f1", TOKEN_F1, _minilm, 31, family="meaning", needs=NEEDS, value=TOKEN_F1, baseline=False
-)
+MINILM = Metric("minilm", "MiniLM", _minilm, 30, family="meaning", bounds=(-1.0, 1.0), value=COSINE)
+MINILM_F1 = Metric("minilm-f1", TOKEN_F1, _minilm, 31, family="meaning", value=TOKEN_F1, baseline=False)

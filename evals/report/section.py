@@ -80,6 +80,22 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
     }
 
 
+def estimate_cells(estimate: Estimate) -> dict[str, Any]:
+    """An estimate as the cells of a table's row."""
+    names = ("value", "low", "high", "n", "method", "note")
+    return {name: getattr(estimate, name) for name in names}
+
+
+def estimate_phrase(estimate: Estimate, style: str = ".3f", bounds: str = ".2f") -> str:
+    """An estimate inside a sentence: its value with the interval, or with why there is none."""
+    if not estimate.defined:
+        return f"undefined ({estimate.note})"
+    between = f"{estimate.low:{bounds}} to {estimate.high:{bounds}}"
+    if math.isnan(estimate.low):
+        between = estimate.note if estimate.note.startswith("no interval") else "no interval"
+    return f"{estimate.value:{style}} ({between})"
+
+
 def document_text(document: Any, indent: str = "") -> str:
     """The document as text: a line for each key and each row of a table, which can be read and compared line by line."""
     deeper = indent + " "

@@ -177,8 +177,8 @@ def _f_estimate(grid: Matrix, form: Form, method: str, undecided: str, confidenc
     if np.isnan(value):
         return undefined(undecided, method=method, n=n, confidence=confidence)
     low, high = _interval(form, squares, confidence)
-    if not low <= high or np.isinf(low):
-        why = "no interval: too few degrees of freedom, or its lower bound has no end"
+    if not -1 <= low <= high:
+        why = "no interval: too few degrees of freedom, or its lower bound lies below -1"
         return Estimate(value, np.nan, np.nan, n, f"{method}; F interval", confidence, why)
     bounds = (min(low, value), max(high, value))
     return Estimate(value, *bounds, n, f"{method}; F interval", confidence, F_WARNING)

@@ -105,8 +105,8 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
         return f"Whether juries pay cannot be told: {row['note'] or 'the difference is undefined'}."
     if row["p"] >= LEVEL:
         return (
-            "The best single judge is as good as any jury, as far as these cases can tell: the best jury minus the best single judge, both chosen on "
-            f"other cases, is {size}; a gain of more than {max(row['high'], 0):.3f} is unlikely."
+            "No jury is shown to be better than the best single judge: the best jury minus the best single judge, both chosen on "
+            f"other cases, is {size}" + ("." if math.isnan(row["high"]) else f"; a gain of more than {max(row['high'], 0):.3f} is unlikely.")
         )  # fmt: skip
     used = _row(tables.frontier, "arm", recommended_arm(tables.frontier, tables.noise))
     if row["value"] > 0 and used["kind"] == "single judge":
@@ -149,7 +149,7 @@ def _next(tables: AdviceTables) -> list[str]:
         row = everyone[0]
         said.append(
             f"Try jurors of another kind before more of the same: errors correlate by {row['correlation']:.2f} on average, so {row['jurors']} jurors "
-            f"are worth {row['effective']:.1f} independent ones."
+            f"are worth {row['effective']:.1f} independent ones (Kish)."
         )  # fmt: skip
     chosen = tables.growth[tables.growth["how"] == "chosen"] if len(tables.growth) else tables.growth
     if len(chosen) > 2 and int(np.argmax(chosen["score"])) == len(chosen) - 1 and _pays(tables):
@@ -267,9 +267,11 @@ def _interval_words(cluster: IntArray, draws: Draws) -> str:
 def _power_words(usual: tuple[float, float]) -> str:
     effects = " and ".join(map(str, EFFECTS))
     mean = (
-        f" Over all pairs of arms, {usual[0]:.3f} ± {usual[1]:.3f} can be detected."
-        if not np.isnan(usual[0])
-        else ""
+        ""
+        if np.isnan(usual[0])
+        else f" Of the one pair of arms that differs, {usual[0]:.3f} can be detected."
+        if np.isnan(usual[1])
+        else f" Over all pairs of arms that differ, {usual[0]:.3f} ± {usual[1]:.3f} can be detected."
     )
     return (
         "Detectable differences have 80% power at 5% (two-sided), from the standard deviation of the paired difference by case: "

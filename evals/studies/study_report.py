@@ -18,6 +18,7 @@ from ..report.html import report_page, section_figures
 from ..report.panel import DASHED, Look, Panel, Tick, name_axis, number_axis, padded_range
 from ..report.section import Section, records, section_json
 from ..report.terminal import interval_words, plain_table, show_section
+from ..statistics.significance import interval_phrase
 from .candidates import Composition
 from .findings import Findings, RecordedFindings, RunFindings
 from .judgements import UNITS
@@ -192,8 +193,8 @@ def _seats_section(jurors: Composition | None, figures: Mapping[str, Figure]) ->
     names = ("jurors", "independence", "growth")
     sentences = tuple(
         f"The errors of two of these {row['jurors']} seats correlate by {decimal(float(row['correlation']), 2)} on average: "
-        f"together they are worth {decimal(float(row['effective']), 1)} independent jurors "
-        f"(95% interval {decimal(float(row['low']), 1)} to {decimal(float(row['high']), 1)})."
+        f"together they are worth {decimal(float(row['effective']), 1)} independent jurors by the correlation of their errors (Kish; "
+        f"{interval_phrase(row['low'], row['high'], '.1f')})."
         for row in jurors.independence.to_dict("records")
         if row["jury"] == "all jurors" and not math.isnan(row["effective"])
     )

@@ -75,7 +75,8 @@ TABLES: Mapping[str, TableText] = {
     ),
     "independence": TableText(
         "Erring together",
-        "The mean correlation of jurors' errors, and how many independent jurors a jury is worth.",
+        "The mean correlation of jurors' errors (by how far each is from people), and how many independent jurors a jury is worth by it (Kish); "
+        "effective votes are by being right or wrong instead.",
         {"jury": "jury", "jurors": "jurors", "correlation": "mean correlation", "effective": "worth, in independent jurors",
          "low": "low", "high": "high", "participation": "participation", "note": ""},
     ),

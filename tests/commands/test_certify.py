@@ -32,6 +32,16 @@ def test_what_is_accepted_is_right_as_often_as_promised(folder: Path) -> None:
         document["attributes"]["clear"]["delta"] == 0.025
         and "error among the accepted" in document["guarantee"]
     )
+    clear, mine = document["attributes"]["clear"], [row for row in accepted if row["attribute"] == "clear"]
+    (counts,) = [line for line in document["sentences"] if line.startswith("clear: the bound is from")]
+    assert (
+        f"from the {clear['labels']} of the {clear['labelled']} labelled verdicts that were reached" in counts
+    )
+    assert (
+        f"{clear['errors']} of which are wrong; of the 300 verdicts of this run {len(mine)} are accepted"
+        in counts
+    )
+    assert f"{sum(row['labelled'] for row in mine)} of them labelled" in counts
     assert {row["status"] for row in document["verdicts"] if row["case"] == "c0"} == {"hung"}
     assert not any(row["accepted"] for row in document["verdicts"] if row["status"] == "hung")
 

@@ -37,6 +37,15 @@ def test_the_truth_lies_within_and_the_jury_is_worth_labels(folder: Path) -> Non
     )
 
 
+def test_where_every_case_is_labelled_nothing_is_left_to_add(folder: Path) -> None:
+    for options in ((), ("--systems", "A,B")):
+        done = venire("estimate", "run", "--human", "labels.csv", *options, "--json", cwd=folder)
+        document = json.loads(done.stdout)
+
+        assert all("every case has one, and nothing is left for the jury to add" in each for each in document["sentences"])  # fmt: skip
+        assert {each["labels"] for each in document["estimates"]} == {300}
+
+
 def test_a_draw_is_kept_and_used(folder: Path) -> None:
     for design in ("stratified", "active"):
         drawn = venire("triage", "run", "--for", "estimate", "-n", 90, "--design", design, "-o", f"{design}.csv", cwd=folder)  # fmt: skip

@@ -189,6 +189,9 @@ def test_a_band_is_named_only_where_the_interval_bears_it():
 
     assert (rows[0]["band"], rows[0]["band_source"]) == ("excellent", "Koo and Li (2016)")
     assert rows[1]["band"] == ""
+    shown = agreement_table(agreement(of(SHROUT_FLEISS)))
+    words = dict(zip(shown.columns[1].cells, shown.columns[4].cells, strict=True))
+    assert words["icc3k"] in ("", "from 6 of 6 cases")
 
 
 def test_the_same_seed_gives_the_same_json():

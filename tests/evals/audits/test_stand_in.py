@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from venire.evals.audits.stand_in import alternative_annotator
+from venire.evals.audits.stand_in import alternative_annotator, stand_in_sentence
+from venire.evals.statistics.draws import Draws
 
 
 def panel(rng: np.random.Generator, jury_noise: float, cases: int = 100) -> tuple[pd.DataFrame, pd.Series]:
@@ -37,6 +38,29 @@ def test_a_jury_as_good_as_a_person_passes_where_a_little_may_be_lost() -> None:
         alternative_annotator(*panel(rng, 0.3, 150), ordered=True, epsilon=0.2).passed for _ in range(20)
     ]
     assert np.mean(passed) >= 0.9
+
+
+def test_the_power_is_how_often_one_more_person_passes() -> None:
+    rng = np.random.default_rng(5)
+    found = [
+        alternative_annotator(*panel(rng, 0.7, 60), ordered=True, draws=Draws(0, 300)) for _ in range(60)
+    ]
+
+    assert np.mean([each.power for each in found]) == pytest.approx(
+        np.mean([each.passed for each in found]), abs=0.12
+    )
+    larger = alternative_annotator(*panel(rng, 0.7, 400), ordered=True)
+    assert larger.power > 0.9 > 0.5 > max(each.power for each in found)
+
+
+def test_what_does_not_pass_is_not_called_worse() -> None:
+    people, jury = panel(np.random.default_rng(6), 1.2, 40)
+    found = alternative_annotator(people, jury, ordered=True)
+
+    assert not found.passed and 0 < found.power < 0.5
+    said = stand_in_sentence("panel", "clear", found)
+    assert "panel is not shown to be as good as a person on clear" in said
+    assert f"A jury exactly as good would pass in {found.power:.0%} of studies of this size." in said
 
 
 def test_groups_count_as_one_and_gaps_are_left_out() -> None:

@@ -13,6 +13,7 @@ from venire.evals.agreement.coefficient import band
 from venire.evals.statistics.alpha import rater_outliers
 from venire.evals.statistics.classical_tests import differences, wilcoxon_signed_rank
 from venire.evals.statistics.contrast import as_extra_rater, as_substitute
+from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.mixed import difference_effects, mean_difference_effects
 
@@ -213,10 +214,24 @@ def test_severity_is_the_distance_above_the_others():
     ],
 )
 def test_bands(coefficient, value, word):
-    found = band(coefficient, value)
+    found = band(coefficient, Estimate(value, value, value, 40, coefficient))
 
     assert found is not None and found.word == word and "(" in found.source
 
 
-def test_no_band_for_what_nobody_banded():
-    assert band("rmse", 0.3) is None and band("kappa", math.nan) is None
+@pytest.mark.parametrize(
+    ("coefficient", "value", "low", "high"),
+    [
+        ("rmse", 0.3, 0.2, 0.4),
+        ("kappa", math.nan, math.nan, math.nan),
+        ("alpha_ordinal", 0.95, math.nan, math.nan),
+        ("alpha_ordinal", 0.95, 0.79, 0.99),
+        ("icc3k", 0.8, 0.76, 0.91),
+        ("spearman", 0.93, -0.95, 0.99),
+        ("pearson", 0.05, -0.2, 0.09),
+    ],
+)
+def test_no_band_for_what_nobody_banded_nor_where_the_interval_does_not_bear_it(
+    coefficient, value, low, high
+):
+    assert band(coefficient, Estimate(value, low, high, 40, coefficient)) is None
