@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, ScoredVotes
 from venire.evals.ratings.folds import selection_folds
 from venire.evals.studies.attribute_choice import choose, composed_arms
-from venire.evals.studies.objectives import OBJECTIVES, AnswerScale, ScoredVotes
 from venire.rubrics.scale import CostMatrix, Scale
 
 WORTH = {true: {given: -abs(true - given) for given in range(1, 6)} for true in range(1, 6)}

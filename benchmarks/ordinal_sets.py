@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata, spearmanr
 
+from venire.evals.comparison.objectives import objective
 from venire.evals.ratings.question import Question
 from venire.evals.studies.choices import Goal
-from venire.evals.studies.objectives import objective
 from venire.evals.studies.recorded_jurors import analyse
 from venire.rubrics.scale import Scale
 

@@ -108,6 +108,32 @@ def rule_of(jury: Jury, count: CountingRule | None = None) -> CountingRule:
     return count or jury.count or protocol(jury.protocol).count
 
 
+INDEPENDENT = ("single", "panel", "decompose-verify")
+"""Protocols under which no seat hears another."""
+PLAIN = ("mean", "median", "mode", "trimmed")
+"""Rules that look at one attribute's votes and nothing else."""
+
+
+def deliberates(jury: Jury) -> bool:
+    """Whether seats of the jury may hear each other before they are counted."""
+    return not jury.single_judge and jury.protocol not in INDEPENDENT
+
+
+def blind_rule(jury: Jury) -> CountingRule:
+    """The plain rule that a jury's blind ballots are counted by: its own where that is plain, else the median."""
+    rule = rule_of(jury)
+    return rule if rule in PLAIN else "median"
+
+
+def blind_count(transcript: Transcript, rubric: Rubric, jury: Jury) -> Verdict | None:
+    """The verdict that the seats' blind first ballots alone imply, by `blind_rule`; None where nobody voted blind.
+
+    Its `transcript` has those ballots only, so that its cost is what the count would have taken.
+    """
+    first = transcript.blind()
+    return verdict(first, rubric, jury, count=blind_rule(jury)) if first.ballots else None
+
+
 class FirstCaseGate:
     """Admits cases of one jury: the first alone, unless its models are known to answer, then any number at once.
 

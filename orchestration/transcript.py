@@ -348,6 +348,15 @@ class Transcript(BaseModel):
             for attribute, by_juror in last.items()
         }
 
+    def blind(self) -> Transcript:
+        """The first ballots that seats cast with nothing of the others in sight, and nothing else; empty where nobody did."""
+        first = (
+            entry
+            for entry in self.heard
+            if entry.purpose in ("blind", "repeat") and entry.round == 1 and not _saw(entry)
+        )
+        return self.model_copy(update={"entries": tuple(first), "stop": Stop(reason="complete")})
+
     @property
     def cost(self) -> Cost:
         """What the deliberation took; its seconds are the slowest entry of each step, one step after the other."""
@@ -355,6 +364,10 @@ class Transcript(BaseModel):
         for entry in self.entries:
             slowest[entry.step] = max(slowest.get(entry.step, 0.0), entry.spent.seconds)
         return replace(Cost.total(entry.spent for entry in self.entries), seconds=sum(slowest.values()))
+
+
+def _saw(entry: Cast | Abstained) -> tuple[str, ...]:
+    return entry.ballot.saw if isinstance(entry, Cast) else entry.abstention.saw
 
 
 def entry_of(turn: Turn, purpose: Purpose) -> Cast | Abstained:

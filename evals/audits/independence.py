@@ -265,11 +265,9 @@ def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
     if len(rows) == 1:
         return told
     back, ahead = int(rows["right_to_wrong"].sum()), int(rows["wrong_to_right"].sum())
-    gain, closer = last["majority"] - first["majority"], last["correlation"] - first["correlation"]
-    added = "information" if gain > 0 and ahead > back else "agreement only" if closer > 0 else "neither"
     return (
         f"{told} Before deliberation they were worth {_votes(first['kish'])} and right on {_share(first['majority'])}; {ahead} {'vote' if ahead == 1 else 'votes'} went from wrong "
-        f"to right and {back} from right to wrong: deliberation added {added}."
+        f"to right and {back} from right to wrong."
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from ...agents.cost import CostUnit
 from ...orchestration.record import Store
 from ...rubrics.errors import VenireError
 from ..agreement.rater_agreement import cells
@@ -37,7 +38,9 @@ from .arm_tables import (
     text_baselines,
 )
 from .contrasts import contrasts, sentences
+from .deliberation import deliberation_section
 from .effects import INTERCEPTS, effects
+from .objectives import MARGIN, OBJECTIVES
 
 
 def comparison_sections(
@@ -288,7 +291,20 @@ def _comparison(
     numeric = numeric_pairs(sheet)
     seated, alone = panels(sheet)
     moved, told = effects(sheet, evidence.cases, predictors, intercepts=intercepts)
-    parts = comparison_sections(evidence, draws, severity=severity, families=families, jurors=jurors)
+    deliberation = deliberation_section(
+        evidence.blind,
+        evidence.changes,
+        evidence.reference().table,
+        evidence.questions,
+        evidence.groups,
+        objective=OBJECTIVES["credit"],
+        margin=MARGIN,
+        unit=cost_unit(evidence.costs),
+    )
+    parts = (
+        *([deliberation] if deliberation else ()),
+        *comparison_sections(evidence, draws, severity=severity, families=families, jurors=jurors),
+    )
     kinds = {
         **{arm: evidence.kinds[arm] for arm in sheet.arms},
         **(dict.fromkeys(sheet.people, "person") if len(sheet.people) > 1 else {}),
@@ -322,6 +338,12 @@ def _comparison(
         ),
         sections=parts,
     )
+
+
+def cost_unit(costs: pd.DataFrame) -> CostUnit:
+    """What costs are told in: dollars where every price is known and something was charged, else tokens, else calls."""
+    units: tuple[CostUnit, ...] = ("usd", "tokens", "calls")
+    return next((name for name in units if costs[name].notna().all() and (costs[name] > 0).any()), "calls")
 
 
 class EverythingHung(VenireError):

@@ -24,8 +24,10 @@ from .run_tables import (
     ArmMoments,
     ArmRatings,
     ArmStops,
+    BlindCounts,
     JurorRatings,
     RoundVotes,
+    VoteChanges,
     arm_tables,
 )
 
@@ -56,6 +58,10 @@ class Evidence:
     """What a reader should know of each deliberation, as `ArmMoments` gives it."""
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     """The votes of juries of two seats or more, round by round, as `RoundVotes` gives them."""
+    blind: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """What deliberating arms found beside the count of their blind ballots, as `BlindCounts` gives it."""
+    changes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """Each seat's blind vote and its last one, as `VoteChanges` gives them."""
     rubrics: Mapping[str, Rubric] = field(default_factory=dict)
     """By arm: what it was asked, with the composites that follow from it."""
     rescored: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -96,6 +102,8 @@ class Evidence:
             ballots=mine(self.ballots),
             moments=mine(self.moments),
             rounds=mine(self.rounds),
+            blind=mine(self.blind),
+            changes=mine(self.changes),
             rescored=mine(self.rescored),
             abstentions=mine(self.abstentions),
             likeness=self.likeness[self.likeness.index.isin(wanted)],
@@ -116,6 +124,8 @@ class Evidence:
             ballots=mine(self.ballots),
             moments=mine(self.moments),
             rounds=mine(self.rounds),
+            blind=mine(self.blind),
+            changes=mine(self.changes),
             kinds={name: kind for name, kind in self.kinds.items() if name in arms},
         )
 
@@ -154,7 +164,7 @@ def gather(
         first, questions, taken=set(kinds), cases=store.case_ids(), more_to_come=unfinished
     )
     rescored, further = check_ratings(second, questions, taken=set(kinds))
-    ratings, ballots, costs, stops, moments, abstentions, rounds = arm_tables(
+    ratings, ballots, costs, stops, moments, abstentions, rounds, blind, changes = arm_tables(
         store,
         ArmRatings(),
         JurorRatings(),
@@ -163,6 +173,8 @@ def gather(
         ArmMoments(),
         ArmAbstentions(),
         RoundVotes(),
+        BlindCounts(),
+        VoteChanges(),
     )
     cases, texts, parts = _cases(store, columns)
     torn = shared_group_note(parts, groups_in(cases), SPLIT)
@@ -178,6 +190,8 @@ def gather(
         ballots=ballots,
         moments=moments,
         rounds=rounds,
+        blind=blind,
+        changes=changes,
         rubrics={arm.name: arm.rubric for arm in arms},
         rescored=rescored,
         likeness=likeness,
@@ -294,6 +308,8 @@ def without_reserved_names(evidence: Evidence) -> Evidence:
         ballots=with_label(evidence.ballots),
         moments=with_label(evidence.moments),
         rounds=with_label(evidence.rounds),
+        blind=with_label(evidence.blind),
+        changes=with_label(evidence.changes),
         rubrics={arm: _renamed_rubric(rubric) for arm, rubric in evidence.rubrics.items()},
         rescored=with_label(evidence.rescored),
         abstentions=with_label(evidence.abstentions),

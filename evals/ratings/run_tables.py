@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 import pandas as pd
 
+from ...agents.cost import CostUnit
+from ...orchestration.deliberate import blind_count, blind_rule, deliberates
 from ...orchestration.reading.analysis import (
     Flag,
     InstantAgreement,
@@ -139,6 +142,63 @@ class RoundVotes:
         found = found.assign(voted=found["value"].notna()).sort_values("voted", kind="stable")
         once = found.drop_duplicates(["arm", "case", "juror", "attribute", "round"], keep="last")
         return once.drop(columns="voted").sort_index(ignore_index=True)
+
+
+UNITS: tuple[CostUnit, ...] = ("calls", "tokens", "usd")
+COSTS = (*UNITS, "seconds")
+
+
+class BlindCounts:
+    """What each deliberating arm found, beside the count of its own blind first ballots: one row a question.
+
+    Columns: `arm`, `case`, `attribute`, `final`, `blind` (no value where that verdict is hung or does not apply), `rule` (of the
+    blind count; blank where nobody voted blind), and what the case took with and without deliberation: `calls` and `blind_calls`,
+    likewise `tokens`, `usd` and `seconds`.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[object, ...]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        if not deliberates(arm.jury):
+            return
+        counted = blind_count(verdict.transcript, arm.rubric, arm.jury)
+        whole, first = verdict.transcript.cost, counted.transcript.cost if counted else None
+        spent = [
+            amount
+            for cost in (whole, first)
+            for amount in ((*map(cost.amount, UNITS), cost.seconds) if cost else [math.nan] * len(COSTS))
+        ]
+        self._rows += [
+            (arm.name, verdict.case, name, outcome.value, counted[name].value if counted else None,
+             blind_rule(arm.jury) if counted else "", *spent)
+            for name, outcome in verdict.outcomes.items()
+        ]  # fmt: skip
+
+    def table(self) -> pd.DataFrame:
+        columns = ["arm", "case", "attribute", "final", "blind", "rule", *COSTS, *(f"blind_{name}" for name in COSTS)]  # fmt: skip
+        return pd.DataFrame(self._rows, columns=columns)
+
+
+class VoteChanges:
+    """One row for each seat of a deliberating arm that voted blind on a question: `arm`, `case`, `juror`, `attribute`, `first`, `last`."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[object, ...]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        if not deliberates(arm.jury):
+            return
+        last = verdict.transcript.standing()
+        for attribute, votes in verdict.transcript.blind().standing().items():
+            for juror, cast in votes.items():
+                held = last.get(attribute, {}).get(juror)
+                values = (cast.vote.value, held.vote.value) if held else (NOT_APPLICABLE,)
+                if NOT_APPLICABLE not in values:
+                    self._rows.append((arm.name, verdict.case, juror, attribute, *values))
+
+    def table(self) -> pd.DataFrame:
+        return pd.DataFrame(self._rows, columns=["arm", "case", "juror", "attribute", "first", "last"])
 
 
 def _abstained_from(abstention: Abstention) -> tuple[str, ...]:

@@ -10,12 +10,12 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import nnls
 
+from ..comparison.objectives import OBJECTIVES, Objective, ScoredVotes, equal_weights, seat_weights
 from ..ratings.folds import Fold, folds, held_rows, widening
 from ..statistics.correlation import mean_ranks
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import FloatArray, IntArray
 from .candidates import SINGLE
-from .objectives import OBJECTIVES, Objective, ScoredVotes, equal_weights, seat_weights
 
 GRADIENT_STEPS = 300
 TINY = 1e-12

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,15 +11,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from ..comparison.objectives import MARGIN, OBJECTIVES, Objective, ScoredVotes
 from ..ratings.folds import Fold
-from ..statistics.matrix import FloatArray, IntArray
+from ..statistics.matrix import FloatArray
 from .attribute_choice import ArmChoice, Fit, HeldArm, choose
 from .candidates import SINGLE
-from .objectives import OBJECTIVES, AnswerScale, Objective, ScoredVotes
 
 Choosing = Literal["per-attribute", "pooled"]
 POOLED = "all attributes"
-MARGIN = 0.02
 BESIDE = ("spearman", "icc3k", "icc2", "kappa", "kappa_quadratic", "mae")
 """What is reported of every arm that is named, whatever it was chosen by."""
 CHOICES = [
@@ -208,19 +207,6 @@ class Choices:
 
     def _cost(self, arm: HeldArm) -> float:
         return float(self._voters.cost[arm.weights > 0.005].sum())
-
-
-def scored_votes(
-    votes: FloatArray,
-    truth: FloatArray,
-    attribute: Sequence[str],
-    cluster: IntArray,
-    scales: Mapping[str, AnswerScale],
-) -> ScoredVotes:
-    """The votes with their attributes numbered in the order of `scales`."""
-    places = {name: place for place, name in enumerate(scales)}
-    numbers = np.array([places[name] for name in attribute], dtype=np.int64)
-    return ScoredVotes(votes, truth, numbers, cluster, tuple(scales.values()))
 
 
 def _votes_on(votes: ScoredVotes, places: Sequence[int]) -> ScoredVotes:

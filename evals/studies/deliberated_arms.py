@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...rubrics.errors import VenireError
+from ..comparison.objectives import OBJECTIVES, AnswerScale, scored_votes
 from ..ratings.folds import Fold, cluster_numbers, groups_in, held_rows, selection_folds, widening
 from ..ratings.question import Question
 from ..ratings.reference import KEYS, Rule, require_columns
@@ -27,10 +28,9 @@ from .candidates import (
     noise,
     price_tiers,
 )
-from .choices import Choices, Goal, Voters, scored_votes
+from .choices import Choices, Goal, Voters
 from .juror_pool import PRICED
 from .jury_search import mean_credit
-from .objectives import OBJECTIVES, AnswerScale
 from .paired_means import pairs_power, typical
 
 UNPRICED = "(no cost was given: a single judge counts 1, a jury 2)"

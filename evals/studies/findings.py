@@ -15,16 +15,19 @@ from ...rubrics.scale import NOT_APPLICABLE
 from ..audits.classes import classes_section
 from ..audits.independence import independence_section
 from ..comparison.comparison import Comparison, compare_evidence
+from ..comparison.deliberation import deliberation_section
+from ..comparison.objectives import OBJECTIVES
 from ..ratings.evidence import gather, two_panels
 from ..ratings.people import check_ratings
 from ..ratings.question import Question, rubric_questions
 from ..ratings.reference import Rule, reference
-from ..ratings.run_tables import RoundVotes, arm_tables
+from ..ratings.run_tables import BlindCounts, RoundVotes, VoteChanges, arm_tables
 from ..report.section import Section
 from ..statistics.draws import Draws
 from ..studies.deliberated_arms import weigh
 from ..studies.recorded_jurors import analyse
 from .candidates import Composition
+from .choices import Goal
 from .design_sections import design_sections, gather_design
 from .judgements import UNITS, blind_ballots, credit_table, groups_of
 from .juror_pool import legal_judgements
@@ -173,7 +176,8 @@ def run_findings(folder: Path, *, resamples: int) -> RunFindings:
     try:
         found = _findings(study, folder, store, people, resamples)
         asked_for = _sections(study, folder, store, everyone, resamples)
-        return replace(found, sections=(*asked_for, *_independence(store, study, people, found)))
+        held = _deliberation(store, study, people), *asked_for, *_independence(store, study, people, found)
+        return replace(found, sections=tuple(filter(None, held)))
     finally:
         store.release()
 
@@ -196,6 +200,24 @@ def _sections(
         return sections
     rewards = classes_section(given.scored, draws)
     return sections if rewards is None else (*sections, rewards)
+
+
+def _deliberation(store: Store, study: StudyRecord, people: pd.DataFrame) -> Section | None:
+    """What deliberation did to each arm, on all cases that it heard: nothing here was chosen on any of them."""
+    questions = _questions(store, study)
+    rated, _ = check_ratings(people[people["attribute"].astype(str).isin(list(questions))], questions)
+    blind, changes = arm_tables(store, BlindCounts(), VoteChanges())
+    goal = study.goal or Goal(OBJECTIVES["credit"])
+    return deliberation_section(
+        blind[blind["arm"].isin(list(study.arms))],
+        changes[changes["arm"].isin(list(study.arms))],
+        reference(rated, questions, rule=study.reference).table,
+        questions,
+        groups_of(store, store.case_ids()),
+        objective=goal.objective,
+        margin=goal.margin,
+        unit=study.unit,
+    )
 
 
 def _independence(

@@ -9,6 +9,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from ...rubrics.errors import VenireError
+from ..comparison.objectives import OBJECTIVES, AnswerScale, scored_votes
 from ..ratings.folds import Fold, selection_folds, widening
 from ..ratings.question import Question
 from ..ratings.reference import Rule
@@ -27,11 +28,10 @@ from .candidates import (
     noise,
     price_tiers,
 )
-from .choices import Choices, Goal, Voters, scored_votes
+from .choices import Choices, Goal, Voters
 from .juror_pool import Pool, pool_of
 from .juror_tables import error_correlations, growth, independence, jurors_table, position_bias, shapley
 from .jury_search import HeldOut, Members, VoteCounter, held_out, jury_label, sizes_of
-from .objectives import OBJECTIVES, AnswerScale
 from .paired_means import pairs_power, typical
 
 LARGEST = 7

@@ -24,13 +24,12 @@ from ...orchestration.record.private_files import write_atomically
 from ...orchestration.runner import RunResult
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
+from ..comparison.objectives import AnswerScale, Objective, scored_votes
 from ..ratings.folds import clusters, groups_in
 from .arms import StudyArm
 from .candidates import SINGLE, pareto
-from .choices import scored_votes
 from .grid import SearchSpace
 from .judgements import credit_table
-from .objectives import AnswerScale, Objective
 from .plan import Plan
 from .schema import Search
 from .study_files import TRIALS

@@ -13,9 +13,9 @@ from ...agents.cost import CostUnit
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.rubric import Name, Rubric, load_rubric
 from ...rubrics.yaml_files import Written, read_yaml
+from ..comparison.objectives import MARGIN, ObjectiveName, objective
 from ..ratings.reference import Rule
-from .choices import MARGIN, Choosing, Goal
-from .objectives import ObjectiveName, objective
+from .choices import Choosing, Goal
 from .schema import ArmEntry, Design, Grid, Judgements, Search, Seeds, Split, StudyBudget
 
 T = TypeVar("T")

@@ -24,12 +24,12 @@ from ...rubrics.case import Case
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.rows import from_csv_cell
 from ...rubrics.rubric import Rubric
+from ..comparison.objectives import objective
 from ..ratings.people import load_ratings
 from ..ratings.reference import Rule
 from ..report.files import csv_text
 from .arms import StudyArm
 from .choices import Goal
-from .objectives import objective
 from .plan import Plan, TaskPlan, task_folder
 from .schema import Calibration, Design
 from .study import Study

@@ -11,11 +11,11 @@ from command_line import venire
 from juror_worlds import LIKERT, ONE_TO_FIVE, WORDS
 
 from venire.evals.agreement.rater_agreement import agreement
+from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, ScoredVotes, objective, scored_votes
 from venire.evals.ratings.question import Question
 from venire.evals.studies.attribute_choice import composed_arms, ordering_weights, simplex_weights
 from venire.evals.studies.candidates import Composition
-from venire.evals.studies.choices import Goal, scored_votes
-from venire.evals.studies.objectives import OBJECTIVES, AnswerScale, ScoredVotes, objective
+from venire.evals.studies.choices import Goal
 from venire.evals.studies.recorded_jurors import analyse
 from venire.rubrics.scale import CostMatrix, Scale
 

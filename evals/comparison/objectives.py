@@ -22,6 +22,9 @@ ObjectiveName = Literal[
     "icc3k", "icc2", "kappa_quadratic", "kappa", "spearman", "kendall", "alpha", "mae", "credit", "costs"
 ]
 
+MARGIN = 0.02
+"""The difference, in an objective, that does not matter unless a study says otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerScale:
@@ -366,6 +369,19 @@ class ScoredVotes:
             values, counts = np.unique(truth, return_counts=True)
             found[rows] = np.median(truth) if scale.ordered else values[counts.argmax()]
         return found
+
+
+def scored_votes(
+    votes: FloatArray,
+    truth: FloatArray,
+    attribute: Sequence[str],
+    cluster: IntArray,
+    scales: Mapping[str, AnswerScale],
+) -> ScoredVotes:
+    """The votes with their attributes numbered in the order of `scales`."""
+    places = {name: place for place, name in enumerate(scales)}
+    numbers = np.array([places[name] for name in attribute], dtype=np.int64)
+    return ScoredVotes(votes, truth, numbers, cluster, tuple(scales.values()))
 
 
 def equal_weights(members: Sequence[int], voters: int) -> FloatArray:

@@ -1,0 +1,268 @@
+"""What deliberation did: each arm's final verdicts against the count of its own blind first ballots, case by case, against people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from ..ratings.folds import clusters
+from ..ratings.question import Question, half_step
+from ..ratings.reference import KEYS, codes
+from ..ratings.run_tables import COSTS
+from ..report.section import Section, TableText
+from ..statistics.contrast import Contrast, jackknifed_change
+from ..statistics.estimate import undefined
+from ..statistics.matrix import FloatArray, Matrix
+from ..statistics.proportion import paired_p, wilson
+from ..statistics.significance import LEVEL, holm, p_words, signed_number
+from ..statistics.weighted import Statistic
+from .objectives import AnswerScale, Objective, ScoredVotes, scored_votes
+
+Outcome = Literal["helped", "harmed", "no difference larger than the margin", "not shown"]
+Row = Mapping[Hashable, Any]
+NAME, TITLE = "deliberation", "What did deliberation do?"
+NOT_BLIND = "nobody voted blind, so that there is no count to hold its verdicts against"
+UNIT_WORDS = {"usd": "dollars", "tokens": "tokens", "calls": "calls"}
+EFFECT = ["value", "low", "high", "p", "p_holm", "n", "cases", "outcome", "margin", "objective", "final", "blind", "rule"]  # fmt: skip
+COUNTS = [
+    f"{what}_{change}"
+    for what in ("verdicts", "votes")
+    for change in ("wrong_to_right", "right_to_wrong", "p", "towards", "away")
+]
+HEADS = {
+    "arm": "arm", "attribute": "attribute", "outcome": "deliberation", "value": "effect", "low": "low", "high": "high",
+    "p_holm": "p, Holm", "final": "with it", "blind": "blind count", "rule": "counted by", "n": "questions", "cases": "cases or groups",
+    **{name: name.replace("_", " ") for name in COUNTS}, "saved": "cost saved", "note": "",
+}  # fmt: skip
+METHOD = (
+    "The effect of deliberation is the objective of an arm's final verdicts less that of the count of its own blind first ballots (by the jury's rule where that is a "
+    "plain one, else by the median; scores as counted, before any calibration), on all questions that both answered and people rated: the mean over attributes, a paired jackknife of the "
+    "difference over whole cases or groups, and Holm's correction over arms. It helped or harmed where the corrected p is below 0.05; there is no difference larger than the "
+    "margin where the whole 95% interval lies within it; otherwise nothing is shown. A vote or verdict is right within half a step of people's value; the balance of changes is tested by "
+    "the exact sign test over cases or groups, each counted once by where most of its changes went (McNemar's test where a case has one question)."
+)
+
+
+def deliberation_section(
+    blind: pd.DataFrame,
+    changes: pd.DataFrame,
+    truth: pd.DataFrame,
+    questions: Mapping[str, Question],
+    groups: Mapping[str, object] | pd.Series,
+    *,
+    objective: Objective,
+    margin: float,
+    unit: str,
+) -> Section | None:
+    """One row a deliberating arm: what deliberation changed in the objective, and what went right or wrong; None without such an arm.
+
+    Args:
+        blind: As `BlindCounts` gives it, and `changes` as `VoteChanges` does.
+        truth: `case`, `attribute`, `value`: people's reference.
+        groups: By case its group, where it has one.
+        margin: The largest difference, in the objective, that does not matter.
+        unit: What the saving is told in: usd, tokens or calls.
+    """
+    if blind.empty:
+        return None
+    asked = blind[blind["attribute"].isin(list(questions))]
+    rated = _against_people(asked, truth, questions, ("final", "blind"))
+    voted = _against_people(changes, truth, questions, ("last", "first"))
+    whole = [
+        _effect_row(str(arm), rated[rated["arm"] == arm], voted[voted["arm"] == arm], asked[asked["arm"] == arm], questions, groups, objective, margin, unit)
+        for arm in dict.fromkeys(asked["arm"])
+    ]  # fmt: skip
+    apart = [
+        {"attribute": name, **_effect_row(str(arm), rows, voted[(voted["arm"] == arm) & (voted["attribute"] == name)], rows, questions, groups, objective, margin, unit)}
+        for (arm, name), rows in rated.groupby(["arm", "attribute"], sort=False)
+    ]  # fmt: skip
+    effects = _with_outcomes(whole)
+    tables = {"effects": effects}
+    if rated["attribute"].nunique() > 1:
+        tables["attributes"] = _with_outcomes(apart)
+    sentences = [effect_sentence(row) for row in effects.to_dict("records")]
+    return Section(
+        NAME,
+        TITLE,
+        (*sentences, *blind_advice(effects)),
+        tables,
+        methods=(METHOD,),
+        lead=f"Final verdicts less the count of the same seats' blind ballots, in {objective.words}"
+        f" ({'less' if objective.better < 0 else 'more'} is better).",
+        texts={
+            "effects": TableText("", "", {key: head for key, head in HEADS.items() if key != "attribute"}),
+            "attributes": TableText("By attribute", "p is corrected over arms and attributes.", HEADS),
+        },
+    )
+
+
+def effect_sentence(row: Row) -> str:
+    """What deliberation did to one arm, in the words of its row."""
+    name, objective = row["arm"], row["objective"]
+    if math.isnan(row["value"]):
+        return f"{name}: what deliberation did cannot be told: {row['note']}."
+    interval = "" if math.isnan(row["low"]) else f", 95% interval {signed_number(row['low'], 3)} to {signed_number(row['high'], 3)}"  # fmt: skip
+    size = f"{objective} {row['final']:.3f} with it, {row['blind']:.3f} by counting its blind ballots ({signed_number(row['value'], 3)}{interval}, Holm-corrected {p_words(row['p_holm'])})"  # fmt: skip
+    small = bool(row["outcome"] in ("helped", "harmed") and abs(row["value"]) <= row["margin"])
+    told = {
+        "helped": "deliberation helped" + (", by no more than the margin" if small else ""),
+        "harmed": "deliberation harmed" + (", by no more than the margin" if small else ""),
+        "no difference larger than the margin": f"deliberation made no difference larger than the margin of {row['margin']:g}",
+        "not shown": "deliberation is shown neither to help nor to harm",
+    }[row["outcome"]]
+    why = f" ({row['note']})" if row["note"] else ""
+    return f"{name}: {told}{why}: {size}; {_balance(row, 'verdicts')}, {_balance(row, 'votes')}."
+
+
+def blind_advice(effects: pd.DataFrame) -> list[str]:
+    """For each arm whose blind count does as well or better: to count the blind ballots, on what that rests, and what it saves."""
+    said = []
+    for row in effects.to_dict("records"):
+        if not row["count_blind"]:
+            continue
+        rests = {
+            "harmed": "deliberation is shown to harm",
+            "no difference larger than the margin": f"deliberation is shown to change no more than {row['margin']:g}",
+        }.get(row["outcome"], "the count did as well or better on these cases, though no difference is shown")
+        saved = "" if math.isnan(row["saved"]) else f" It saves {row['saved']:.0%} of its {UNIT_WORDS[row['unit']]} ({row['blind_cost']:.4g} in place of {row['cost']:.4g} a case)"  # fmt: skip
+        time = f" and {row['seconds_saved']:.2g} seconds a case" if row["seconds_saved"] > 0 else ""
+        said.append(
+            f"Count the blind ballots of {row['arm']} ({row['rule']}) and leave out its deliberation: {rests}."
+            + (f"{saved}{time}." if saved else "")
+        )
+    return said
+
+
+def _balance(row: Row, what: str) -> str:
+    ahead, back = row[f"{what}_wrong_to_right"], row[f"{what}_right_to_wrong"]
+    if not ahead + back:
+        return f"no {what} went from wrong to right or back"
+    return f"{ahead:.0f} {what} went from wrong to right and {back:.0f} from right to wrong (exact {p_words(row[f'{what}_p'])})"
+
+
+def _against_people(
+    rows: pd.DataFrame, truth: pd.DataFrame, questions: Mapping[str, Question], columns: tuple[str, str]
+) -> pd.DataFrame:
+    """The rows that people have a value for, as numbers, with how far each of the two columns lies from it, and whether that is right."""
+    found = rows[rows["attribute"].isin(list(questions))].merge(
+        truth.rename(columns={"value": "truth"}), on=KEYS
+    )
+    for name in (*columns, "truth"):
+        found[name] = codes(found.assign(value=found[name]), questions).to_numpy(float)
+    scales = {name: questions[name].scale for name in dict.fromkeys(found["attribute"])}
+    ordered = {name: scale.level in ("ordinal", "interval") for name, scale in scales.items()}
+    reach = {name: half_step(scale) or 0.0 if ordered[name] else 0.0 for name, scale in scales.items()}
+    found["ordered"] = found["attribute"].map(ordered)
+    for name in columns:
+        found[f"{name}_off"] = (found[name] - found["truth"]).abs()
+        found[f"{name}_right"] = found[f"{name}_off"] <= found["attribute"].map(reach).astype(float) + 1e-9
+    return found
+
+
+def _effect_row(
+    arm: str,
+    rated: pd.DataFrame,
+    voted: pd.DataFrame,
+    heard: pd.DataFrame,
+    questions: Mapping[str, Question],
+    groups: Mapping[str, object] | pd.Series,
+    objective: Objective,
+    margin: float,
+    unit: str,
+) -> dict[str, Any]:
+    """The effect on one arm, before the correction over arms."""
+    scales = {name: AnswerScale.of(questions[name].scale) for name in dict.fromkeys(rated["attribute"])}
+    scales = {name: scale for name, scale in scales.items() if objective.fits(scale)}
+    mine = rated[rated["attribute"].isin(list(scales))]
+    both, either = mine[["final", "blind"]].notna().all(axis=1), mine[["final", "blind"]].notna().any(axis=1)
+    silence_counts = pd.Series(objective.needs_costs, mine.index)
+    if objective.name == "credit":
+        silence_counts |= ~mine["ordered"].astype(bool)
+    mine = mine[both | (either & silence_counts)]
+    number = pd.factorize(clusters(mine["case"], groups))[0].astype(np.int64)
+    votes = scored_votes(
+        mine[["final", "blind"]].to_numpy(float), mine["truth"].to_numpy(float), mine["attribute"].tolist(), number, scales
+    )  # fmt: skip
+    without = "" if (heard["rule"] != "").any() else NOT_BLIND
+    found = _difference(votes, objective, without)
+    values = votes.scores(votes.votes.T, objective) * objective.better if len(mine) else np.full(2, np.nan)
+    case_costs = heard.drop_duplicates("case")[[*COSTS, *(f"blind_{name}" for name in COSTS)]].astype(float)
+    mean = case_costs.mean(skipna=False)
+    return {
+        "arm": arm,
+        "value": found.difference.value, "low": found.difference.low, "high": found.difference.high, "p": found.p,
+        "n": len(mine), "cases": int(number.max()) + 1 if len(number) else 0, "margin": margin,
+        "objective": objective.words, "better": objective.better, "final": float(values[0]), "blind": float(values[1]),
+        "rule": next(iter(filter(None, heard["rule"])), ""),
+        **_changes("verdicts", mine[mine[["final", "blind"]].notna().all(axis=1)], "blind", "final", groups),
+        **_changes("votes", voted, "first", "last", groups),
+        "unit": unit, "cost": mean[unit], "blind_cost": mean[f"blind_{unit}"],
+        "saved": 1 - mean[f"blind_{unit}"] / mean[unit] if mean[unit] > 0 else math.nan,
+        "seconds_saved": mean["seconds"] - mean["blind_seconds"],
+        "method": found.difference.method, "note": found.difference.note,
+    }  # fmt: skip
+
+
+def _difference(votes: ScoredVotes, objective: Objective, without: str) -> Contrast:
+    """The objective of the first column of votes less that of the second, as it is reported."""
+    method = f"final verdicts less blind count, {objective.words}"
+    n = len(votes.truth)
+    otherwise = without or f"{objective.words} is undefined on the {n} questions that both answered"
+    if not n:
+        return Contrast(undefined(without or "no question has both and people's value", method=method), np.nan)  # fmt: skip
+
+    def coefficient(values: FloatArray) -> Statistic:
+        def change(weights: FloatArray) -> FloatArray:
+            final, blind = (
+                votes.scores(np.broadcast_to(column, weights.shape), objective, weights)
+                for column in values.T
+            )
+            return np.asarray(objective.better * (final - blind))
+
+        return change
+
+    grid = Matrix(votes.votes, tuple(range(n)), ("final", "blind"), votes.cluster)
+    return jackknifed_change(coefficient, grid, method=method, otherwise=otherwise)
+
+
+def _changes(
+    what: str, rows: pd.DataFrame, before: str, after: str, groups: Mapping[str, object] | pd.Series
+) -> dict[str, float]:
+    """How many went from wrong to right and back, with the exact p of their balance over cases or groups, and how many moved which way."""
+    then, now = rows[f"{before}_right"].to_numpy(bool), rows[f"{after}_right"].to_numpy(bool)
+    nearer = (rows[f"{before}_off"] - rows[f"{after}_off"])[rows["ordered"].astype(bool)].to_numpy(float)
+    net = pd.Series(now.astype(int) - then).groupby(clusters(rows["case"], groups).to_numpy()).sum()
+    return {
+        f"{what}_wrong_to_right": int((~then & now).sum()),
+        f"{what}_right_to_wrong": int((then & ~now).sum()),
+        f"{what}_p": paired_p(int((net > 0).sum()), int((net < 0).sum())),
+        f"{what}_towards": int((nearer > 1e-9).sum()),
+        f"{what}_away": int((nearer < -1e-9).sum()),
+    }
+
+
+def _with_outcomes(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """The rows as a table, with p corrected over them, which of the four each is, and whether to count its blind ballots."""
+    table = pd.DataFrame(rows)
+    table["p_holm"] = holm(table["p"].tolist())
+    table["outcome"] = [_outcome(row) for row in table.to_dict("records")]
+    gain = table["value"] * table["better"]
+    table["count_blind"] = (table["outcome"] != "helped") & (
+        (gain <= 0) | (table["outcome"] == "no difference larger than the margin")
+    )
+    leading = [name for name in ("arm", "attribute") if name in table]
+    order = [*leading, *EFFECT, *COUNTS, "unit", "cost", "blind_cost", "saved", "seconds_saved", "count_blind", "method", "note"]  # fmt: skip
+    return table[order]
+
+
+def _outcome(row: Row) -> Outcome:
+    if row["p_holm"] < LEVEL:
+        return "helped" if row["value"] * row["better"] > 0 else "harmed"
+    # Verdicts that are the same on every case may differ on others: as many of them as Wilson's bound allows.
+    most = wilson(0.0, row["cases"], 0.95)[1] if row["p"] == 1 and row["cases"] else math.nan
+    reach = most if math.isnan(row["low"]) else max(-row["low"], row["high"])
+    return "no difference larger than the margin" if reach <= row["margin"] else "not shown"

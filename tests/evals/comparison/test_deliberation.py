@@ -1,0 +1,151 @@
+"""What deliberation did: final verdicts against the count of the same seats' blind ballots, in worlds whose truth is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from venire.evals.comparison.deliberation import deliberation_section
+from venire.evals.comparison.objectives import OBJECTIVES
+from venire.evals.ratings.question import Question
+from venire.rubrics.scale import Scale
+
+QUESTIONS = {
+    "quality": Question(Scale(level="ordinal", anchors={n: str(n) for n in range(1, 6)}), "high"),
+    "safe": Question(Scale(level="binary", anchors={0: "no", 1: "yes"}), "high"),
+}
+COSTS = {"calls": 9.0, "tokens": 90.0, "usd": np.nan, "seconds": 3.0}
+BLIND_COSTS = {"blind_calls": 3.0, "blind_tokens": 30.0, "blind_usd": np.nan, "blind_seconds": 1.0}
+
+
+def effects(
+    verdicts: dict[str, list[tuple[float | None, float | None, float]]], *, objective: str = "credit", margin: float = 0.02,
+    attribute: str = "quality", groups: dict[str, str] | None = None,
+) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:  # fmt: skip
+    """The effect rows by arm, and the sentences, of arms with (final, blind, truth) case by case."""
+    counts = [
+        {"arm": arm, "case": f"c{at}", "attribute": attribute, "final": final, "blind": blind, "rule": "median", **COSTS, **BLIND_COSTS}
+        for arm, rows in verdicts.items()
+        for at, (final, blind, _) in enumerate(rows)
+    ]  # fmt: skip
+    votes = [
+        {"arm": arm, "case": f"c{at}", "juror": "ann", "attribute": attribute, "first": blind, "last": final}
+        for arm, rows in verdicts.items()
+        for at, (final, blind, _) in enumerate(rows)
+        if final is not None and blind is not None
+    ]
+    truth = [
+        {"case": f"c{at}", "attribute": attribute, "value": row[2]}
+        for at, row in enumerate(next(iter(verdicts.values())))
+    ]
+    section = deliberation_section(
+        pd.DataFrame(counts), pd.DataFrame(votes), pd.DataFrame(truth), QUESTIONS, groups or {},
+        objective=OBJECTIVES[objective], margin=margin, unit="calls",
+    )  # fmt: skip
+    assert section is not None
+    rows = section.tables["effects"].to_dict("records")
+    return {row["arm"]: row for row in rows}, section.sentences
+
+
+def world(rng: np.random.Generator, cases: int, final: Any) -> list[tuple[float, float, float]]:
+    """Three jurors a case whose errors are even; `final` makes the last votes of (votes, truth)."""
+    rows = []
+    for truth in rng.integers(2, 5, cases):
+        votes = np.clip(truth + rng.choice([-1, 0, 0, 1], 3), 1, 5)
+        rows.append((float(np.median(final(votes, truth))), float(np.median(votes)), float(truth)))
+    return rows
+
+
+def test_the_row_has_the_difference_and_the_counts_by_hand() -> None:
+    # Credits with it 1, 1, .75, 1 ..., blind .75, 1, 1, 1 ...: two cases better, one worse, of ten.
+    rows = [(3, 4, 3), (2, 3, 2), (3, 2, 2), *[(4, 4, 4)] * 7]
+    (row,) = effects({"jury": rows})[0].values()
+
+    assert row["value"] == pytest.approx((0.25 + 0.25 - 0.25) / 10)
+    assert (row["final"], row["blind"]) == (pytest.approx(0.975), pytest.approx(0.95))
+    assert (row["verdicts_wrong_to_right"], row["verdicts_right_to_wrong"]) == (2, 1)
+    assert (row["votes_towards"], row["votes_away"]) == (2, 1)
+    assert row["verdicts_p"] == 1.0
+    # The variance of a mean of ten, (n - 1) / n times the sum of squares of leave-one-out means.
+    differences = np.array([0.25, 0.25, -0.25, *[0.0] * 7])
+    error = differences.std(ddof=1) / np.sqrt(10)
+    assert (row["high"] - row["low"]) / 2 > 2.2 * error
+
+
+def test_herding_is_called_harm_and_the_blind_count_is_advised_with_what_it_saves() -> None:
+    rng = np.random.default_rng(1)
+    found, sentences = effects({"herd": world(rng, 80, lambda votes, truth: [max(votes)] * 3)})
+
+    assert found["herd"]["outcome"] == "harmed" and found["herd"]["high"] < 0
+    assert found["herd"]["verdicts_p"] < 0.01
+    assert any("Count the blind ballots of herd (median)" in each and "67% of its calls" in each for each in sentences)  # fmt: skip
+
+
+def test_help_is_called_help_and_no_blind_count_is_advised() -> None:
+    rng = np.random.default_rng(2)
+    found, sentences = effects({"wise": world(rng, 80, lambda votes, truth: [truth] * 3)})
+
+    assert found["wise"]["outcome"] == "helped" and found["wise"]["low"] > 0
+    assert not any(each.startswith("Count the blind ballots") for each in sentences)
+
+
+def test_an_error_that_falls_is_help() -> None:
+    rng = np.random.default_rng(2)
+    found, _ = effects({"wise": world(rng, 80, lambda votes, truth: [truth] * 3)}, objective="mae")
+
+    assert found["wise"]["outcome"] == "helped" and found["wise"]["value"] < 0
+
+
+def test_changes_that_even_out_within_the_margin_are_no_difference() -> None:
+    rows = [(3, 3, 3)] * 180 + [(3, 4, 3)] * 10 + [(4, 3, 3)] * 10
+    found, sentences = effects({"jury": rows})
+
+    assert found["jury"]["outcome"] == "no difference larger than the margin"
+    assert any("shown to change no more than 0.02" in each for each in sentences)
+
+
+@pytest.mark.parametrize(
+    ("cases", "outcome"), [(12, "not shown"), (400, "no difference larger than the margin")]
+)
+def test_verdicts_that_never_change_show_as_much_as_their_number_allows(cases: int, outcome: str) -> None:
+    found, _ = effects({"jury": [(3, 3, 3), (2, 2, 4)] * (cases // 2)})
+
+    assert found["jury"]["p"] == 1 and found["jury"]["outcome"] == outcome
+
+
+def test_p_is_corrected_over_arms_and_cases_of_one_group_count_once() -> None:
+    rng = np.random.default_rng(3)
+    rows = world(rng, 40, lambda votes, truth: [max(votes)] * 3)
+    alone, _ = effects({"one": rows})
+    three, _ = effects({"one": rows, "two": rows, "three": rows})
+    assert three["one"]["p_holm"] == pytest.approx(3 * alone["one"]["p"])
+
+    # Each case twice, in one group, says no more than each case once.
+    twice = [row for row in rows for _ in range(2)]
+    grouped, _ = effects({"one": twice}, groups={f"c{at}": f"g{at // 2}" for at in range(80)})
+    assert grouped["one"]["verdicts_p"] == pytest.approx(alone["one"]["verdicts_p"])
+    assert grouped["one"]["low"] == pytest.approx(alone["one"]["low"])
+
+
+def test_a_verdict_left_open_on_a_scale_of_two_values_is_a_miss() -> None:
+    rows: list[tuple[float | None, float | None, float]] = [(None, 1, 1)] * 4 + [(1, 1, 1)] * 16
+    found, _ = effects({"jury": rows}, attribute="safe")
+
+    assert found["jury"]["value"] == pytest.approx(-0.2)
+
+
+def test_nobody_who_voted_blind_is_said() -> None:
+    counts = pd.DataFrame(
+        [{"arm": "debate", "case": "c", "attribute": "quality", "final": 3, "blind": None, "rule": "", **COSTS, **dict.fromkeys(BLIND_COSTS, np.nan)}]
+    )  # fmt: skip
+    votes = pd.DataFrame(columns=["arm", "case", "juror", "attribute", "first", "last"])
+    truth = pd.DataFrame([{"case": "c", "attribute": "quality", "value": 3}])
+    section = deliberation_section(
+        counts, votes, truth, QUESTIONS, {}, objective=OBJECTIVES["credit"], margin=0.02, unit="calls"
+    )
+
+    assert section is not None
+    assert section.sentences == ("debate: what deliberation did cannot be told: nobody voted blind, so that there is no count to hold its verdicts against.",)  # fmt: skip
