@@ -14,8 +14,9 @@ from ..ratings.reference import Rule, rule_words
 from ..statistics.contrast import LEAST_CLUSTERS
 from ..statistics.draws import Draws
 from ..statistics.matrix import IntArray
-from ..statistics.significance import LEVEL, signed_number
+from ..statistics.significance import LEVEL, shown_sign, signed_number
 from .candidates import DIFFERENCE
+from .choices import Choices
 from .juror_pool import PRICED, VOTES, Pool
 from .juror_tables import Shares
 from .jury_search import EVERY, INNER
@@ -29,7 +30,7 @@ STEADY = 0.9
 
 
 class AdviceTables(NamedTuple):
-    """The tables that advice is drawn from."""
+    """The tables that advice is drawn from: every sentence is made of their rows."""
 
     answers: pd.DataFrame
     frontier: pd.DataFrame
@@ -40,6 +41,14 @@ class AdviceTables(NamedTuple):
     independence: pd.DataFrame
     jurors: pd.DataFrame
     position: pd.DataFrame
+    recommended: str = ""
+    """The arm to use, as `recommended_arm` finds it."""
+    measure: str = "mean credit"
+    """What arms are compared by."""
+    choices: Choices | None = None
+    """Where a study chooses for each attribute, or seats by weights: what to use is said by these, and not by the frontier."""
+    over_constant: float = math.nan
+    """The lower end of what the best jury has over one answer to everything, where that is known."""
 
 
 def testable(noise: pd.DataFrame) -> bool:
@@ -47,21 +56,39 @@ def testable(noise: pd.DataFrame) -> bool:
     return bool(noise["p"].notna().any())
 
 
-def recommended_arm(frontier: pd.DataFrame, noise: pd.DataFrame) -> str:
-    """The cheapest arm within noise of the best; where nothing can be tested, the one that scored best."""
+def recommended_arm(
+    frontier: pd.DataFrame, noise: pd.DataFrame, answers: pd.DataFrame, better: float = 1.0
+) -> str:
+    """The cheapest arm within noise of the best; where nothing can be tested, the one that scored best.
+
+    Where juries are shown to be better than single judges, or these better than juries, it is one of the better kind.
+    """
+    ordered = frontier.sort_values("score", ascending=better < 0, kind="stable")
     if not testable(noise):
-        return str(frontier.sort_values("score", ascending=False, kind="stable")["arm"].iloc[0])
-    within = noise[noise["within"].astype(bool)]
-    return str((within if len(within) else noise.sort_values("value"))["arm"].iloc[0])
+        return str(ordered["arm"].iloc[0])
+    kinds = frontier.set_index("arm")["kind"]
+    worse = {1.0: "single judge", -1.0: "jury"}.get(_shown(answers), "")
+    within = noise[noise["within"].astype(bool) & (noise["arm"].map(kinds) != worse)]
+    rest = noise[noise["arm"].map(kinds) != worse]
+    return str(
+        (within if len(within) else (rest if len(rest) else noise).sort_values("value"))["arm"].iloc[0]
+    )
+
+
+def _shown(answers: pd.DataFrame) -> float:
+    """1 where juries are shown to be better than single judges, -1 where they are shown to be worse, 0 otherwise."""
+    found = answers[answers["what"] == DIFFERENCE]
+    return 0.0 if found.empty else np.nan_to_num(shown_sign(found["value"].iloc[0], found["p"].iloc[0]))
 
 
 def advice(tables: AdviceTables) -> tuple[str, ...]:
     """Sentences: first what to use, last what to try."""
-    return tuple(filter(None, [_use(tables), _whether_juries_pay(tables), *_limits(tables), *_next(tables)]))
+    use = tables.choices.sentences() if tables.choices else (_use(tables), _whether_juries_pay(tables))
+    return tuple(filter(None, [*use, *_limits(tables), *_next(tables)]))
 
 
 def _use(tables: AdviceTables) -> str:
-    name = recommended_arm(tables.frontier, tables.noise)
+    name = tables.recommended
     arm = _row(tables.frontier, "arm", name)
     if not testable(tables.noise):
         return f"No arm can be recommended yet: {name} scored best, {arm['score']:.3f}, but {tables.noise['note'].iloc[0]}."
@@ -77,8 +104,14 @@ def _use(tables: AdviceTables) -> str:
         else f"what the best arm earns beyond the best at this price, both chosen on other cases, is {_signed_interval(gap)}"
     )
     worse = f"; what is cheaper is demonstrably worse ({_arms(passed)})" if passed else ""
+    if int((within & cheaper).sum()):
+        worse += "; what is cheaper is of the kind that is shown to be worse"
+    unpaid = "no jury is shown to pay, and it is " if arm["kind"] == "jury" and not _pays(tables) else ""
+    measured = (
+        "Agreement with people" if tables.measure == "mean credit" else f"Its {tables.measure} with people"
+    )
     return (
-        f"Use {who}, at {_price(arm['cost'], tables.unit)}: {among} that cannot be told from the best{worse}. Agreement with people is "
+        f"Use {who}, at {_price(arm['cost'], tables.unit)}: {unpaid}{among} that cannot be told from the best{worse}. {measured} is "
         f"{_with(arm['score'], arm['low'], arm['high'])}; {gain}."
     )  # fmt: skip
 
@@ -108,11 +141,10 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
             "No jury is shown to be better than the best single judge: the best jury minus the best single judge, both chosen on "
             f"other cases, is {size}" + ("." if math.isnan(row["high"]) else f"; a gain of more than {max(row['high'], 0):.3f} is unlikely.")
         )  # fmt: skip
-    used = _row(tables.frontier, "arm", recommended_arm(tables.frontier, tables.noise))
-    if row["value"] > 0 and used["kind"] == "single judge":
+    if row["value"] > 0 and not _pays(tables):
         return (
-            f"The best jury agrees better than the best single judge, both chosen on other cases, by {size}; whether it is better by enough to pay for is yours to "
-            f"say: {used['arm']} is the cheapest arm that cannot be told from the best of all."
+            f"No jury is shown to pay: the best jury agrees better than the best single judge, both chosen on other cases, by {size}, but is not shown to agree better "
+            "than one answer to everything."
         )  # fmt: skip
     if row["value"] > 0:
         return f"A jury pays: chosen on other cases, the best jury agrees better than the best single judge chosen the same way, by {size}."
@@ -152,12 +184,18 @@ def _next(tables: AdviceTables) -> list[str]:
             f"are worth {row['effective']:.1f} independent ones (Kish)."
         )  # fmt: skip
     chosen = tables.growth[tables.growth["how"] == "chosen"] if len(tables.growth) else tables.growth
-    if len(chosen) > 2 and int(np.argmax(chosen["score"])) == len(chosen) - 1 and _pays(tables):
+    if (
+        len(chosen) > 2
+        and int(np.argmax(chosen["score"])) == len(chosen) - 1
+        and tables.choices is None
+        and _pays(tables)
+    ):
         said.append(
             f"Try larger juries: of the sizes searched the largest, {chosen['size'].max()}, agreed best."
         )
-    if len(tables.jurors):
-        harmful = tables.jurors[tables.jurors["shapley_high"] < 0]
+    if len(tables.jurors) and tables.choices is None:
+        seated = _row(tables.frontier, "arm", tables.recommended)["jurors"].split(" + ")
+        harmful = tables.jurors[(tables.jurors["shapley_high"] < 0) & ~tables.jurors["juror"].isin([*seated, tables.recommended])]  # fmt: skip
         if len(harmful):
             named = ", ".join(harmful.sort_values("shapley")["juror"].head(5))
             more = f" and {len(harmful) - 5} more" if len(harmful) > 5 else ""
@@ -177,8 +215,8 @@ def _next(tables: AdviceTables) -> list[str]:
 
 
 def _pays(tables: AdviceTables) -> bool:
-    found = tables.answers[tables.answers["what"] == DIFFERENCE]
-    return bool(len(found) and found["value"].iloc[0] > 0 and found["p"].iloc[0] < LEVEL)
+    """Whether a jury is shown to be better than the best single judge, and, where that is known, than one answer to everything."""
+    return _shown(tables.answers) > 0 and not tables.over_constant <= 0
 
 
 def _row(table: pd.DataFrame, column: str, value: str) -> Row:
@@ -230,12 +268,14 @@ def pool_methods(
 
 
 def arm_methods(
-    shape: tuple[int, int], parts: Sequence[Fold], cluster: IntArray, tested: bool, rule: Rule | None, draws: Draws, usual: tuple[float, float]
+    shape: tuple[int, int], parts: Sequence[Fold], cluster: IntArray, tested: bool, rule: Rule | None, draws: Draws, usual: tuple[float, float],
+    objective: str | None = None,
 ) -> tuple[str, ...]:  # fmt: skip
-    """The methods of arms that deliberated."""
+    """The methods of arms that deliberated; `objective` is what they are compared by, if not mean credit."""
+    measured = _credit_words(rule) if objective is None else f"Arms are compared by {objective} with people, the mean over attributes. The people's value is the {rule_words(rule)}."  # fmt: skip
     return (
         f"{shape[1]} arms answered {shape[0]} questions.",
-        _credit_words(rule),
+        measured,
         "The best arm, the best jury and the best single judge were each chosen on some cases and scored on others. "
         + _split_words(parts, cluster, tested),
         _interval_words(cluster, draws),

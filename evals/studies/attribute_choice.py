@@ -144,6 +144,8 @@ class ArmChoice:
     clusters: int
     error: float
     """The standard error of the gain, as the interval has it."""
+    use: HeldArm | None = None
+    """The arm to use, where all arms were compared; None where it is the cheaper of jury and judge that is not shown to be worse."""
 
     @property
     def pays(self) -> bool:
@@ -198,20 +200,6 @@ def _by_steps(votes: ScoredVotes, objective: Objective, largest: int) -> tuple[F
     return judge / judge.sum(), best / best.sum()
 
 
-def arms_as_given(kinds: Sequence[str], names: Sequence[str], objective: Objective) -> Fit:
-    """The best of the arms that are single judges, and each of the others by name."""
-    singles = np.array([kind == SINGLE for kind in kinds])
-
-    def fit(votes: ScoredVotes) -> Arms:
-        each = np.eye(len(names))
-        scores = votes.scores(votes.votes.T, objective)
-        among = np.where(singles & ~np.isnan(scores), scores, -np.inf)
-        alone = {SINGLE: each[int(np.argmax(among))]} if singles.any() else {}
-        return {**alone, **{name: each[at] for at, name in enumerate(names) if not singles[at]}}
-
-    return fit
-
-
 def choose(
     votes: ScoredVotes,
     parts: Sequence[Fold],
@@ -232,7 +220,7 @@ def choose(
         arms, jury, best = _preferred_arms(train, objective, fit, rng)
         rows = np.array([arms[best], arms[jury or SINGLE], arms[SINGLE]])
         said = test.answers(rows)
-        usual = _usual_answers(train, test, objective)
+        usual = usual_answers(train, test, objective)
         for name, answers in zip(held, (*said, usual), strict=True):
             held[name].append(answers)
     every = votes.at(np.unique(np.concatenate([fold.chosen_on for fold in parts])))
@@ -302,7 +290,7 @@ def _scores(votes: ScoredVotes, weights: FloatArray, objective: Objective) -> Fl
     return votes.scores(votes.answers(weights), objective)
 
 
-def _usual_answers(train: ScoredVotes, test: ScoredVotes, objective: Objective) -> FloatArray:
+def usual_answers(train: ScoredVotes, test: ScoredVotes, objective: Objective) -> FloatArray:
     """For each question of `test`, the one answer that people mostly give to its attribute in `train`, or that earns most there."""
     usual = train.constant(objective)
     by_place = {int(place): usual[train.attribute == place][0] for place in np.unique(train.attribute)}

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..comparison.objectives import ScoredVotes
 from ..ratings.folds import Fold, held_values
+from ..statistics.contrast import Contrast
 from ..statistics.estimate import Estimate
-from ..statistics.matrix import FloatArray, IntArray
+from ..statistics.matrix import FloatArray
 from ..statistics.significance import LEVEL
-from .jury_search import mean_credit
-from .paired_means import mean_credit_estimate, mean_difference
+from .paired_means import Measure
 
 JURY, SINGLE = "jury", "single judge"
 """The kinds of arms."""
@@ -83,14 +84,16 @@ class Candidate:
     name: str
     kind: str
     """jury or single judge."""
-    credits: FloatArray
-    """On held-out questions; NaN where it gave no answer and that is left out."""
+    answers: FloatArray
+    """To the questions held out, as the measure takes them (credits, or values); NaN where it gave none and that is left out."""
     cost: float
     """Of one case."""
     seconds: float = np.nan
     size: int = 1
     jurors: str = ""
     answered: float = np.nan
+    selection: float = np.nan
+    """What it scores on the cases to choose on."""
     chosen: bool = False
     """Whether its members were chosen on other cases, fold by fold."""
 
@@ -100,9 +103,10 @@ class Tier:
     """Arms of one price: the one that agrees best, and what choosing it on other cases earned on these."""
 
     arm: str
+    """That which the cases to choose on choose now."""
     arms: int
     cost: float
-    credits: FloatArray
+    answers: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +116,29 @@ class Candidates:
     arms: tuple[Candidate, ...]
     tiers: tuple[Tier, ...]
     """Cheapest first."""
-    cluster: IntArray
+    measure: Measure
     best: FloatArray
-    """Credits of whichever arm the other cases preferred."""
+    """The answers of whichever arm the other cases preferred."""
     jury: FloatArray | None
     """Of the jury that they preferred; None where no jury entered."""
     single: FloatArray | None
     naive: dict[str, float]
-    """By kind: what the best of it earns on the very cases that it was chosen on."""
+    """By kind: what the best of it scores on the very cases that it was chosen on."""
     chosen_on: int
     """How many questions those have."""
     widening: float
     """How much wider intervals are made for what was chosen in folds."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Of arms as given: by kind, and under `best`, the arm that the cases to choose on choose now."""
+    constant: FloatArray | None = None
+    """The answers of one answer to everything, made on other cases."""
+    votes: ScoredVotes | None = None
+    """The arms' values on the questions held out."""
 
     @property
     def clusters(self) -> int:
         """How many cases, or groups of cases, what was chosen is scored on."""
-        return len(np.unique(self.cluster))
+        return len(np.unique(self.measure.cluster))
 
     def widening_of(self, *kinds: str) -> float:
         """`widening`, unless there was nothing to choose: one arm of each kind, and not made of chosen members."""
@@ -139,13 +149,11 @@ class Candidates:
 
 def frontier(candidates: Candidates) -> pd.DataFrame:
     """One row an arm, cheapest first; on the `front` are those that no other arm beats in both score and cost."""
+    measure = candidates.measure
     rows = []
     for arm in candidates.arms:
-        found = mean_credit_estimate(
-            arm.credits,
-            candidates.cluster,
-            method="agreement",
-            widening=candidates.widening if arm.chosen else 1.0,
+        found = measure.estimate(
+            arm.answers, method=measure.words, widening=candidates.widening if arm.chosen else 1.0
         )
         rows.append(
             {
@@ -159,12 +167,14 @@ def frontier(candidates: Candidates) -> pd.DataFrame:
                 "cost": arm.cost,
                 "seconds": arm.seconds,
                 "jurors": arm.jurors,
+                "selection": arm.selection,
                 "n": found.n,
             }
         )
     table = pd.DataFrame(rows)
-    table.insert(2, "front", pareto(table["score"].to_numpy(float), table["cost"].to_numpy(float)))
-    return table.sort_values(["cost", "score"], ascending=[True, False], ignore_index=True)
+    goodness = measure.better * table["score"].to_numpy(float)
+    table.insert(2, "front", pareto(goodness, table["cost"].to_numpy(float)))
+    return table.sort_values(["cost", "score"], ascending=[True, measure.better < 0], ignore_index=True)
 
 
 def pareto(score: FloatArray, *costs: FloatArray) -> npt.NDArray[np.bool_]:
@@ -184,11 +194,8 @@ def noise(candidates: Candidates) -> pd.DataFrame:
     """
     rows = []
     for tier in candidates.tiers:
-        found, p = mean_difference(
-            candidates.best - tier.credits,
-            candidates.cluster,
-            method="best minus arm, paired",
-            widening=candidates.widening,
+        found, p = candidates.measure.difference(
+            candidates.best, tier.answers, method="best minus arm, paired", widening=candidates.widening
         )
         worse = found.value > 0 and p < LEVEL
         rows.append(
@@ -206,37 +213,48 @@ def noise(candidates: Candidates) -> pd.DataFrame:
 
 
 def price_tiers(
-    names: Sequence[str], cost: FloatArray, credits: FloatArray, parts: Sequence[Fold]
+    names: Sequence[str], cost: FloatArray, answers: FloatArray, parts: Sequence[Fold], measure: Measure
 ) -> list[Tier]:
-    """One tier for each price, cheapest first; `credits` has one column an arm, one row a question."""
+    """One tier for each price, cheapest first; `answers` has one column an arm, one row a question."""
     found = []
     for price in np.unique(cost):
         among = cost == price
-        overall = mean_credit(credits[:, among].T)
-        best = np.flatnonzero(among)[np.nanargmax(overall)]
+        best = np.flatnonzero(among)[preferred(answers[:, among], parts, measure)[0]]
         found.append(
-            Tier(names[best], int(among.sum()), float(price), chosen_credits(credits[:, among], parts))
+            Tier(
+                names[best], int(among.sum()), float(price), chosen_answers(answers[:, among], parts, measure)
+            )
         )
     return found
 
 
-def chosen_credits(credits: FloatArray, parts: Sequence[Fold]) -> FloatArray:
-    """The credits, on held-out questions, of the column that agreed best on the others."""
-    best = [np.nanargmax(mean_credit(credits[fold.chosen_on].T)) for fold in parts]
-    return held_values(parts, [credits[fold.held_out, at] for fold, at in zip(parts, best, strict=True)])
+def preferred(answers: FloatArray, parts: Sequence[Fold], measure: Measure) -> tuple[int, float]:
+    """The column that all cases to choose on prefer, and what it scores on them, as the measure is reported."""
+    chosen_on = np.unique(np.concatenate([fold.chosen_on for fold in parts]))
+    scores = measure.scores(answers[chosen_on].T, chosen_on)
+    at = _highest(scores)
+    return at, measure.better * float(scores[at])
+
+
+def chosen_answers(answers: FloatArray, parts: Sequence[Fold], measure: Measure) -> FloatArray:
+    """The answers, to held-out questions, of the column that scored best on the others."""
+    best = [_highest(measure.scores(answers[fold.chosen_on].T, fold.chosen_on)) for fold in parts]
+    return held_values(parts, [answers[fold.held_out, at] for fold, at in zip(parts, best, strict=True)])
+
+
+def _highest(scores: FloatArray) -> int:
+    return int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
 
 
 def answers(candidates: Candidates) -> pd.DataFrame:
     """The headline figures: held out, their difference, naive, and how far the naive ones flatter."""
     rows: list[dict[str, object]] = []
-    for kind, credits in (("jury", candidates.jury), ("single judge", candidates.single)):
-        if credits is None:
+    measure = candidates.measure
+    for kind, said in (("jury", candidates.jury), ("single judge", candidates.single)):
+        if said is None:
             continue
-        held = mean_credit_estimate(
-            credits,
-            candidates.cluster,
-            method="cases that it was not chosen on",
-            widening=candidates.widening_of(kind),
+        held = measure.estimate(
+            said, method="cases that it was not chosen on", widening=candidates.widening_of(kind)
         )
         naive = candidates.naive[kind]
         rows.append({"what": f"best {kind}, held out", **interval_cells(held), "method": held.method})
@@ -251,17 +269,12 @@ def answers(candidates: Candidates) -> pd.DataFrame:
         rows.append(
             {
                 "what": f"optimism of the {kind}'s naive figure",
-                "value": naive - held.value,
+                "value": measure.better * (naive - held.value),
                 "n": candidates.chosen_on,
             }
         )
     if candidates.jury is not None and candidates.single is not None:
-        found, p = mean_difference(
-            candidates.jury - candidates.single,
-            candidates.cluster,
-            method="paired, both held out",
-            widening=candidates.widening_of("jury", "single judge"),
-        )
+        found, p = gain(candidates)
         rows.append(
             {"what": DIFFERENCE, **interval_cells(found), "p": p, "method": found.method, "note": found.note}
         )
@@ -276,6 +289,17 @@ def answers(candidates: Candidates) -> pd.DataFrame:
         "note": "",
     }
     return pd.DataFrame([{**blank, **row} for row in rows], columns=list(blank))
+
+
+def gain(candidates: Candidates) -> Contrast:
+    """How much better the best jury is than the best single judge, both chosen on other cases."""
+    assert candidates.jury is not None and candidates.single is not None
+    return candidates.measure.difference(
+        candidates.jury,
+        candidates.single,
+        method="paired, both held out",
+        widening=candidates.widening_of("jury", "single judge"),
+    )
 
 
 DIFFERENCE = "jury minus single judge, held out"

@@ -11,18 +11,21 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from ..comparison.objectives import MARGIN, OBJECTIVES, Objective, ScoredVotes
+from ..comparison.objectives import MARGIN, Objective, ScoredVotes
 from ..ratings.folds import Fold
 from ..statistics.matrix import FloatArray
+from ..statistics.significance import LEVEL
 from .attribute_choice import ArmChoice, Fit, HeldArm, choose
-from .candidates import SINGLE
 
 Choosing = Literal["per-attribute", "pooled"]
 POOLED = "all attributes"
+SEATED = 0.005
+"""Above this weight a juror has a seat."""
 BESIDE = ("spearman", "icc3k", "icc2", "kappa", "kappa_quadratic", "mae")
 """What is reported of every arm that is named, whatever it was chosen by."""
 CHOICES = [
     "attribute", "objective", "chosen", "who", "value", "low", "high", "chosen_on", "optimism", "cost",
+    "use", "use_value", "use_low", "use_high", "use_cost",
     "single", "single_value", "single_low", "single_high", "single_cost", "jury", "jury_value",
     "gain", "gain_low", "gain_high", "p", "pays", "margin", "cheaper", "more_cases", "n", "method",
 ]  # fmt: skip
@@ -55,6 +58,8 @@ class Choices:
         self.goal, self._voters = goal, voters
         self._found: dict[str, ArmChoice] = {}
         self._skipped: list[str] = []
+        self.pooled: ArmChoice | None = None
+        """The choice for all attributes together."""
 
     def make(
         self,
@@ -76,9 +81,11 @@ class Choices:
             for place, name in enumerate(attributes)
             if place not in usable
         ]
-        groups = [usable] if self.goal.choosing == "pooled" and usable else [[place] for place in usable]
-        for places in groups:
-            name = POOLED if self.goal.choosing == "pooled" else attributes[places[0]]
+        apart = [] if self.goal.choosing == "pooled" else [[place] for place in usable]
+        for places in [usable, *apart] if usable else []:
+            name = attributes[places[0]] if places in apart else POOLED
+            if name in self._found or (places == usable and len(apart) == 1 and name == POOLED):
+                continue
             rows = np.flatnonzero(np.isin(votes.attribute, places) & ~np.isnan(votes.truth))
             part = _votes_on(votes.at(rows), places)
             within = [_fold_among(fold, rows) for fold in parts]
@@ -86,8 +93,26 @@ class Choices:
             if len(np.unique(part.cluster)) < 4 or not within:
                 self._skipped.append(f"{name}: too few cases to choose on some and score on others")
                 continue
-            self._found[name] = choose(part, within, wanted, fit, rng=rng)
+            found = choose(part, within, wanted, fit, rng=rng)
+            if name != POOLED or self.goal.choosing == "pooled":
+                self._found[name] = found
+            if name == POOLED or len(usable) == 1:
+                self.pooled = found
         return self
+
+    def add(self, name: str, choice: ArmChoice) -> None:
+        """A choice that was made elsewhere."""
+        self._found[name] = choice
+
+    def used(self, found: ArmChoice) -> HeldArm:
+        """The arm to use: the jury where it is shown to pay, otherwise the cheapest that is not shown to be worse."""
+        if found.use is not None or found.jury is None:
+            return found.use or found.single
+        if found.pays:
+            return found.jury
+        worse = found.gain.value < 0 and found.p < LEVEL
+        cheaper = self.cost(found.jury) < self.cost(found.single)
+        return found.jury if cheaper and not worse else found.single
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -108,52 +133,41 @@ class Choices:
                 if arm is not None:
                     rows.append(
                         {
-                            "attribute": name, "arm": role, "who": self._who(arm), "objective": arm.value.value,
+                            "attribute": name, "arm": role, "who": self.who(arm), "objective": arm.value.value,
                             **{key: arm.measures.get(key, np.nan) for key in BESIDE}, "n": arm.value.n,
                         }
                     )  # fmt: skip
         return pd.DataFrame(rows, columns=MEASURES)
 
     def sentences(self) -> Iterator[str]:
-        """For each attribute what to seat and whether the jury pays; then what a cheaper one would cost."""
+        """For each attribute whether a jury pays and what to use; then what the margin would allow."""
         paying = [name for name, found in self._found.items() if found.pays]
         if self._found:
-            told = (
-                f"A jury pays on {', '.join(paying)}" if paying else "A jury is shown to pay on no attribute"
-            )
+            told = f"A jury pays on {', '.join(paying)}" if paying else "No jury is shown to pay"
             yield f"{told} (by {self.goal.objective.words}, on cases that did not choose it)."
         for name, found in self._found.items():
             yield self._use(name, found)
             yield from self._cheaper(name, found)
 
     def _use(self, name: str, found: ArmChoice) -> str:
-        best, words = found.best, self.goal.objective.words
-        beside = ", ".join(
-            f"{OBJECTIVES[key].words} {best.measures[key]:.3f}"
-            for key in ("spearman", "icc3k", "kappa")
-            if key in best.measures and key != self.goal.objective.name
-        )
+        used, words = self.used(found), self.goal.objective.words
         gain = (
             "there is no jury to hold against it"
             if found.jury is None
-            else f"the best jury minus the best single judge is {_signed_words(found.gain)}"
+            else f"the best jury minus the best single judge, both chosen on other cases, is {_signed_words(found.gain)}"
         )
-        verdict = "a jury pays" if found.pays else "a jury is not shown to pay"
-        return (
-            f"{name}: use {self._who(best)}; {words} {_interval(best)} held out"
-            + (f" ({beside})" if beside else "")
-            + f"; {verdict}: {gain}."
-        )
+        rests = "a jury is shown to pay" if found.pays else "no jury is shown to pay, and it is the cheapest that is not shown to be worse"  # fmt: skip
+        return f"{name}: use {self.who(used)}: {rests}; {words} {_interval(used)} held out; {gain}."
 
     def _cheaper(self, name: str, found: ArmChoice) -> Iterator[str]:
-        if found.best.name == SINGLE or found.jury is None:
+        if found.jury is None or not found.pays:
             return
-        cost, single = self._cost(found.best), self._cost(found.single)
+        cost, single = self.cost(self.used(found)), self.cost(found.single)
         if not single < cost:
             return
         lost = found.gain
         margin = self.goal.margin
-        saved = f"{self._who(found.single)} alone would cost {single:.4g} in place of {cost:.4g} {self._voters.unit}"
+        saved = f"{self.who(found.single)} alone would cost {single:.4g} in place of {cost:.4g} {self._voters.unit}"
         verdict = _within_margin(found, margin)
         if verdict == "within":
             yield f"{name}: {saved}, and is shown to lose no more than {margin:g} ({_signed_words(lost)})."
@@ -163,7 +177,11 @@ class Choices:
             more = _more_cases(found, margin)
             yield (
                 f"{name}: {saved}; whether it loses more than {margin:g} cannot be told from {found.clusters} cases (or groups): "
-                + (f"about {more} more would tell." if more else "the difference lies too near the margin.")
+                + (
+                    f"about {more:.0f} more would tell."
+                    if more
+                    else "the difference lies too near the margin."
+                )
             )
 
     def _row(self, name: str, found: ArmChoice) -> dict[str, Any]:
@@ -173,15 +191,18 @@ class Choices:
             "attribute": name,
             "objective": self.goal.objective.name,
             "chosen": best.name,
-            "who": self._who(best),
+            "who": self.who(best),
             **{key: getattr(best.value, key) for key in ("value", "low", "high")},
             "chosen_on": best.naive,
             "optimism": (best.naive - best.value.value) * better,
-            "cost": self._cost(best),
-            "single": self._who(single),
+            "cost": self.cost(best),
+            "use": self.who(self.used(found)),
+            **{f"use_{key}": getattr(self.used(found).value, key) for key in ("value", "low", "high")},
+            "use_cost": self.cost(self.used(found)),
+            "single": self.who(single),
             **{f"single_{key}": getattr(single.value, key) for key in ("value", "low", "high")},
-            "single_cost": self._cost(single),
-            "jury": "" if jury is None else self._who(jury),
+            "single_cost": self.cost(single),
+            "jury": "" if jury is None else self.who(jury),
             "jury_value": np.nan if jury is None else jury.value.value,
             "gain": found.gain.value,
             "gain_low": found.gain.low,
@@ -195,18 +216,19 @@ class Choices:
             "method": found.gain.method,
         }
 
-    def _who(self, arm: HeldArm) -> str:
+    def who(self, arm: HeldArm) -> str:
         """The members' names, the heaviest first; their weights where they differ."""
         order = np.argsort(-arm.weights, kind="stable")
-        seated = [at for at in order if arm.weights[at] > 0.005]
+        seated = [at for at in order if arm.weights[at] > SEATED]
         equal = np.ptp(arm.weights[seated]) < 0.001
         return " + ".join(
             self._voters.names[at] if equal else f"{arm.weights[at]:.2f} {self._voters.names[at]}"
             for at in seated
         )
 
-    def _cost(self, arm: HeldArm) -> float:
-        return float(self._voters.cost[arm.weights > 0.005].sum())
+    def cost(self, arm: HeldArm) -> float:
+        """What its members cost on a case."""
+        return float(self._voters.cost[arm.weights > SEATED].sum())
 
 
 def _votes_on(votes: ScoredVotes, places: Sequence[int]) -> ScoredVotes:

@@ -308,7 +308,7 @@ def _findings(
         folder=folder,
         arms=found,
         jurors=jurors,
-        table=_arms_table(store, study, table, found),
+        table=_arms_table(store, study, found),
         trials=trials_table(folder),
         paid=store.cost(),
         alone=sum(each.cost.calls for arm in store.arms() for each in store.transcripts(arm)),
@@ -339,7 +339,7 @@ def _jurors(
     )
 
 
-def _arms_table(store: Store, study: StudyRecord, table: pd.DataFrame, found: Composition) -> pd.DataFrame:
+def _arms_table(store: Store, study: StudyRecord, found: Composition) -> pd.DataFrame:
     """The frontier with how each arm is made, and what it earned on the cases it was chosen on."""
     made = {
         arm.name: {
@@ -352,11 +352,9 @@ def _arms_table(store: Store, study: StudyRecord, table: pd.DataFrame, found: Co
         for arm in store.arms()
         if arm.name in study.arms
     }
-    chosen_on = table[table["case"].isin(list(study.selection))].groupby("arm")["credit"].mean()
     rows = found.frontier.drop(columns=["size", "jurors"])
     for column in ("seats", "protocol", "count", "calibration", "calls"):
         rows[column] = [made[arm][column] for arm in rows["arm"]]
-    rows["selection"] = rows["arm"].map(chosen_on)
     order = [
         "arm",
         "kind",

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from ..comparison.objectives import Objective, ScoredVotes
+from ..ratings.folds import Rows
 from ..statistics.contrast import LEAST_CLUSTERS, Contrast
 from ..statistics.estimate import Estimate, undefined
-from ..statistics.jackknife import RATIO, RAW, Transform, jackknife_spread
+from ..statistics.jackknife import FISHER, LOG, RATIO, RAW, SAME, Transform, jackknife_spread
 from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.proportion import wilson
+from .jury_search import mean_credit
 
 ALIKE = "no case tells them apart"
 """The note of a difference that is zero on every case."""
@@ -55,19 +60,104 @@ def _tested_mean(
         return Contrast(undefined("no question has an answer to compare", method=method), np.nan)
     _, at = np.unique(cluster[known], return_inverse=True)
     total, number = np.bincount(at, values[known]), np.bincount(at)
-    value, clusters = float(total.sum() / n), len(total)
+    without = (total.sum() - total) / (n - number)
+    return _tested(float(total.sum() / n), without, n, transform, method, widening)
+
+
+def _tested(
+    value: float, without: FloatArray, n: int, transform: Transform, method: str, widening: float
+) -> Contrast:
+    """A statistic with interval and p, from what it is `without` each case or group; neither with too few of them."""
+    clusters = len(without)
     what = "cases" if clusters == n else "cases or groups"
     if clusters < LEAST_CLUSTERS:
         note = f"{clusters} {what} cannot tell a difference from chance; {LEAST_CLUSTERS} or more are needed"
         return Contrast(Estimate(value, np.nan, np.nan, n, method, note=f"no interval: {note}"), np.nan)
-    without = (total.sum() - total) / (n - number)
     found = jackknife_spread(value, without, transform)
     if isinstance(found, str):
+        if found != SAME:
+            return Contrast(Estimate(value, np.nan, np.nan, n, method, note=f"no interval: {found}"), np.nan)
         return _of_equals(value, n, clusters / widening**2, transform, method)
     method = f"{method}; jackknife over {clusters} {what}, Student's t"
     found = found._replace(se=widening * found.se)
     method = method if widening == 1 else f"{method}, error widened by {widening:.2f}"
     return Contrast(Estimate(value, *found.bounds(0.95), n, method, se=found.se), found.p())
+
+
+class Measure(Protocol):
+    """What arms are compared by: how answers to the questions held out are scored, one column a question."""
+
+    words: str
+    better: float
+    """-1 where less is better."""
+    cluster: IntArray
+    """Of each question held out, what is left out as a whole."""
+
+    def scores(self, answers: FloatArray, rows: Rows) -> FloatArray:
+        """Of each row of answers to the questions `rows`, the score, high being good."""
+
+    def estimate(self, answers: FloatArray, *, method: str, widening: float = 1.0) -> Estimate:
+        """The measure of answers to the questions held out."""
+
+    def difference(
+        self, first: FloatArray, second: FloatArray, *, method: str, widening: float = 1.0
+    ) -> Contrast:
+        """How much better the first answers are."""
+
+
+@dataclass(slots=True)
+class MeanCredit:
+    """Mean credit; answers are the credits that they earned."""
+
+    cluster: IntArray
+    words: str = "mean credit"
+    better: float = 1.0
+
+    def scores(self, answers: FloatArray, rows: Rows) -> FloatArray:
+        return mean_credit(answers)
+
+    def estimate(self, answers: FloatArray, *, method: str, widening: float = 1.0) -> Estimate:
+        return mean_credit_estimate(answers, self.cluster, method=method, widening=widening)
+
+    def difference(
+        self, first: FloatArray, second: FloatArray, *, method: str, widening: float = 1.0
+    ) -> Contrast:
+        return mean_difference(first - second, self.cluster, method=method, widening=widening)
+
+
+class HeldObjective:
+    """An objective as the measure: the mean over attributes of its value on the questions held out."""
+
+    def __init__(self, votes: ScoredVotes, held: Rows, objective: Objective) -> None:
+        self._votes, self._objective = votes, objective
+        self._held = votes.at(held)
+        self.cluster, self.words, self.better = self._held.cluster, objective.words, objective.better
+        number = np.unique(self.cluster, return_inverse=True)[1]
+        self._kept = np.asarray(number[None, :] != np.arange(int(number.max()) + 1)[:, None], dtype=float)
+
+    def scores(self, answers: FloatArray, rows: Rows) -> FloatArray:
+        return self._votes.at(rows).scores(answers, self._objective)
+
+    def estimate(self, answers: FloatArray, *, method: str, widening: float = 1.0) -> Estimate:
+        value, without = self._jackknife(answers)
+        scale = LOG if self.better < 0 else FISHER if self._objective.most == 1 else RAW
+        n = int((~np.isnan(answers)).sum())
+        found = _tested(self.better * value, self.better * without, n, scale, method, widening).difference
+        low, high = max(found.low, self._objective.least), min(found.high, self._objective.most)
+        return found if np.isnan(found.low) else replace(found, low=low, high=high)
+
+    def difference(
+        self, first: FloatArray, second: FloatArray, *, method: str, widening: float = 1.0
+    ) -> Contrast:
+        (one, one_without), (other, other_without) = map(self._jackknife, (first, second))
+        n = int((~np.isnan(first + second)).sum())
+        return _tested(one - other, one_without - other_without, n, RAW, method, widening)
+
+    def _jackknife(self, answers: FloatArray) -> tuple[float, FloatArray]:
+        """The score, and what it is without each case or group."""
+        every = self._held.scores(answers[None, :], self._objective)
+        rows = np.broadcast_to(answers, self._kept.shape)
+        return float(every[0]), self._held.scores(rows, self._objective, self._kept)
 
 
 def _of_equals(value: float, n: int, clusters: float, transform: Transform, method: str) -> Contrast:
@@ -140,6 +230,28 @@ def pairs_power(
                 "difference": float(means.mean()) if n else math.nan,
                 "sd": sd,
                 "detectable": detectable(sd, n),
+                **{
+                    f"cases_for_{effect}": int(cases_for(effect, sd)) if sd > 0 else math.nan
+                    for effect in EFFECTS
+                },
+            }
+        )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def contrast_power(pairs: Mapping[tuple[str, str], Contrast], clusters: int) -> pd.DataFrame:
+    """`pairs_power` of differences in any measure, from their standard errors."""
+    rows = []
+    for (first, second), found in pairs.items():
+        sd = found.difference.se * math.sqrt(clusters) if found.difference.se > 0 else math.nan
+        rows.append(
+            {
+                "first": first,
+                "second": second,
+                "n": clusters,
+                "difference": found.difference.value,
+                "sd": sd,
+                "detectable": detectable(sd, clusters),
                 **{
                     f"cases_for_{effect}": int(cases_for(effect, sd)) if sd > 0 else math.nan
                     for effect in EFFECTS

@@ -10,13 +10,15 @@ from threadpoolctl import threadpool_limits
 
 from ...rubrics.errors import VenireError
 from ..comparison.objectives import OBJECTIVES, AnswerScale, scored_votes
-from ..ratings.folds import Fold, selection_folds, widening
+from ..ratings.folds import Fold, held_rows, selection_folds, widening
 from ..ratings.question import Question
 from ..ratings.reference import Rule
 from ..statistics.draws import Draws
+from ..statistics.significance import shown_sign
 from .advice import AdviceTables, advice, pool_methods, recommended_arm
-from .attribute_choice import composed_arms
+from .attribute_choice import ArmChoice, composed_arms
 from .candidates import (
+    DIFFERENCE,
     JURY,
     SINGLE,
     Candidate,
@@ -25,14 +27,16 @@ from .candidates import (
     Tier,
     answers,
     frontier,
+    interval_cells,
     noise,
+    pareto,
     price_tiers,
 )
-from .choices import Choices, Goal, Voters
+from .choices import SEATED, Choices, Goal, Voters
 from .juror_pool import Pool, pool_of
 from .juror_tables import error_correlations, growth, independence, jurors_table, position_bias, shapley
 from .jury_search import HeldOut, Members, VoteCounter, held_out, jury_label, sizes_of
-from .paired_means import pairs_power, typical
+from .paired_means import HeldObjective, MeanCredit, pairs_power, typical
 
 LARGEST = 7
 """The largest jury searched for, unless told otherwise."""
@@ -91,8 +95,12 @@ def analyse(
         chosen_by = _choices(pool, questions, some, goal or Goal(OBJECTIVES["credit"]), largest, rng)
     counter = VoteCounter(pool)
     candidates = _candidates(counter, chosen, parts)
-    table = frontier(candidates)
-    against, said = noise(candidates), answers(candidates)
+    if goal and chosen_by.pooled is not None:
+        table, against, said = _goal_tables(pool, questions, parts, chosen_by, chosen_by.pooled)
+        recommended = chosen_by.who(chosen_by.used(chosen_by.pooled))
+    else:
+        table, against, said = frontier(candidates), noise(candidates), answers(candidates)
+        recommended = recommended_arm(table, against, said)
     with threadpool_limits(limits=1, user_api="blas"):
         shares = shapley(counter, rng=rng, orders=orders)
     pairs = {
@@ -106,18 +114,22 @@ def analyse(
         answers=said,
         frontier=table,
         noise=against,
-        power=pairs_power(pairs, candidates.cluster, widening=candidates.widening),
+        power=pairs_power(pairs, candidates.measure.cluster, widening=candidates.widening),
         unit=pool.unit,
         growth=growth(counter, chosen, widening=candidates.widening, rng=rng),
         independence=independence(pool, _benches(pool, chosen)),
         jurors=jurors_table(counter, shares, chosen),
         position=position_bias(judgements),
+        recommended=recommended,
+        measure=goal.objective.words if goal else "mean credit",
+        choices=chosen_by if goal else None,
     )
     return Composition(
-        advice=(*(chosen_by.sentences() if goal else ()), *advice(grounds)),
+        advice=advice(grounds),
         choices=chosen_by.table,
         measures=chosen_by.measures,
-        recommended=recommended_arm(table, against),
+        recommended=recommended,
+        measure=f"{goal.objective.words} with people" if goal else "agreement with people",
         selection=chosen.selection,
         correlations=error_correlations(pool),
         methods=pool_methods(
@@ -125,7 +137,7 @@ def analyse(
             draws=draws, usual=typical(counter.credits(np.eye(len(pool.jurors), dtype=bool)).T, pool.cluster),
         ),
         notes=(*pool.notes, *chosen_by.notes),
-        **grounds._asdict(),
+        **{name: getattr(grounds, name) for name in ("answers", "frontier", "noise", "power", "unit", "growth", "independence", "jurors", "position")},
     )  # fmt: skip
 
 
@@ -146,10 +158,62 @@ def _choices(
     return Choices(goal, voters).make(votes, asked, parts, fit, rng)
 
 
+def _goal_tables(
+    pool: Pool, questions: Mapping[str, Question], parts: Sequence[Fold], choices: Choices, pooled: ArmChoice
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Frontier, noise and answers by the goal's objective: every juror alone, and the jury that other cases chose for all attributes."""
+    objective, better = choices.goal.objective, choices.goal.objective.better
+    scales = {name: AnswerScale.of(questions[name].scale) for name in dict.fromkeys(pool.questions["attribute"])}  # fmt: skip
+    places = pool.questions["attribute"].tolist()
+    kept = np.flatnonzero([objective.fits(scales[name]) for name in places])
+    fitting = {name: scale for name, scale in scales.items() if objective.fits(scale)}
+    votes = scored_votes(pool.votes[kept], pool.truth[kept], [places[at] for at in kept], pool.cluster[kept], fitting)  # fmt: skip
+    held = np.flatnonzero(np.isin(kept, held_rows(parts)))
+    measure = HeldObjective(votes, held, objective)
+    rows = []
+    for at, name in enumerate(pool.jurors):
+        found = measure.estimate(votes.votes[held, at], method=objective.words)
+        answered = float((~np.isnan(votes.votes[held, at])).mean())
+        rows.append((name, SINGLE, 1, found, answered, float(pool.cost[at]), float(pool.seconds[at]), ""))
+    jury, gain, p = pooled.jury, pooled.gain, pooled.p
+    if jury is not None:
+        members = np.flatnonzero(jury.weights > SEATED)
+        seconds = float(pool.seconds[members].max())
+        rows.append((choices.who(jury), JURY, len(members), jury.value, np.nan, choices.cost(jury), seconds, choices.who(jury)))  # fmt: skip
+    table = pd.DataFrame(
+        [(name, kind, size, each.value, each.low, each.high, answered, cost, seconds, jurors, np.nan, each.n) for name, kind, size, each, answered, cost, seconds, jurors in rows],
+        columns=["arm", "kind", "size", "score", "low", "high", "answered", "cost", "seconds", "jurors", "selection", "n"],
+    )  # fmt: skip
+    table.insert(2, "front", pareto(better * table["score"].to_numpy(float), table["cost"].to_numpy(float)))
+    worse = shown_sign(gain.value, p)
+    sides = [(choices.who(pooled.single), choices.cost(pooled.single), 1.0)]
+    sides += [] if jury is None else [(choices.who(jury), choices.cost(jury), -1.0)]
+    against = pd.DataFrame(
+        [
+            {"arm": name, "arms": 1, "cost": cost, "value": sign * gain.value, "low": sign * (gain.low if sign > 0 else gain.high),
+             "high": sign * (gain.high if sign > 0 else gain.low), "n": gain.n, "p": p, "within": worse != sign, "note": gain.note}
+            for name, cost, sign in sorted(sides, key=lambda each: each[1])
+        ]
+    )  # fmt: skip
+    said = []
+    for kind, arm in ((JURY, jury), (SINGLE, pooled.single)):
+        if arm is not None:
+            said += [
+                {"what": f"best {kind}, held out", **interval_cells(arm.value), "method": arm.value.method},
+                {"what": f"best {kind}, naive", "value": arm.naive, "n": gain.n, "method": "the cases that chose it"},
+                {"what": f"optimism of the {kind}'s naive figure", "value": better * (arm.naive - arm.value.value), "n": gain.n},
+            ]  # fmt: skip
+    said += [] if jury is None else [{"what": DIFFERENCE, **interval_cells(gain), "p": p, "method": gain.method, "note": gain.note}]  # fmt: skip
+    blank = {"what": "", "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "p": np.nan, "method": "", "note": ""}  # fmt: skip
+    ordered = table.sort_values(["cost", "score"], ascending=[True, better < 0], ignore_index=True)
+    return ordered, against, pd.DataFrame([{**blank, **row} for row in said])
+
+
 def _candidates(counter: VoteCounter, chosen: HeldOut, parts: Sequence[Fold]) -> Candidates:
     """Every juror alone, and the best jury of each size, on the questions held out."""
     pool, rows = counter.pool, chosen.rows
     alone = counter.credits(np.eye(len(pool.jurors), dtype=bool))
+    measure = MeanCredit(pool.cluster[rows])
     answered = (~np.isnan(pool.votes[rows])).mean(axis=0)
     singles = [
         Candidate(name, SINGLE, alone[at, rows], pool.cost[at], pool.seconds[at], answered=answered[at])
@@ -159,7 +223,7 @@ def _candidates(counter: VoteCounter, chosen: HeldOut, parts: Sequence[Fold]) ->
         Candidate(
             name=f"jury of {size}",
             kind=JURY,
-            credits=credits,
+            answers=credits,
             cost=float(pool.cost[jury].sum()),
             seconds=float(pool.seconds[jury].max()),
             size=size,
@@ -170,13 +234,13 @@ def _candidates(counter: VoteCounter, chosen: HeldOut, parts: Sequence[Fold]) ->
         for size, jury, credits in list(zip(chosen.sizes, chosen.juries, chosen.by_size, strict=True))[1:]
     ]
     tiers = [
-        *price_tiers(pool.jurors, pool.cost, alone.T, parts),
-        *(Tier(jury.name, 1, jury.cost, jury.credits) for jury in juries),
+        *price_tiers(pool.jurors, pool.cost, alone.T, parts, measure),
+        *(Tier(jury.name, 1, jury.cost, jury.answers) for jury in juries),
     ]
     return Candidates(
         arms=(*singles, *juries),
         tiers=tuple(sorted(tiers, key=lambda tier: tier.cost)),
-        cluster=pool.cluster[rows],
+        measure=measure,
         best=chosen.best,
         jury=chosen.jury,
         single=chosen.single,
