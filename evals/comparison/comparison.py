@@ -299,7 +299,7 @@ def _comparison(
         evidence.groups,
         objective=OBJECTIVES["credit"],
         margin=MARGIN,
-        unit=cost_unit(evidence.costs),
+        unit=charged_unit(evidence.costs),
     )
     parts = (
         *([deliberation] if deliberation else ()),
@@ -340,7 +340,7 @@ def _comparison(
     )
 
 
-def cost_unit(costs: pd.DataFrame) -> CostUnit:
+def charged_unit(costs: pd.DataFrame) -> CostUnit:
     """What costs are told in: dollars where every price is known and something was charged, else tokens, else calls."""
     units: tuple[CostUnit, ...] = ("usd", "tokens", "calls")
     return next((name for name in units if costs[name].notna().all() and (costs[name] > 0).any()), "calls")

@@ -24,7 +24,7 @@ from ..report.panel import Panel, number_axis
 from ..report.section import Section, TableText, estimate_json, records, section_json
 from ..report.terminal import estimate_words, plain_table
 from ..statistics.estimate import Estimate
-from .comparison import Comparison, cost_unit
+from .comparison import Comparison, charged_unit
 from .comparison_summary import Summary, comparison_summary
 from .contrasts import WORDS
 
@@ -299,7 +299,7 @@ def cost_figure(costs: pd.DataFrame, agreement: Mapping[str, Estimate], people: 
         agreement: By arm.
         people: The same of each person against the rest.
     """
-    unit = cost_unit(costs)
+    unit = charged_unit(costs)
     spent = dict(zip(costs["arm"], costs[unit] / costs["cases"], strict=True))
     shown = {arm: agreement[arm] for arm in spent if agreement[arm].defined}
     lows = [each.value if math.isnan(each.low) else each.low for each in shown.values()]
