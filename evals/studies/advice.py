@@ -67,7 +67,7 @@ def recommended_arm(
     if not testable(noise):
         return str(ordered["arm"].iloc[0])
     kinds = frontier.set_index("arm")["kind"]
-    worse = {1.0: "single judge", -1.0: "jury"}.get(_shown(answers), "")
+    worse = {1.0: "single judge", -1.0: "jury"}.get(_jury_sign(answers), "")
     within = noise[noise["within"].astype(bool) & (noise["arm"].map(kinds) != worse)]
     rest = noise[noise["arm"].map(kinds) != worse]
     return str(
@@ -75,7 +75,7 @@ def recommended_arm(
     )
 
 
-def _shown(answers: pd.DataFrame) -> float:
+def _jury_sign(answers: pd.DataFrame) -> float:
     """1 where juries are shown to be better than single judges, -1 where they are shown to be worse, 0 otherwise."""
     found = answers[answers["what"] == DIFFERENCE]
     return 0.0 if found.empty else np.nan_to_num(shown_sign(found["value"].iloc[0], found["p"].iloc[0]))
@@ -216,7 +216,7 @@ def _next(tables: AdviceTables) -> list[str]:
 
 def _pays(tables: AdviceTables) -> bool:
     """Whether a jury is shown to be better than the best single judge, and, where that is known, than one answer to everything."""
-    return _shown(tables.answers) > 0 and not tables.over_constant <= 0
+    return _jury_sign(tables.answers) > 0 and not tables.over_constant <= 0
 
 
 def _row(table: pd.DataFrame, column: str, value: str) -> Row:

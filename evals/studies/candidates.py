@@ -219,7 +219,7 @@ def price_tiers(
     found = []
     for price in np.unique(cost):
         among = cost == price
-        best = np.flatnonzero(among)[preferred(answers[:, among], parts, measure)[0]]
+        best = np.flatnonzero(among)[preferred_column(answers[:, among], parts, measure)[0]]
         found.append(
             Tier(
                 names[best], int(among.sum()), float(price), chosen_answers(answers[:, among], parts, measure)
@@ -228,7 +228,7 @@ def price_tiers(
     return found
 
 
-def preferred(answers: FloatArray, parts: Sequence[Fold], measure: Measure) -> tuple[int, float]:
+def preferred_column(answers: FloatArray, parts: Sequence[Fold], measure: Measure) -> tuple[int, float]:
     """The column that all cases to choose on prefer, and what it scores on them, as the measure is reported."""
     chosen_on = np.unique(np.concatenate([fold.chosen_on for fold in parts]))
     scores = measure.scores(answers[chosen_on].T, chosen_on)

@@ -104,7 +104,7 @@ class Choices:
         """A choice that was made elsewhere."""
         self._found[name] = choice
 
-    def used(self, found: ArmChoice) -> HeldArm:
+    def arm_to_use(self, found: ArmChoice) -> HeldArm:
         """The arm to use: the jury where it is shown to pay, otherwise the cheapest that is not shown to be worse."""
         if found.use is not None or found.jury is None:
             return found.use or found.single
@@ -150,7 +150,7 @@ class Choices:
             yield from self._cheaper(name, found)
 
     def _use(self, name: str, found: ArmChoice) -> str:
-        used, words = self.used(found), self.goal.objective.words
+        used, words = self.arm_to_use(found), self.goal.objective.words
         gain = (
             "there is no jury to hold against it"
             if found.jury is None
@@ -162,7 +162,7 @@ class Choices:
     def _cheaper(self, name: str, found: ArmChoice) -> Iterator[str]:
         if found.jury is None or not found.pays:
             return
-        cost, single = self.cost(self.used(found)), self.cost(found.single)
+        cost, single = self.cost(self.arm_to_use(found)), self.cost(found.single)
         if not single < cost:
             return
         lost = found.gain
@@ -196,9 +196,9 @@ class Choices:
             "chosen_on": best.naive,
             "optimism": (best.naive - best.value.value) * better,
             "cost": self.cost(best),
-            "use": self.who(self.used(found)),
-            **{f"use_{key}": getattr(self.used(found).value, key) for key in ("value", "low", "high")},
-            "use_cost": self.cost(self.used(found)),
+            "use": self.who(self.arm_to_use(found)),
+            **{f"use_{key}": getattr(self.arm_to_use(found).value, key) for key in ("value", "low", "high")},
+            "use_cost": self.cost(self.arm_to_use(found)),
             "single": self.who(single),
             **{f"single_{key}": getattr(single.value, key) for key in ("value", "low", "high")},
             "single_cost": self.cost(single),

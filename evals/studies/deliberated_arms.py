@@ -36,7 +36,7 @@ from .candidates import (
     frontier,
     gain,
     noise,
-    preferred,
+    preferred_column,
     price_tiers,
 )
 from .choices import POOLED, Choices, Goal, Voters
@@ -230,9 +230,9 @@ class _Room:
             single=chosen.get(SINGLE),
             chosen_on=len(chosen_on),
             widening=widening(parts),
-            naive={kind: preferred(mine, parts, measure)[1] for kind, mine in by_kind.items()},
-            names={kind: self._names[int(np.flatnonzero(self._kinds == kind)[preferred(mine, parts, measure)[0]])] for kind, mine in by_kind.items()}
-            | {"best": self._names[preferred(table, parts, measure)[0]]},
+            naive={kind: preferred_column(mine, parts, measure)[1] for kind, mine in by_kind.items()},
+            names={kind: self._names[int(np.flatnonzero(self._kinds == kind)[preferred_column(mine, parts, measure)[0]])] for kind, mine in by_kind.items()}
+            | {"best": self._names[preferred_column(table, parts, measure)[0]]},
             constant=None if votes is None else self._constant(votes, parts),
             votes=None if votes is None else votes.at(held),
         )  # fmt: skip
@@ -253,7 +253,7 @@ class _Room:
             return None
         measure, by_name = candidates.measure, {arm.name: arm for arm in candidates.arms}
 
-        def held(name: str, said: FloatArray, widened: float) -> HeldArm:
+        def held_arm(name: str, said: FloatArray, widened: float) -> HeldArm:
             own = by_name[name]
             weights = np.eye(len(self._names))[self._names.index(name)]
             value = measure.estimate(said, method="held out", widening=widened)
@@ -267,22 +267,22 @@ class _Room:
             kind = SINGLE if own.kind == SINGLE else name
             return HeldArm(kind, weights, value, own.selection, measures)
 
-        jury = None if candidates.jury is None else held(candidates.names[JURY], candidates.jury, candidates.widening_of(JURY))  # fmt: skip
+        jury = None if candidates.jury is None else held_arm(candidates.names[JURY], candidates.jury, candidates.widening_of(JURY))  # fmt: skip
         nothing = undefined("there is no jury to choose", method="paired, both held out")
         found = gain(candidates) if jury is not None else None
         over = undefined("", method="")
         if candidates.jury is not None and candidates.constant is not None:
             over = measure.difference(candidates.jury, candidates.constant, method="jury minus constant", widening=candidates.widening).difference  # fmt: skip
         return ArmChoice(
-            best=held(candidates.names["best"], candidates.best, candidates.widening),
+            best=held_arm(candidates.names["best"], candidates.best, candidates.widening),
             jury=jury,
-            single=held(candidates.names[SINGLE], candidates.single, candidates.widening_of(SINGLE)),
+            single=held_arm(candidates.names[SINGLE], candidates.single, candidates.widening_of(SINGLE)),
             gain=nothing if found is None else found.difference,
             p=np.nan if found is None else found.p,
             over_constant=over,
             clusters=candidates.clusters,
             error=np.nan if found is None else found.difference.se,
-            use=held(recommended, by_name[recommended].answers, 1.0),
+            use=held_arm(recommended, by_name[recommended].answers, 1.0),
         )
 
 

@@ -61,10 +61,10 @@ def _tested_mean(
     _, at = np.unique(cluster[known], return_inverse=True)
     total, number = np.bincount(at, values[known]), np.bincount(at)
     without = (total.sum() - total) / (n - number)
-    return _tested(float(total.sum() / n), without, n, transform, method, widening)
+    return _jackknife_test(float(total.sum() / n), without, n, transform, method, widening)
 
 
-def _tested(
+def _jackknife_test(
     value: float, without: FloatArray, n: int, transform: Transform, method: str, widening: float
 ) -> Contrast:
     """A statistic with interval and p, from what it is `without` each case or group; neither with too few of them."""
@@ -142,7 +142,9 @@ class HeldObjective:
         value, without = self._jackknife(answers)
         scale = LOG if self.better < 0 else FISHER if self._objective.most == 1 else RAW
         n = int((~np.isnan(answers)).sum())
-        found = _tested(self.better * value, self.better * without, n, scale, method, widening).difference
+        found = _jackknife_test(
+            self.better * value, self.better * without, n, scale, method, widening
+        ).difference
         low, high = max(found.low, self._objective.least), min(found.high, self._objective.most)
         return found if np.isnan(found.low) else replace(found, low=low, high=high)
 
@@ -151,7 +153,7 @@ class HeldObjective:
     ) -> Contrast:
         (one, one_without), (other, other_without) = map(self._jackknife, (first, second))
         n = int((~np.isnan(first + second)).sum())
-        return _tested(one - other, one_without - other_without, n, RAW, method, widening)
+        return _jackknife_test(one - other, one_without - other_without, n, RAW, method, widening)
 
     def _jackknife(self, answers: FloatArray) -> tuple[float, FloatArray]:
         """The score, and what it is without each case or group."""

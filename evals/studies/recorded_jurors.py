@@ -97,7 +97,7 @@ def analyse(
     candidates = _candidates(counter, chosen, parts)
     if goal and chosen_by.pooled is not None:
         table, against, said = _goal_tables(pool, questions, parts, chosen_by, chosen_by.pooled)
-        recommended = chosen_by.who(chosen_by.used(chosen_by.pooled))
+        recommended = chosen_by.who(chosen_by.arm_to_use(chosen_by.pooled))
     else:
         table, against, said = frontier(candidates), noise(candidates), answers(candidates)
         recommended = recommended_arm(table, against, said)
