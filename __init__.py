@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .evals.plugins.sitting import Sitting
     from .evals.ratings.run_tables import to_frame
     from .orchestration import Court, Stop, Store, Transcript, Verdict, deliberate, deliberate_sync, recount
+    from .orchestration.replay.replay import replay
     from .personas import Jury, Limits, Persona, Seat, load_jury, load_persona
     from .rubrics import (
         Abstention,
@@ -32,6 +33,7 @@ _HOMES = {
     "evals.agreement.rater_agreement": "agreement",
     "evals.plugins.sitting": "Sitting",
     "evals.ratings.run_tables": "to_frame",
+    "orchestration.replay.replay": "replay",
     "orchestration": "Court Stop Store Transcript Verdict deliberate deliberate_sync recount",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -65,6 +67,7 @@ __all__ = [
     "load_persona",
     "load_rubric",
     "recount",
+    "replay",
     "to_frame",
 ]
 

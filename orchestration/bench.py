@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..agents.budget import Budget, Meter, unknown_price
 from ..agents.gateway import Calls, ModelGateway, Unrecorded
@@ -17,7 +17,7 @@ from ..agents.prompting import Brief, Statement
 from ..agents.providers import Providers
 from ..personas.jury import Jury, ModelSettings
 from ..rubrics.errors import VenireError
-from .transcript import CLERK, Abstained, Entry, Purpose, Said, Standing, Stop, Transcript, entry_of
+from .transcript import CLERK, STRUCK, Abstained, Entry, Purpose, Said, Standing, Stop, Transcript, entry_of
 from .worked_examples import ScoredCases, worked_examples
 
 Listener = Callable[[str, Entry], None]
@@ -69,9 +69,21 @@ class Court:
                 remedy="give the orchestrator a language model, or choose protocol: panel",
             )
 
-    def bench(self, jury: Jury, case: str, *, orchestrated: bool, again: int = 0) -> Bench:
-        """The jury as it sits for one case; `again` counts the times it has heard these words before."""
-        meter = Meter(jury.limits, self.budget)
+    def bench(
+        self,
+        jury: Jury,
+        case: str,
+        *,
+        orchestrated: bool,
+        again: int = 0,
+        absent: Collection[str] = (),
+        meter: Meter | None = None,
+    ) -> Bench:
+        """The jury as it sits for one case; `again` counts the times it has heard these words before.
+
+        Seats that are `absent` are not asked; `meter` goes on counting what was spent on the case before.
+        """
+        meter = meter or Meter(jury.limits, self.budget)
         before = again * len(jury.seats) * max(jury.repeats, jury.escalation.repeats)
 
         def gateway(settings: ModelSettings, first_repeat: int = 0) -> ModelGateway:
@@ -87,9 +99,11 @@ class Court:
         jurors = [
             Juror(seat.name, seat.persona, gateway(seat, before + first_repeat))
             for seat, first_repeat in zip(jury.seats, jury.first_repeats, strict=True)
+            if seat.name not in absent
         ]
         presiding = gateway(jury.orchestrator, before) if orchestrated else None
-        orchestrator = Orchestrator(presiding, jury.seats, jury.stance) if presiding else None
+        sitting = [seat for seat in jury.seats if seat.name not in absent]
+        orchestrator = Orchestrator(presiding, sitting, jury.stance) if presiding else None
         return Bench(
             jury,
             case,
@@ -109,6 +123,12 @@ class Court:
 
     async def close(self) -> None:
         await self.providers.close()
+
+
+class _Change(NamedTuple):
+    round: int
+    bench: Bench
+    struck: Sequence[str]
 
 
 class Bench:
@@ -135,6 +155,7 @@ class Bench:
         self._orchestrator = orchestrator
         self._listener = listener
         self._follow = follow
+        self._change: _Change | None = None
 
     @property
     def orchestrator(self) -> Orchestrator:
@@ -161,6 +182,31 @@ class Bench:
         if self._follow is not None:
             self._follow(longer)
         return longer
+
+    def begin_round(self, transcript: Transcript) -> Transcript:
+        """The transcript as the next round finds it. Where a replay changes the jury from that round on, it does so here."""
+        if self._change is not None and transcript.rounds + 1 >= self._change.round:
+            change, self._change = self._change, None
+            self.jury, self.jurors, self._orchestrator = (
+                change.bench.jury,
+                change.bench.jurors,
+                change.bench._orchestrator,
+            )
+            notes = [
+                Said(round=transcript.rounds + 1, who=CLERK, about=STRUCK, text=name)
+                for name in change.struck
+            ]
+            return self.add_entries(transcript, notes)
+        return transcript
+
+    def change_at(self, round: int, bench: Bench, struck: Sequence[str]) -> None:
+        """Have `bench` take this one's place when the round of this number begins, and strike off the seats `struck`."""
+        self._change = _Change(round, bench, struck)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether a change is still to come."""
+        return self._change is not None
 
     def clerks_note(self, transcript: Transcript, about: str, text: str) -> Transcript:
         """The transcript with a note by code: what it measured, or which rule it followed."""

@@ -24,7 +24,7 @@ from ..rubrics.errors import ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
 from .deliberate import check_protocol, models_asked, ready, refuse_unreadable
-from .executors import Cluster, ExecutorJob, executor_factory
+from .executors import Cluster, ExecutorFactory, ExecutorJob, executor_factory
 from .reading.console import RunProgress
 from .record import Location, Store
 from .record.redaction import print_redacted, redact_errors
@@ -81,6 +81,8 @@ class RunSession:
     """The name of what hears the cases: `local` is this process."""
     cluster: Cluster = field(default_factory=Cluster)
     """For an executor with workers elsewhere."""
+    replay: ExecutorFactory | None = None
+    """Starts what hears the cases out of another run's record, in place of `executor`."""
     retry: bool = False
     """Hear again the cases for which a model could not be reached."""
     preflight: Preflight = field(default_factory=Preflight)
@@ -184,7 +186,7 @@ def _check_models(
     try:
         asyncio.run(session.preflight.check(s for jury in waiting for s in models_asked(jury)))
     except ModelUnreachable as error:
-        if store is None or not store.cost().calls:
+        if session.replay is None and (store is None or not store.cost().calls):
             raise
         budget.unreachable = error
         return []
@@ -235,7 +237,7 @@ async def _run(
 ) -> RunResult:
     job = _executor_job(session, court, console)
     try:
-        executor = await executor_factory(session.executor)(job)
+        executor = await (session.replay or executor_factory(session.executor))(job)
     except BaseException:
         if store is not None:
             await store.close()

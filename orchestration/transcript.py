@@ -15,6 +15,8 @@ from ..agents.orchestrator import Dispute, Finding
 from ..rubrics.ballot import Abstention, AbstentionReason, Ballot, Vote
 from ..rubrics.claim import Check, Claim
 
+STRUCK = "struck"
+"""What the clerk's note is about by which a seat is struck off: the votes that it had cast stand no more."""
 CLERK = "clerk"
 """Whose name code's own notes go under. The clerk is no seat: its notes cost no call and no step."""
 
@@ -325,12 +327,18 @@ class Transcript(BaseModel):
         """Each attribute's standing votes by juror: the last valid one of each, in seat order.
 
         A judge's repeats stand for as long as nobody else has voted: after that it has one vote like the rest.
+        Of a seat that was struck off, no vote stands from then on.
         """
         last: dict[str, dict[str, tuple[str, Vote]]] = {}
         shared: set[str] = set()
         repeats: set[str] = set()
-        for entry in self.ballots:
+        for entry in self.entries:
             if before_round is not None and entry.round >= before_round:
+                continue
+            if isinstance(entry, Said) and entry.about == STRUCK and entry.who == CLERK:
+                for by_juror in last.values():
+                    by_juror.pop(entry.text, None)
+            if not isinstance(entry, Cast):
                 continue
             name, juror, repeated = entry.id, entry.speaker, entry.purpose == "repeat"
             if repeated and juror not in self.seats:

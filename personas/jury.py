@@ -54,7 +54,7 @@ COUNTING_SYNONYMS = {"majority": "mode"}
 """Other words for a counting rule, which a file or a command may use."""
 
 
-LATER_FIELDS = ("max_reply", "extracts", "adapter", "params")
+LATER_FIELDS = ("max_reply", "extracts", "adapter", "params", "first_repeat")
 """Fields of a seat that came after the first records."""
 RESERVED = frozenset(
     ("model", "messages", "stream", "response_format", "n", "temperature", "top_p", "max_tokens", "seed", "base_url", "timeout")
@@ -143,6 +143,8 @@ class Seat(ModelSettings):
     """Named from the library, or a file beside the jury's, or written out; without one the seat has no stance."""
     extracts: bool = False
     """Under `decompose-verify`: whether this seat lists the claims; the others check them."""
+    first_repeat: int | None = Field(default=None, ge=0)
+    """Where its repeats start (default: after those of the seats before it that are alike). A replay pins it."""
 
     @field_validator("persona", mode="before", json_schema_input_type=Persona | str | None)
     @classmethod
@@ -313,8 +315,9 @@ class Jury(BaseModel):
         alike: list[tuple[object, ...]] = []
         starts: list[int] = []
         for seat in self.seats:
-            kind = tuple(value for name, value in seat if name != "name")
-            starts.append(alike.count(kind) * max(self.repeats, self.escalation.repeats))
+            kind = tuple(value for name, value in seat if name not in ("name", "first_repeat"))
+            counted = alike.count(kind) * max(self.repeats, self.escalation.repeats)
+            starts.append(counted if seat.first_repeat is None else seat.first_repeat)
             alike.append(kind)
         return tuple(starts)
 

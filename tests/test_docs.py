@@ -99,6 +99,25 @@ def test_the_excerpt_in_the_readme_is_what_show_prints(
     assert [line.rstrip() for line in shown.rstrip().splitlines()] == excerpt.rstrip().splitlines()
 
 
+def test_the_page_on_replays_does_and_says_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in (ROOT / "examples/wrong-dose").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    printed: list[str] = []
+    for kind, text in blocks("docs/what-if.md"):
+        for line in text.splitlines() if kind == "sh" else []:
+            ended = venire(*shlex.split(line.removeprefix("venire ")), cwd=tmp_path)
+            assert ended.returncode == 0, ended.stderr
+            printed += [shown.rstrip() for shown in ended.stdout.splitlines()]
+        if kind == "text":
+            assert set(text.splitlines()) <= set(printed)
+        if kind == "python":
+            exec(compile(text, "docs/what-if.md", "exec"), {})
+
+
 def test_the_readme_names_both_commands_on_its_first_screen() -> None:
     first_screen = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:25])
 

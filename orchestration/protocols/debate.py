@@ -53,7 +53,8 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
         if (left := bench.turns_left(transcript) - len(others)) < 1:
             stop = bench.stop_at("max_turns")
             break
-        transcript = await _argument_round(transcript, brief, bench, sides, left)
+        transcript = await _argument_round(bench.begin_round(transcript), brief, bench, sides, left)
+    others = [name for name in bench.jurors if name not in sides]
     transcript = await _vote_round(transcript, brief, bench, sides, others)
     voted = attributes_with_quorum(transcript, brief.rubric.names, jury.quorum)
     if stop.limit is None and cut_short(transcript) and len(voted) < len(brief.rubric.names):

@@ -29,7 +29,7 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     )
     transcript = await bench.blind_round(bench.new_transcript(brief), brief)
     while (stop := ended(transcript)) is None:
-        transcript = await _one_round(transcript, brief, bench)
+        transcript = await _one_round(bench.begin_round(transcript), brief, bench)
     return transcript.with_stop(stop)
 
 

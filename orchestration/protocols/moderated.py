@@ -20,6 +20,7 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     options = bench.jury.options_as(OrchestratedOptions)
     challenged = instant_extremes(transcript, brief.rubric) if options.challenge else ()
     while (stop := why_ended(transcript, brief, bench, challenged, brief.rubric.names)) is None:
+        transcript = bench.begin_round(transcript)
         pending = tuple(name for name in _pending(transcript, brief, bench) if name not in challenged)
         turn = _moderation(transcript, brief, bench, pending, transcript.rounds + 1) if pending else None
         transcript = await one_round(transcript, brief, bench, challenged, turn)

@@ -35,6 +35,7 @@ async def deliberation(
     if bench.jury.options_as(OrchestratedOptions).challenge:
         challenged = tuple(name for name in instant_extremes(transcript, brief.rubric) if name in among)
     while (stop := why_ended(transcript, brief, bench, challenged, among)) is None:
+        transcript = bench.begin_round(transcript)
         in_dispute = open_attributes(transcript, brief, bench, among)
         ledger = _ledger(transcript, brief, bench, in_dispute) if in_dispute else None
         transcript = await one_round(transcript, brief, bench, challenged, ledger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -154,11 +154,18 @@ def _check_json(check: Check) -> dict[str, Any]:
     }
 
 
-def write_json(store: Store, out: TextIO, *, case: str | None = None, arm: str | None = None) -> None:
-    """The whole run as one document, written case by case so that memory stays flat."""
+def write_json(
+    store: Store,
+    out: TextIO,
+    *,
+    case: str | None = None,
+    arm: str | None = None,
+    more: Callable[[Verdict], Mapping[str, Any]] = lambda _: {},
+) -> None:
+    """The whole run as one document, written case by case so that memory stays flat; `more` adds keys to a case."""
     out.write(f'{{"run": {json.dumps(store.name)}, "cases": [')
     for number, (_, verdict) in enumerate(verdicts(store, case=case, arm=arm)):
-        out.write((", " if number else "") + json.dumps(case_json(verdict)))
+        out.write((", " if number else "") + json.dumps({**case_json(verdict), **more(verdict)}))
     spent = {name: value for name, value in store.cost().to_json().items() if name != "seconds"}
     unreached = [model.json() for model in unreached_models(store)]
     out.write(f'], "spent": {json.dumps(spent)}, "unreached": {json.dumps(unreached)}}}\n')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -24,6 +25,7 @@ from .claim_card import claim_card, people_lines, show_card
 from .console import SafeStream
 from .export import ExportedRun, export_format, verdicts, write_json
 from .show import WEIGHTS, show
+from .side_by_side import beside_parent, replay_json, replay_view
 
 _LOOKS = 10
 
@@ -45,7 +47,7 @@ def show_case(
     try:
         _known_arm(store, arm)
         if console is None:
-            write_json(store, out, case=case, arm=arm)
+            write_json(store, out, case=case, arm=arm, more=partial(replay_json, store))
             return
         every = list(verdicts(store, case=case))
         found = [(of, verdict) for of, verdict in every if arm in (None, of.name)]
@@ -56,6 +58,9 @@ def show_case(
         for number, (of, verdict) in enumerate(found):
             if number:
                 console.rule()
+            if (pair := beside_parent(store, verdict)) is not None:
+                console.print(replay_view(pair))
+                console.print()
             others = [other for _, other in every if other is not verdict]
             if of.jury.protocol == "decompose-verify":
                 texts = None if store.redacted else store.case(case)

@@ -87,6 +87,11 @@ class Reader:
         """Close the database connection."""
         self._database.close()
 
+    def fact(self, name: str) -> str | None:
+        """What the run says of itself under `name`, such as the run that it replays; None where it says nothing."""
+        rows = self._database.rows("SELECT value FROM facts WHERE name = ?", (name,))
+        return rows[0][0] if rows else None
+
     def arms(self) -> list[Arm]:
         """Every arm by name; of arms with the same name, the one that sat last."""
         latest: dict[str, Arm] = {}

@@ -108,6 +108,10 @@ class Store(Reader):
         ((salt,),) = self._database.rows("SELECT value FROM facts WHERE name = 'trace_salt'")
         return bytes.fromhex(salt)
 
+    def add_fact(self, name: str, value: str) -> None:
+        """Have the run say `value` of itself under `name`; what it said before stays."""
+        self._database.commit([(_ADD_FACT, (name, value))])
+
     async def close(self) -> None:
         """Commit what is waiting, and close the database."""
         await asyncio.to_thread(self._stop_threads)

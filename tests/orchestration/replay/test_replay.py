@@ -1,0 +1,321 @@
+"""Replays: what is asked again, that the plan says it, and that the changed jury finds what it would have found by itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import venire
+from openai_server import Call, ProviderServer, filled
+from postgres_cluster import PASSWORD, Cluster
+from rich.console import Console
+
+from venire import Case, Jury, Rubric, Store, VenireError, replay
+from venire.orchestration.reading.export import verdicts
+from venire.orchestration.record import Location
+from venire.orchestration.replay.change import Change, SeatChange, changed_jury, parse_limits
+from venire.orchestration.replay.replay import ReplaySession, plan_replay, run_replay
+from venire.orchestration.run_session import RunSession, run_session
+
+QUIET = Console(quiet=True)
+CASES = [
+    Case(id=f"c{number}", source=(f"Note {number}: fever.",), output=f"Summary {number}.")
+    for number in range(6)
+]
+
+
+@pytest.fixture
+def rubric() -> Rubric:
+    return Rubric.model_validate(
+        {
+            "name": "mine",
+            "version": 1,
+            "scales": {"agree": {"level": "ordinal", "anchors": {1: "no", 2: "partly", 3: "yes"}}},
+            "attributes": [{"name": "accurate", "question": "Is it true?", "scale": "agree"}],
+        }
+    )
+
+
+def steady(call: Call) -> Any:
+    """Every juror keeps its score, which hangs on its model, its stance and the case."""
+    found = re.search(r"Summary (\d+)\.", call.prompt)
+    stance = re.search(r"You attend to: (.*)", call.prompt)
+    seed = f"{call.model}{stance.group(1) if stance else ''}{found.group(1) if found else ''}"
+    score = 1 + int(hashlib.sha256(seed.encode()).hexdigest(), 16) % 3
+    assert call.schema is not None
+    return filled(call.schema, lambda _: score, moved_by="a quote", finding="disputed")
+
+
+def jury_of(url: str, protocol: str, size: int, **fields: Any) -> Jury:
+    return Jury.model_validate(
+        {
+            "name": "bench",
+            "protocol": protocol,
+            "limits": {"max_rounds": 2},
+            "seats": [{"name": n, "model": f"server/{n}", "base_url": url} for n in "abcde"[:size]],
+            "orchestrator": {"model": "server/boss", "base_url": url},
+            **fields,
+        }
+    )
+
+
+def hear(folder: Location, rubric: Rubric, jury: Jury) -> None:
+    run_session(RunSession(cases=CASES, rubric=rubric, juries=[jury], folder=folder), QUIET, quiet=True)
+
+
+def outcomes(folder: Location) -> dict[str, Any]:
+    store = Store.read(folder)
+    try:
+        return {v.case: {n: o.model_dump() for n, o in v.outcomes.items()} for _, v in verdicts(store)}
+    finally:
+        store.release()
+
+
+def votes(folder: Location, seat: str, round: int = 1) -> dict[str, Any]:
+    store = Store.read(folder)
+    try:
+        return {
+            v.case: entry.ballot.votes[0].value
+            for _, v in verdicts(store)
+            for entry in v.transcript.ballots
+            if (entry.speaker, entry.round) == (seat, round)
+        }
+    finally:
+        store.release()
+
+
+def replayed(run: Location, child: Location, change: Change) -> int:
+    """Replay; the number of new calls that the plan named."""
+    session = ReplaySession(run=run, folder=child, changes=(change,))
+    plan = plan_replay(session)
+    run_replay(session, QUIET, quiet=True)
+    return plan.new
+
+
+@pytest.mark.parametrize("protocol", ["panel", "delphi", "orchestrated", "moderated", "debate", "escalate"])
+@pytest.mark.parametrize("seats", [3, 5])
+@pytest.mark.parametrize(
+    "change", [Change(), Change(without=("c",)), Change(limits={"max_rounds": 1})], ids=str
+)
+def test_a_replay_makes_the_planned_calls_and_finds_what_the_changed_jury_finds(
+    tmp_path: Path, rubric: Rubric, protocol: str, seats: int, change: Change
+) -> None:
+    parent, child, fresh = (tmp_path / name for name in ("parent", "child", "fresh"))
+    with ProviderServer(steady) as server:
+        jury = jury_of(server.url, protocol, seats)
+        hear(parent, rubric, jury)
+        written, made = (parent / "record.sqlite").read_bytes(), len(server.calls)
+        planned = replayed(parent, child, change)
+        asked = len(server.calls) - made
+        hear(fresh, rubric, changed_jury(jury, change))
+
+    assert asked == planned
+    assert outcomes(child) == outcomes(fresh)
+    assert (parent / "record.sqlite").read_bytes() == written
+    if change == Change():
+        assert planned == 0
+        assert outcomes(child) == outcomes(parent)
+
+
+def test_of_seats_alike_the_one_that_is_named_is_struck(tmp_path: Path, rubric: Rubric) -> None:
+    """They share a model and a prompt, so their answers are told apart by a repeat number alone."""
+
+    def by_turn(call: Call) -> Any:
+        assert call.schema is not None
+        return filled(call.schema, lambda _: 1 + call.number % 3, moved_by="a quote")
+
+    parent = tmp_path / "parent"
+    with ProviderServer(by_turn) as server:
+        same = {"model": "server/same", "base_url": server.url}
+        seats = [{"name": name, **same} for name in ("a", "b", "c")]
+        hear(parent, rubric, jury_of(server.url, "panel", 3, seats=seats))
+        before, made = {name: votes(parent, name) for name in "abc"}, len(server.calls)
+        for gone in "abc":
+            assert replayed(parent, tmp_path / gone, Change(without=(gone,))) == 0
+            for name in set("abc") - {gone}:
+                assert votes(tmp_path / gone, name) == before[name]
+        assert len(server.calls) == made
+        # A seat that becomes like another is still a juror of its own.
+        jury = jury_of(server.url, "panel", 3, seats=[*seats[:2], {**seats[2], "persona": "skeptic"}])
+        other = changed_jury(jury, Change(seats=(SeatChange("a", "persona", "skeptic"),)))
+
+    assert other.first_repeats[0] != other.first_repeats[2]
+    assert other.first_repeats[1:] == jury.first_repeats[1:]
+
+
+@pytest.mark.parametrize("protocol", ["delphi", "orchestrated", "moderated"])
+def test_who_leaves_keeps_its_vote_and_who_is_struck_does_not(
+    tmp_path: Path, rubric: Rubric, protocol: str
+) -> None:
+    with ProviderServer(steady) as server:
+        hear(tmp_path / "parent", rubric, jury_of(server.url, protocol, 5))
+        made = len(server.calls)
+        planned = replayed(tmp_path / "parent", tmp_path / "left", Change(leaving=("c",), from_round=2))
+        assert len(server.calls) - made == planned
+        replayed(tmp_path / "parent", tmp_path / "struck", Change(without=("c",), from_round=2))
+    store = Store.read(tmp_path / "left")
+    left = {v.case: v for _, v in verdicts(store)}
+    store.release()
+    store = Store.read(tmp_path / "struck")
+    struck = {v.case: v for _, v in verdicts(store)}
+    store.release()
+    deliberated = [case for case, verdict in left.items() if verdict.transcript.rounds > 1]
+
+    assert deliberated
+    for case in deliberated:
+        for verdict in (left[case], struck[case]):
+            assert {e.round for e in verdict.transcript.ballots if e.speaker == "c"} == {1}
+        assert "c" in left[case].transcript.standing()["accurate"]
+        assert "c" not in struck[case].transcript.standing()["accurate"]
+        assert left[case]["accurate"].votes == struck[case]["accurate"].votes + 1
+
+
+def test_before_the_round_everything_is_as_it_was(tmp_path: Path, rubric: Rubric) -> None:
+    change = Change(seats=(SeatChange("b", "persona", "skeptic"),), from_round=2)
+    with ProviderServer(steady) as server:
+        hear(tmp_path / "parent", rubric, jury_of(server.url, "delphi", 3))
+        replayed(tmp_path / "parent", tmp_path / "child", change)
+        asked = [call for call in server.calls if call.model == "b" and "You attend to" in call.prompt]
+
+    assert votes(tmp_path / "child", "b") == votes(tmp_path / "parent", "b")
+    assert all("This is round" in call.prompt for call in asked)
+
+
+def test_python_gives_both_verdicts(tmp_path: Path, rubric: Rubric) -> None:
+    with ProviderServer(steady) as server:
+        hear(tmp_path / "parent", rubric, jury_of(server.url, "delphi", 3))
+        (pair,) = replay(tmp_path / "parent", "c1", without="c")
+
+    assert pair.before.case == pair.after.case == "c1"
+    first = pair.differences()[0]
+    assert (first.round, first.who, first.after) == (1, "c", None)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (Change(without=("z",)), "no seat 'z'"),
+        (Change(without=("a", "b", "c")), "nobody is left"),
+        (Change(leaving=("c",)), "before it has spoken"),
+        (Change(limits={"max_rounds": 1}, from_round=2), "whole deliberation"),
+        (Change(limits={"max_rounds": 0}), "greater than or equal to 1"),
+        (Change(limits={"max_round": 2}), "max_round"),
+        (Change(without=("a",)), "another debate"),
+        (Change(without=("a",), advocates=("a", "b")), "another debate"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_replayed_is_refused(change: Change, words: str) -> None:
+    with pytest.raises(VenireError, match=re.escape(words)):
+        changed_jury(jury_of("http://127.0.0.1:1/v1", "debate", 3), change)
+
+
+def test_a_debate_goes_on_with_two_who_are_named() -> None:
+    jury = jury_of("http://127.0.0.1:1/v1", "debate", 4)
+    after = changed_jury(jury, Change(without=("a",), advocates=("c", "b")))
+
+    assert after.debate is not None
+    assert (after.debate.high, after.debate.low, after.seat_names) == ("c", "b", ("b", "c", "d"))
+    assert parse_limits(["max_rounds=1,max_usd=0.5", "max_turns=none"]) == {
+        "max_rounds": 1,
+        "max_usd": 0.5,
+        "max_turns": None,
+    }
+
+
+def test_the_whole_jury_of_magentic_one_only(rubric: Rubric) -> None:
+    with pytest.raises(VenireError, match="replayed whole"):
+        changed_jury(
+            jury_of("http://127.0.0.1:1/v1", "magentic-one", 3), Change(leaving=("c",), from_round=2)
+        )
+
+
+def test_a_redacted_run_and_a_run_of_somebody_else_are_refused(tmp_path: Path, rubric: Rubric) -> None:
+    with ProviderServer(steady) as server:
+        jury = jury_of(server.url, "panel", 3)
+        run_session(
+            RunSession(cases=CASES, rubric=rubric, juries=[jury], folder=tmp_path / "dark", redact=True),
+            QUIET,
+            quiet=True,
+        )
+        hear(tmp_path / "plain", rubric, jury)
+        hear(tmp_path / "other", rubric, jury)
+        replayed(tmp_path / "plain", tmp_path / "child", Change())
+    for run, child, words in (
+        ("dark", "new", "no words"),
+        ("plain", "plain", "no replay"),
+        ("plain", "other", "no replay"),
+        ("other", "child", "replay of"),
+    ):
+        with pytest.raises(VenireError, match=words):
+            replayed(tmp_path / run, tmp_path / child, Change(without=("a",)))
+
+
+def test_the_command_plans_replays_and_shows_both(tmp_path: Path, rubric: Rubric) -> None:
+    with ProviderServer(steady) as server:
+        hear(tmp_path / "parent", rubric, jury_of(server.url, "delphi", 3))
+        asked = ["replay", "parent", "-o", "child", "--without", "c", "--json"]
+        plan = json.loads(venire(*asked, "--plan", cwd=tmp_path).stdout)
+        assert not (tmp_path / "child").exists()
+        made = len(server.calls)
+        heard = venire(*asked, cwd=tmp_path)
+        asked_again = len(server.calls) - made
+    document = json.loads(heard.stdout)
+    shown = venire("show", "child", "c1", cwd=tmp_path).stdout
+
+    assert document["plan"] == plan["plan"]
+    assert plan["plan"]["new"] == document["calls_made"] == asked_again
+    assert {case["case"] for case in document["cases"]} == {case.id for case in CASES}
+    assert document["cases"][0]["replay"]["first_difference"]["who"] == "c"
+    assert "first difference: round 1, c, accurate" in shown
+    assert "without c" in shown
+
+
+def test_killed_and_resumed(tmp_path: Path, rubric: Rubric) -> None:
+    command = [sys.executable, "-m", "venire.cli", "replay", "parent", "-o", "child", "--without", "c"]
+    with ProviderServer(steady, latency=0.02) as server:
+        hear(tmp_path / "parent", rubric, jury_of(server.url, "orchestrated", 4))
+        planned = plan_replay(
+            ReplaySession(
+                run=tmp_path / "parent", folder=tmp_path / "child", changes=(Change(without=("c",)),)
+            )
+        ).new
+        made = len(server.calls)
+        process = subprocess.Popen([*command, "--in-flight", "1"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+        while len(server.calls) < made + 4:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert venire(*command[3:], cwd=tmp_path).returncode == 0
+        # What was in flight when it was killed is asked again.
+        assert planned <= len(server.calls) - made <= planned + 1
+        hear(
+            tmp_path / "fresh",
+            rubric,
+            changed_jury(jury_of(server.url, "orchestrated", 4), Change(without=("c",))),
+        )
+
+    assert outcomes(tmp_path / "child") == outcomes(tmp_path / "fresh")
+
+
+def test_in_postgresql(cluster: Cluster, rubric: Rubric, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    parent, child = cluster.url("parent"), cluster.url("child")
+    with ProviderServer(steady) as server:
+        jury = jury_of(server.url, "delphi", 3)
+        hear(parent, rubric, jury)
+        made = len(server.calls)
+        planned = replayed(parent, child, Change(without=("c",)))
+        assert len(server.calls) - made == planned
+        hear(cluster.url("fresh"), rubric, changed_jury(jury, Change(without=("c",))))
+
+    assert outcomes(child) == outcomes(cluster.url("fresh"))
