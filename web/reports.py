@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..evals import suites
 from ..evals.studies import study_files
-from ..evals.suites import suite_files
 from ..orchestration.record import Location
 from ..orchestration.record.store import run_exists
 from ..rubrics.errors import VenireError
@@ -53,7 +53,7 @@ def study_report(run: Location) -> ReportReader:
 
 def suite_report(run: Location) -> ReportReader:
     """The board of the suite that the run, or the record in it, belongs to."""
-    return ReportReader(suite_folder(run), suite_files.MARK, suite_files.REPORT, suite_files.DOCUMENT)
+    return ReportReader(suite_folder(run), suites.MARK, suites.REPORT, suites.DOCUMENT)
 
 
 def suite_folder(run: Location) -> Path | None:
@@ -61,8 +61,8 @@ def suite_folder(run: Location) -> Path | None:
     if not isinstance(run, Path):
         return None
     for folder in (run, run.parent):
-        records = (suite_files.ANSWERS, suite_files.VERDICTS)
-        if (folder / suite_files.MARK).is_file() and (folder == run or run.name in records):
+        records = (suites.ANSWERS, suites.VERDICTS)
+        if (folder / suites.MARK).is_file() and (folder == run or run.name in records):
             return folder
     return None
 
@@ -75,10 +75,10 @@ def record_of(run: Location) -> Location:
     """
     if suite_folder(run) != run or not isinstance(run, Path):
         return run
-    for name in (suite_files.VERDICTS, suite_files.ANSWERS):
+    for name in (suites.VERDICTS, suites.ANSWERS):
         if run_exists(run / name):
             return run / name
-    page = run / suite_files.REPORT / "report.html"
+    page = run / suites.REPORT / "report.html"
     raise VenireError(
         f"{run}: no system was asked and no jury sat, so there is no deliberation to inspect",
         remedy=f"venire suite report SUITE.yaml writes its board as a page: {page}",

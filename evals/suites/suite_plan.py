@@ -13,9 +13,9 @@ from ...orchestration.record.store import run_exists
 from ...personas.jury import Jury
 from ...rubrics.rubric import Rubric
 from ..studies.dry_run import BYTES_PER_TOKEN
+from . import ANSWERS, VERDICTS
 from .suite import LoadedSuite, SuitePart, arm_name
 from .suite_cost import SuitePrices, TokenCost, token_cost
-from .suite_files import ANSWERS, VERDICTS
 from .suite_run import SuiteSession, SystemAnswer, all_answers, judged_id, seated_jury, system_jury
 
 READ_A_SECOND, WRITTEN_A_SECOND = 200.0, 30.0

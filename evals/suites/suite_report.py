@@ -17,9 +17,9 @@ from ..report.files import write_folder
 from ..report.html import collapsible, figure, items, page, paragraph, section, table
 from ..report.markup import Child
 from ..report.panel import DASHED, Panel, number_axis, padded_range
+from . import REPORT
 from .clinicians import PeopleAgreement, people_json
 from .score_table import ScoreTable
-from .suite_files import REPORT
 from .suite_results import SuiteResults
 from .suite_tables import board_json, board_sentences, board_tables, plain_number, simple_table
 

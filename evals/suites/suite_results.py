@@ -17,13 +17,13 @@ from ...orchestration.verdict import Verdict
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..statistics.draws import Draws
+from . import ANSWERS, VERDICTS
 from .board import Board, TieRule, board
 from .score_table import ScenarioColumn, ScoreTable
 from .scored_systems import COUNTED, ScoredScenario, ScoredSystem, graded_scores, scored_scenario
 from .scorer import CaseScore, JudgedScorer, Scorer, Seating
 from .suite import LoadedSuite, SuitePart, arm_name
 from .suite_cost import SuitePrices, SystemCost, TokenCost, dominated_by, token_cost
-from .suite_files import ANSWERS, VERDICTS
 from .suite_run import SystemAnswer, all_answers, judged_id, system_jury
 
 

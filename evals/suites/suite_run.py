@@ -31,8 +31,8 @@ from ...personas.jury import Jury, ModelSettings, Seat
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
+from . import ANSWERS, MARK, VERDICTS
 from .suite import LoadedSuite, SuitePart, System, arm_name
-from .suite_files import ANSWERS, MARK, VERDICTS
 
 RUBRIC = Rubric.model_validate(
     {
