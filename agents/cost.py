@@ -77,7 +77,7 @@ class Cost:
     def of(cls, reply: Reply) -> Cost:
         """The cost of one call."""
         priced = int(reply.usd is not None)
-        return cls(1, reply.usage, priced, reply.usd or 0.0, reply.seconds, int(reply.estimated))
+        return cls(1, reply.usage, priced, reply.usd or 0.0, reply.seconds, int(bool(reply.estimated)))
 
     @classmethod
     def total(cls, receipts: Iterable[Receipt]) -> Cost:
@@ -155,6 +155,8 @@ class Receipt(BaseModel):
     seconds: float = 0.0
     estimated: int = 0
     """Calls whose tokens are our own estimate."""
+    implausible: int = 0
+    """Those of them for which the provider had stated what cannot be right."""
 
     def plus(self, key: str, reply: Reply) -> Receipt:
         """The receipt with one more call."""
@@ -166,7 +168,8 @@ class Receipt(BaseModel):
             cached=self.cached + usage.cached,
             usd=None if self.usd is None or reply.usd is None else self.usd + reply.usd,
             seconds=self.seconds + reply.seconds,
-            estimated=self.estimated + reply.estimated,
+            estimated=self.estimated + bool(reply.estimated),
+            implausible=self.implausible + (reply.estimated == "implausible"),
         )
 
     def beside(self, other: Receipt) -> Receipt:
@@ -179,6 +182,7 @@ class Receipt(BaseModel):
             usd=None if self.usd is None or other.usd is None else self.usd + other.usd,
             seconds=max(self.seconds, other.seconds),
             estimated=self.estimated + other.estimated,
+            implausible=self.implausible + other.implausible,
         )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from .model import (
     Sampling,
     Subject,
     TransientFailure,
+    digest,
 )
 from .pacing import RetrySchedule
 from .prompting import repair_request
@@ -128,6 +130,8 @@ class ModelGateway:
         """Where its repeats start: two seats that are alike in everything are still two jurors."""
         self._said = Counter[str]()
         """How often each question of `say` was put, by its key."""
+        self._wasted: dict[str, list[tuple[str, Reply]]] = {}
+        """By the key of a question, what came in the place of an answer, each under a key of its own in the record."""
 
     async def fill(
         self,
@@ -151,8 +155,8 @@ class ModelGateway:
             try:
                 reply = await self.complete(request)
             except ModelFailure as failure:
-                raise FillFailed(failure, spent) from None
-            spent = spent.plus(request.key, reply)
+                raise FillFailed(failure, self._with_wasted(spent, request)) from None
+            spent = self._with_wasted(spent, request).plus(request.key, reply)
             try:
                 return Filled(self._read(reply, shape, prompt.messages, check), spent)
             except UnusableAnswer as misread:
@@ -196,7 +200,7 @@ class ModelGateway:
                 self._meter.add(committed, replayed=True)
                 return committed
             try:
-                reply = await self._send_within_limits(request)
+                reply = await self._send_with_retries(request)
                 await self._calls.put(request.key, request, reply)
             except BaseException:
                 self._calls.forgo(request.key)
@@ -227,18 +231,34 @@ class ModelGateway:
         )
 
     async def _send_within_limits(self, request: Request) -> Reply:
-        """Budget: the most that the call may cost is reserved before it is sent, and released to what it did cost."""
+        """Budget: the most that one attempt may cost is reserved before it is sent, and released to what it did cost."""
         # Nobody waits for a slot for what may not be sent.
         self._meter.admit()
         reserved = await self._meter.reserve(request, self._client.price(request.model))
         reply: Reply | None = None
         try:
-            reply = await self._send_with_retries(request)
+            reply = await self._client.complete(request, self._meter)
             self._meter.add(reply, replayed=False)
             return reply
+        except ModelFailure as failure:
+            if (received := failure.received) is not None:
+                self._meter.add(received, replayed=False)
+                await self._keep_wasted(request, received)
+            raise
         finally:
             if reserved is not None:
                 self._meter.release(request, reserved, reply)
+
+    async def _keep_wasted(self, request: Request, received: Reply) -> None:
+        """Commit what came in the place of an answer: it was paid for."""
+        key = digest(f"{request.key} {time.time_ns()}")
+        self._wasted.setdefault(request.key, []).append((key, received))
+        await self._calls.put(key, request, received)
+
+    def _with_wasted(self, spent: Receipt, request: Request) -> Receipt:
+        for key, received in self._wasted.pop(request.key, ()):
+            spent = spent.plus(key, received)
+        return spent
 
     def _unreachable(self, refused: AccessRefused) -> ModelUnreachable:
         settings = self._settings
@@ -254,7 +274,7 @@ class ModelGateway:
         schedule = RetrySchedule(self._rng)
         while True:
             try:
-                return await self._client.complete(request, self._meter)
+                return await self._send_within_limits(request)
             except FormatRefused:
                 continue
             except AccessRefused as refused:

@@ -158,12 +158,19 @@ class Reply:
     """None where the price is not known."""
     seconds: float = 0.0
     finish: Literal["stop", "length", "refusal"] = "stop"
-    estimated: bool = False
-    """Whether `usage` is our own estimate: the provider's counts were missing or impossible."""
+    estimated: Estimated = ""
+    """Why `usage` is our own estimate; empty where it is the provider's."""
+
+
+Estimated = Literal["", "missing", "implausible"]
+"""What was wrong with a provider's token counts."""
 
 
 class ModelFailure(Exception):
     """The model gave no usable answer. `reason` is what an abstention will say."""
+
+    received: Reply | None = None
+    """What came in the answer's place and has to be paid for like one; None where nothing came, or an error."""
 
     def __init__(self, reason: AbstentionReason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -209,6 +216,8 @@ class TransientFailure(ModelFailure):
         """Rate-limited, not down."""
 
 
-def reply_too_long(request: Request) -> ModelFailure:
-    """The failure of a reply that went on for longer than the request allows."""
-    return ModelFailure("unparsable", f"the reply has more than {request.max_reply} bytes")
+def reply_too_long(request: Request, received: Reply | None = None) -> ModelFailure:
+    """The failure of a reply that went on for longer than the request allows; it is paid for as far as it came."""
+    failure = ModelFailure("unparsable", f"the reply has more than {request.max_reply} bytes")
+    failure.received = received or Reply(text=" " * request.max_reply)
+    return failure

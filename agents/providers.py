@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ..personas.jury import ModelSettings
 from ..rubrics.errors import ModelUnreachable, VenireError
-from .budget import LimitReached, Meter
+from .budget import BudgetSpent, LimitReached, Meter
 from .clients.keys import address_without_secrets, key_from, redact_secrets, sent_secrets
 from .cost import Price
 from .model import ModelFailure, Reply, Request, TransientFailure, Usage, reply_too_long
@@ -82,12 +82,14 @@ class RateLimitedClient:
                     reply = self._with_known_cost(request, reply)
                     add_to_span(reply)
             except TransientFailure as failure:
+                self._price_received(request, failure)
                 if failure.busy:
                     self.slots.on_busy(time.monotonic() - begun, failure.retry_after)
                 else:
                     self.slots.on_failure(failure.summary)
                 raise
-            except ModelFailure:
+            except ModelFailure as failure:
+                self._price_received(request, failure)
                 self.slots.on_answer()
                 raise
             except TimeoutError:
@@ -109,6 +111,10 @@ class RateLimitedClient:
             self._list_prices[model] = self.client.list_price(model)
         return self._list_prices[model]
 
+    def _price_received(self, request: Request, failure: ModelFailure) -> None:
+        if failure.received is not None:
+            failure.received = self._with_known_cost(request, failure.received)
+
     def _with_known_cost(self, request: Request, reply: Reply) -> Reply:
         """The reply with token counts that can be trusted, and what they cost."""
         model = request.model
@@ -119,23 +125,34 @@ class RateLimitedClient:
             if self._say is not None:
                 self._say(f"{model} reports impossible token counts ({problem}): they are estimated instead")
         if problem is not None or missing:
-            reply = estimated_usage(request, reply)
+            reply = estimated_usage(request, reply, "missing" if problem is None else "implausible")
         price = self._prices.get(model) or (self.price(model) if reply.estimated else None)
         return reply if price is None else replace(reply, usd=price.usd(reply.usage))
 
     async def _complete_without_secrets(self, request: Request) -> Reply:
         """The client's answer or failure; what was sent as a secret is in neither, however the server repeats it.
 
-        A text over the cap is a failure, whether or not the client gave it up while it came in.
+        A text over the cap is a failure, whether or not the client gave it up while it came in. So is whatever else a
+        client raises over what a server sent: nothing that comes from outside ends a run.
         """
         try:
             reply = await self.client.complete(request)
         except ModelFailure as failure:
             failure.detail = redact_secrets(failure.detail, self._secrets)
             failure.args = (f"{failure.reason}: {failure.detail}",)
+            if failure.received is not None:
+                failure.received = self._without_secrets(failure.received)
             raise
+        except (VenireError, BudgetSpent, LimitReached):
+            raise
+        except Exception as error:
+            said = redact_secrets(f"{type(error).__name__}: {error}", self._secrets)[:300]
+            raise ModelFailure("unavailable", f"the reply could not be read: {said}") from error
         if len(reply.text) > request.max_reply:
-            raise reply_too_long(request)
+            raise reply_too_long(request, self._without_secrets(reply))
+        return self._without_secrets(reply)
+
+    def _without_secrets(self, reply: Reply) -> Reply:
         text = redact_secrets(reply.text, self._secrets)
         return reply if text is reply.text else replace(reply, text=text)
 

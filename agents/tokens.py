@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..personas.jury import ModelSettings
-from .model import Reply, Request, Usage
+from .model import Estimated, Reply, Request, Usage
 
 _REPAIR = 2_000
 """What an answer that has to be sent back takes up."""
@@ -53,8 +54,8 @@ def window(settings: ModelSettings, context_window: int | None) -> Window:
     return Window(size, min(size // 4, 3 * _REPAIR) if asked is None else min(size, asked + _REPAIR))
 
 
-_MOST_CHARACTERS = 32
-"""Characters to a token at the most, taken over a whole text: prose has four or five."""
+_MOST_CHARACTERS = 10
+"""Characters to a token at the most, taken over a whole text, runs of white space as one: prose has four or five."""
 _MOST_TOKENS = 4
 """Tokens to a character at the most: one for each of its bytes."""
 _PROMPT_EXTRA = 20_000
@@ -95,22 +96,24 @@ def impossible_usage(request: Request, reply: Reply) -> str | None:
         return "a count is negative or no number"
     if usage.cached > usage.prompt:
         return "more of the prompt was cached than it has"
-    sent = sum(len(m.opening) + len(m.body) for m in request.messages)
+    sent = [part for m in request.messages for part in (m.opening, m.body)]
     form = 0 if request.schema is None else len(request.schema.text)
-    if (
-        not sent
-        <= usage.prompt * _MOST_CHARACTERS
-        <= _MOST_CHARACTERS * (_MOST_TOKENS * (sent + form) + _PROMPT_EXTRA)
-    ):
+    most = _MOST_TOKENS * (sum(map(len, sent)) + form) + _PROMPT_EXTRA
+    if usage.prompt > most or _too_few(usage.prompt, sent):
         return "the prompt's count does not go with its length"
-    shown = len(reply.text)
-    most = _MOST_TOKENS * shown + request.settings.get("max_tokens", 0) + _HIDDEN_ANSWER
-    if not shown <= usage.completion * _MOST_CHARACTERS <= _MOST_CHARACTERS * most:
+    most = _MOST_TOKENS * len(reply.text) + request.settings.get("max_tokens", 0) + _HIDDEN_ANSWER
+    if usage.completion > most or _too_few(usage.completion, [reply.text]):
         return "the answer's count does not go with its length"
     return None
 
 
-def estimated_usage(request: Request, reply: Reply) -> Reply:
+def _too_few(tokens: int, texts: Sequence[str]) -> bool:
+    """Whether texts are too long for so many tokens. A run of white space may be one token, however long."""
+    most = tokens * _MOST_CHARACTERS
+    return sum(map(len, texts)) > most and sum(len(" ".join(text.split())) for text in texts) > most
+
+
+def estimated_usage(request: Request, reply: Reply, why: Estimated) -> Reply:
     """The reply with token counts of our own in place of the provider's, marked as an estimate; its price is open."""
     usage = Usage(estimated_prompt(request), estimated_tokens(reply.text))
-    return replace(reply, usage=usage, usd=None, estimated=True)
+    return replace(reply, usage=usage, usd=None, estimated=why)

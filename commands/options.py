@@ -134,7 +134,7 @@ def exit_unless_whole(
     limit: str | None, unreached: Sequence[UnreachedModel] = (), *, remedy: str = "raise it, and "
 ) -> None:
     """Exit with 128 and the number of the signal that stopped it, with 3 at a limit of the budget, with 4 where cases lack a model."""
-    if limit in signal.Signals.__members__:
+    if limit is not None and limit in signal.Signals.__members__:
         by = "Ctrl-C" if limit == "SIGINT" else limit
         say(f"stopped by {by}; the same command goes on from here", err=True)
         raise SystemExit(128 + signal.Signals[limit])

@@ -134,7 +134,7 @@ class ComponentClient(ModelClient):
         started = time.perf_counter()
         with silence_logs(), capped_reply(request):
             try:
-                result = await self._client.create(
+                result: Any = await self._client.create(
                     [_to_autogen(message) for message in request.messages],
                     json_output=True if as_json else None,
                     extra_create_args=options,
@@ -142,8 +142,8 @@ class ComponentClient(ModelClient):
             except Exception as error:
                 # Every client has exceptions of its own library: what they share is a status, or a cause.
                 raise self._failure(error) from None
-        if not isinstance(result.content, str):
-            raise ModelFailure("unparsable", "the model called a tool instead of answering")
+            if not isinstance(result.content, str):
+                raise ModelFailure("unparsable", "the model called a tool instead of answering")
         return Reply(
             text=result.content,
             usage=reported_usage(result.usage.prompt_tokens, result.usage.completion_tokens),

@@ -42,6 +42,14 @@ class AnswerTooLong(Exception):
     """An answer that was given up because it went on for too long."""
 
 
+class AnswerCut(ConnectionResetError):
+    """The connection was closed in the middle of an answer."""
+
+    def __init__(self, received: bytes) -> None:
+        super().__init__("the connection was closed before the answer was complete")
+        self.received = received
+
+
 class ProxyFailure(ConnectionError):
     """The proxy on the way cannot be reached, or does not open the way."""
 
@@ -143,6 +151,7 @@ class Endpoint:
 
     async def _send(self, method: str, body: bytes | BytesIO | None, longest: int) -> Answer:
         session = self._session or self._open()
+        received: list[bytes] = []
         try:
             async with session.request(
                 method, self._url, data=body, allow_redirects=False, proxy=self.proxy, ssl=self._tls
@@ -151,7 +160,7 @@ class Endpoint:
                     raise self._refusal(407)
                 if response.status == 101:
                     raise ConnectionError("the answer is not HTTP: it changes the protocol")
-                received, size = [], 0
+                size = 0
                 async for piece in response.content.iter_any():
                     size += len(piece)
                     if size > longest:
@@ -163,6 +172,8 @@ class Endpoint:
         except aiohttp.ClientResponseError as error:
             raise ConnectionError(f"the answer is not HTTP: {error.message[:100]}") from None
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError):
+            if received:
+                raise AnswerCut(b"".join(received)) from None
             raise ConnectionResetError("the connection was closed before the answer was complete") from None
         except aiohttp.ClientError as error:
             raise self.plain_error(error) from None

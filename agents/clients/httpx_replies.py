@@ -7,6 +7,7 @@ wrong type makes them refuse the reply. Both are put right in httpx's transport,
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,9 +18,10 @@ from typing import Any
 
 import httpx
 
-from ..model import Request, reply_too_long
+from ..model import ModelFailure, Request, reply_too_long
 from ..tokens import reported_count
 from .endpoint import AnswerTooLong, inflate
+from .server import read_json, unread
 
 _OPENAI_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _ANTHROPIC_COUNTS = ("input_tokens", "output_tokens")
@@ -30,10 +32,11 @@ _Send = Callable[[Any, httpx.Request], Awaitable[httpx.Response]]
 
 @dataclass(slots=True)
 class _Cap:
-    """The bytes that the replies of one call may have, and whether one had more."""
+    """The bytes that the replies of one call may have, whether one had more, and the last that was no error."""
 
     longest: int
     passed: bool = False
+    received: bytes | None = None
 
 
 _LOCK = Lock()
@@ -44,18 +47,23 @@ _cap: ContextVar[_Cap | None] = ContextVar("cap", default=None)
 
 @contextmanager
 def capped_reply(request: Request) -> Iterator[None]:
-    """Inside, a reply is given up once it passes the request's `max_reply`, also while it is inflated.
+    """Inside, a reply is given up once it passes the request's `max_reply`, also while it is inflated; a failure has what came.
+
+    No redirect to another origin is followed.
 
     Raises:
-        ModelFailure: It did, whatever the library made of that.
+        ModelFailure: A reply was given up, whatever the library made of that.
     """
     cap = _Cap(request.max_reply)
     before = _cap.set(cap)
+    started = time.perf_counter()
     try:
         yield
-    except Exception:
+    except Exception as error:
         if cap.passed:
             raise reply_too_long(request) from None
+        if isinstance(error, ModelFailure) and cap.received is not None:
+            raise unread(error, cap.received, time.perf_counter() - started) from None
         raise
     finally:
         _cap.reset(before)
@@ -78,13 +86,13 @@ def _patch(transport: Any) -> None:
         if cap is None:
             return await send(self, request)
         request.headers["Accept-Encoding"] = "identity"
-        return await _read(await send(self, request), cap)
+        return await _read(await send(self, request), cap, request.url)
 
     transport.handle_async_request = handle_async_request
 
 
-async def _read(response: httpx.Response, cap: _Cap) -> httpx.Response:
-    """The response with its whole body, inflated."""
+async def _read(response: httpx.Response, cap: _Cap, asked: httpx.URL) -> httpx.Response:
+    """The response with its whole body, inflated; without the address of another origin, where it would be sent on to."""
     received, size = [], 0
     try:
         async for chunk in response.aiter_raw():
@@ -104,7 +112,10 @@ async def _read(response: httpx.Response, cap: _Cap) -> httpx.Response:
         (name, value)
         for name, value in response.headers.multi_items()
         if name not in ("content-encoding", "content-length", "transfer-encoding")
+        and not (name == "location" and _leaves(asked, value))
     ]
+    if response.is_success:
+        cap.received = body
     return httpx.Response(
         response.status_code,
         headers=headers,
@@ -113,17 +124,30 @@ async def _read(response: httpx.Response, cap: _Cap) -> httpx.Response:
     )
 
 
+def _leaves(asked: httpx.URL, location: str) -> bool:
+    """Whether a redirect leads to another origin: what is judged goes only where the user said."""
+    try:
+        target = asked.join(location)
+    except Exception:
+        # What cannot be read leads nowhere that is known.
+        return True
+    return (target.scheme, target.host, target.port) != (asked.scheme, asked.host, asked.port)
+
+
 def _readable(body: bytes) -> bytes:
     """The reply with -1 for every token count that is no whole number, and 0 for those that its form must have.
 
     Byte for byte as it came where nothing about it is odd; its beginning where it is no completion.
     """
     try:
-        reply = json.loads(body)
-    except (ValueError, RecursionError):
+        reply = read_json(body)
+    except Exception:
+        # Whatever it is, it is no completion.
         return body[:_UNREADABLE]
     if not isinstance(reply, dict) or ("choices" in reply and not _has_message(reply["choices"])):
         return body[:_UNREADABLE]
+    if reply.get("error"):
+        return json.dumps({"error": reply["error"]}).encode()[:_UNREADABLE]
     usage = _usage_fields(reply)
     return body if usage.items() <= reply.items() else json.dumps({**reply, **usage}).encode()
 

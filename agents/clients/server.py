@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import ssl
 import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic_core import from_json
@@ -27,7 +28,7 @@ from ..model import (
 )
 from ..model_client import ClientFactory, ModelClient
 from ..tokens import reported_usage
-from .endpoint import AnswerTooLong, Endpoint, ProxyFailure
+from .endpoint import AnswerCut, AnswerTooLong, Endpoint, ProxyFailure
 from .keys import key_from, redact_secrets, sent_secrets
 from .model_list import ModelServer, find_model, proxy_remedy, untrusted_remedy
 
@@ -38,6 +39,9 @@ NO_ACCESS = frozenset({401, 402, 403, 404})
 _FILTERED = ("content_filter", "content_policy", "flagged")
 _QUOTED = 100_000
 """Bytes of an answer that is no completion in which something to quote is looked for."""
+_DIGITS = 40
+"""Digits of an integer in a reply from which on it is no number of anything."""
+Failure = TypeVar("Failure", bound=ModelFailure)
 _Format = Literal["json_schema", "json_object", "text"]
 _WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}
 
@@ -80,6 +84,8 @@ class ServerClient(ModelClient):
                 status, headers, raw = await self._endpoint.post(_body(request, sent), request.max_reply)
             except AnswerTooLong:
                 raise reply_too_long(request) from None
+            except AnswerCut as cut:
+                raise unread(_connection_failure(cut), cut.received, time.perf_counter() - started) from None
             except OSError as error:
                 raise _connection_failure(error) from None
             if status in (400, 422) and request.schema is not None and sent in _WEAKER and _about_format(raw):
@@ -89,10 +95,11 @@ class ServerClient(ModelClient):
             if status != 200:
                 location = redact_secrets(headers.get("Location", ""), self._secrets)
                 raise _failure(status, location, headers.get("Retry-After"), self._readable(raw))
-            reply = _reply(raw, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            reply = _reply(raw, seconds)
             if reply is None:
                 start = " ".join(self._readable(raw).split())[:200]
-                raise TransientFailure(f"not a chat completion: {start!r}")
+                raise unread(TransientFailure(f"not a chat completion: {start!r}"), raw, seconds)
             return reply
 
     async def close(self) -> None:
@@ -172,22 +179,47 @@ def retry_after(header: str | None) -> float | None:
         pass
     try:
         return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
+    except Exception:
+        # A date of a year or an offset that no calendar has is as good as none, whatever Python says of it.
         return None
 
 
-def _read(raw: bytes) -> Any:
+def read_json(raw: bytes) -> Any:
+    """A reply's JSON; integers of too many digits are NaN, as a count of tokens may well be absurd beside a good ballot."""
     try:
         return from_json(raw)
     except ValueError:
         # Half of a surrogate pair is no text to pydantic, and a model may well be cut off in the middle of one.
-        return json.loads(raw)
+        return json.loads(raw, parse_int=lambda digits: int(digits) if len(digits) < _DIGITS else math.nan)
+
+
+def unread(failure: Failure, raw: bytes, seconds: float) -> Failure:
+    """The failure with what came in the place of an answer, to be charged: its words and the usage that it states."""
+    try:
+        answer = read_json(raw)
+        usage = _usage(answer.get("usage"))
+    except Exception:
+        # Whatever it is, it came: it is charged by its length.
+        answer, usage = None, Usage()
+    failure.received = Reply(_words(answer) or raw.decode("utf-8", "replace"), usage, seconds=seconds)
+    return failure
+
+
+def _words(answer: Any) -> str:
+    """The words of a message whose content has parts; empty where there are none, and all of the reply counts."""
+    try:
+        content = answer["choices"][0]["message"]["content"]
+        return content if isinstance(content, str) else "".join(part["text"] for part in content)
+    except Exception:
+        return ""
 
 
 def _reply(raw: bytes, seconds: float) -> Reply | None:
     """The answer in the protocol's form; None where it is something else."""
     try:
-        answer = _read(raw)
+        answer = read_json(raw)
+        if answer.get("error"):
+            raise ValueError("an error beside an answer")
         choice = answer["choices"][0]
         message = choice["message"]
         usage = answer.get("usage")
@@ -195,7 +227,8 @@ def _reply(raw: bytes, seconds: float) -> Reply | None:
         if not isinstance(text, str):
             raise TypeError("content is not text")
         finish = choice.get("finish_reason")
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+    except Exception:
+        # Whatever is odd about it, it is no answer.
         return None
     refused = bool(refusal) or finish == "content_filter"
     return Reply(

@@ -56,7 +56,10 @@ def case_json(verdict: Verdict) -> dict[str, Any]:
         "turns": transcript.turns,
         "steps": transcript.steps,
         **transcript.cost.to_json(),
-        "flags": list(transcript.flags),
+        "flags": [
+            *transcript.flags,
+            *(["usage-implausible"] if any(entry.spent.implausible for entry in transcript.entries) else ()),
+        ],
         "verdict": {name: outcome.model_dump(mode="json") for name, outcome in verdict.outcomes.items()},
         "derived": dict(verdict.derived),
         "ballots": [

@@ -208,7 +208,7 @@ class Reader:
         """The cost of the recorded calls, all of them or those made `since`; without seconds, as calls overlap."""
         (row,) = self._database.rows(
             "SELECT count(*), coalesce(sum(prompt), 0), coalesce(sum(completion), 0), coalesce(sum(cached), 0), "
-            "count(usd), coalesce(sum(usd), 0), coalesce(sum(estimated), 0) FROM calls WHERE made_at >= ?",
+            "count(usd), coalesce(sum(usd), 0), count(CASE WHEN estimated > 0 THEN 1 END) FROM calls WHERE made_at >= ?",
             (since,),
         )
         calls, prompt, completion, cached, priced, usd, estimated = row

@@ -10,10 +10,10 @@ import uuid
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from ...agents.cost import Cost
-from ...agents.model import Reply, Request, Usage, digest, json_text
+from ...agents.model import Estimated, Reply, Request, Usage, digest, json_text
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ..transcript import Transcript
@@ -47,6 +47,8 @@ _KEEP = (
     "changed_at = excluded.changed_at, content = excluded.content"
 )
 _FORGET = "DELETE FROM unfinished WHERE arm = ? AND case_id = ?"
+_ESTIMATED = get_args(Estimated)
+"""What the column of that name holds the index of."""
 _COLUMNS = "finish, prompt, completion, cached, usd, seconds, estimated"
 _CALL = f"SELECT text, {_COLUMNS} FROM calls WHERE key = ?"
 _SEALED_CALL = (
@@ -371,7 +373,7 @@ def _writes_of(
         usage.cached,
         reply.usd,
         reply.seconds,
-        int(reply.estimated),
+        _ESTIMATED.index(reply.estimated),
         time.time(),
     )
     if redacted:
@@ -396,7 +398,7 @@ def _reply_of(row: Row, *, sealed_with: str | None = None) -> Reply:
         usd=usd,
         seconds=seconds,
         finish=finish,
-        estimated=bool(estimated),
+        estimated=_ESTIMATED[estimated],
     )
 
 

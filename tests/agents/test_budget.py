@@ -14,11 +14,14 @@ from run_files import write_run
 from server_juries import jury_at
 
 from venire import Case, Limits, Rubric
+from venire.agents import pacing
 from venire.agents.budget import Budget, BudgetSpent
 from venire.agents.cost import Price
 from venire.agents.providers import Providers
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import deliberate_sync, hear
+from venire.orchestration.reading.analysis import flags
+from venire.orchestration.reading.export import case_json
 
 PRICE = Price(prompt=1000, completion=1000)
 """A thousandth of a dollar a token: dollars and tokens are limited alike."""
@@ -105,6 +108,60 @@ def test_a_limit_holds_without_the_providers_own_counts(
     assert court.budget.spent.estimated == court.budget.spent.calls == len(server.calls)
     told = [line for line in said if "impossible token counts" in line]
     assert len(told) == (usage != "missing")
+
+
+@pytest.mark.parametrize("in_flight", [1, 64, 200])
+@pytest.mark.parametrize("limit", ["max_tokens", "max_usd"])
+@pytest.mark.parametrize("good_of_four", [1, 2])
+def test_a_reply_that_is_no_ballot_is_paid_for(
+    rubric: Rubric,
+    case: Case,
+    limit: str,
+    in_flight: int,
+    good_of_four: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pacing, "LONGEST_BACKOFF", 0.01)
+
+    def answer(call: Call) -> Any:
+        assert call.schema is not None
+        text = json.dumps(filled(call.schema, lambda _: 3))
+        if call.number % 4 < good_of_four:
+            return text
+        whole = json.loads(str(completion(call, None, text).body))
+        usage = {"prompt_tokens": len(call.prompt) // 4, "completion_tokens": len(text) // 4}
+        choices = [[], [{"message": {"content": [{"type": "text", "text": text}]}}]][call.number % 2]
+        return Fault(200, {}, json.dumps({**whole, "choices": choices, "usage": usage}))
+
+    budget = Budget(max_tokens=60_000) if limit == "max_tokens" else Budget(max_usd=60.0)
+    with ProviderServer(answer, latency=0.02) as server:
+        court, _ = run(server, rubric, case, budget, in_flight=in_flight, cases=300)
+
+    spent = court.budget.spent
+    assert spent.calls == len(server.calls)
+    assert sum(map(true_tokens, server.calls)) <= 1.05 * spent.tokens
+    assert spent.tokens <= 60_000
+
+
+@pytest.mark.parametrize("in_flight", [1, 64, 200])
+def test_a_server_that_states_an_eighth_is_held_to_the_estimate_and_flagged(
+    rubric: Rubric, case: Case, in_flight: int
+) -> None:
+    def answer(call: Call) -> Any:
+        assert call.schema is not None
+        text = json.dumps(filled(call.schema, lambda _: 3))
+        usage = {"prompt_tokens": len(call.prompt) // 32, "completion_tokens": len(text) // 32}
+        return completion(call, usage, text)
+
+    with ProviderServer(answer, latency=0.02) as server:
+        court, said = run(server, rubric, case, Budget(max_tokens=30_000), in_flight=in_flight, cases=200)
+        sent = len(server.calls)
+        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", protocol="panel"))
+
+    assert sum(map(true_tokens, server.calls[:sent])) <= court.budget.spent.tokens <= 30_000
+    assert any("impossible token counts" in line for line in said)
+    assert case_json(verdict)["flags"] == ["usage-implausible"]
+    assert "usage-implausible" in {flag.kind for flag in flags(verdict, rubric)}
 
 
 @pytest.mark.parametrize("in_flight", [1, 8, 64, 500])

@@ -64,6 +64,7 @@ def completion(usage: str = "{}", **parts: Any) -> Fault:
         '{"prompt_tokens": 5, "prompt_tokens_details": [1]}',
         '{"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": {}}}',
         '{"prompt_tokens": NaN}',
+        f'{{"prompt_tokens": {"9" * 6000}}}',
         '{"prompt_tokens": true, "completion_tokens": -3}',
     ],
 )
@@ -91,8 +92,26 @@ def test_odd_usage_costs_no_ballot_and_is_estimated(
         '{"choices": ' + '{"a":' * 390_000,
         "null",
         "",
+        '{"choices": []}',
+        json.dumps(
+            {"choices": [WELL_FORMED | {"message": {"content": [{"type": "text", "text": ballot()}]}}]}
+        ),
+        json.dumps({"error": {"message": "overloaded"}, "choices": [WELL_FORMED]}),
     ],
-    ids=["brackets", "braces", "list", "words", "mapping", "long words", "long braces", "null", "empty"],
+    ids=[
+        "brackets",
+        "braces",
+        "list",
+        "words",
+        "mapping",
+        "long words",
+        "long braces",
+        "null",
+        "empty",
+        "no choices",
+        "parts",
+        "error beside",
+    ],
 )
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_an_envelope_of_any_form_is_an_abstention(
@@ -110,6 +129,50 @@ def test_an_envelope_of_any_form_is_an_abstention(
     assert "Traceback" not in abstained.abstention.detail
     # Four tries, and the libraries' first imports.
     assert time.process_time() - begun < 20
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_nothing_is_sent_on_to_another_origin(
+    rubric: Rubric, case: Case, tmp_path: Path, status: int, prefix: str
+) -> None:
+    with ProviderServer(jury_of({"a": 5}), models=["a"]) as elsewhere:
+        address = f"{elsewhere.url}/chat/completions"
+        sent_on = Fault(status, {"Location": address}, "")
+        with ProviderServer(jury_of({"a": sent_on, "b": ballot()})) as server:
+            verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "ab", tmp_path)))
+
+    assert elsewhere.calls == [] and {call.model for call in server.calls} == {"a", "b"}
+    (abstained,) = verdict.transcript.abstentions
+    assert (abstained.speaker, abstained.abstention.reason) == ("a", "unavailable")
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        f"Fri, 31 Dec {'9' * 20} 23:59:59 GMT",
+        "Fri, 31 Dec 1999 99:59:59 GMT",
+        "Fri, 31 Dec 1999 23:59:59 +9999",
+        "Fri, 31 Dec 1999 23:59:59 -999999",
+        "nan",
+        "-inf",
+        "9" * 500,
+        "\u0663",
+    ],
+)
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_whatever_a_header_says_ends_no_run(
+    rubric: Rubric, case: Case, tmp_path: Path, date: str, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pacing, "LONGEST_BACKOFF", 0.01)
+    monkeypatch.setattr(pacing, "PAUSE", 0.01)
+    monkeypatch.setattr(pacing, "WAITS", 1)
+    faulty = Fault(429, {"Retry-After": date})
+    with ProviderServer(jury_of({"a": ballot(), "b": faulty})) as server:
+        verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "ab", tmp_path)))
+
+    (abstained,) = verdict.transcript.abstentions
+    assert abstained.speaker == "b" and abstained.abstention.reason == "unavailable"
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ KINDS = {
     "hung": "no verdict",
     "persuasion": "persuaded",
     "abstention": "abstained",
+    "usage-implausible": "odd token counts",
 }
 """Each kind of flag in a reader's words."""
 

@@ -26,6 +26,7 @@ Kind = Literal[
     "hung",
     "persuasion",
     "abstention",
+    "usage-implausible",
 ]
 _SHORT = 120
 
@@ -360,3 +361,7 @@ def _irregularities(verdict: Verdict) -> Iterator[Flag]:
             on = f" on {attribute}" if attribute else ""
             text = f"{entry.speaker} abstained{on}: {entry.abstention.reason}"
             yield Flag("abstention", 1, attribute, (entry.speaker,), (entry.id,), entry.round, text)
+    for spoken in verdict.transcript.entries:
+        if spoken.spent.implausible:
+            text = f"the token counts of {spoken.speaker}'s provider cannot be right: they are estimated"
+            yield Flag("usage-implausible", 1, "", (spoken.speaker,), (spoken.id,), spoken.round, text)
