@@ -21,7 +21,7 @@ import httpx
 from ..model import ModelFailure, Request, reply_too_long
 from ..tokens import reported_count
 from .endpoint import AnswerTooLong, inflate
-from .server import read_json, unread
+from .server import reply_json, unread
 
 _OPENAI_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _ANTHROPIC_COUNTS = ("input_tokens", "output_tokens")
@@ -140,7 +140,7 @@ def _readable(body: bytes) -> bytes:
     Byte for byte as it came where nothing about it is odd; its beginning where it is no completion.
     """
     try:
-        reply = read_json(body)
+        reply = reply_json(body)
     except Exception:
         # Whatever it is, it is no completion.
         return body[:_UNREADABLE]

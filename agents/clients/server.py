@@ -184,7 +184,7 @@ def retry_after(header: str | None) -> float | None:
         return None
 
 
-def read_json(raw: bytes) -> Any:
+def reply_json(raw: bytes) -> Any:
     """A reply's JSON; integers of too many digits are NaN, as a count of tokens may well be absurd beside a good ballot."""
     try:
         return from_json(raw)
@@ -196,7 +196,7 @@ def read_json(raw: bytes) -> Any:
 def unread(failure: Failure, raw: bytes, seconds: float) -> Failure:
     """The failure with what came in the place of an answer, to be charged: its words and the usage that it states."""
     try:
-        answer = read_json(raw)
+        answer = reply_json(raw)
         usage = _usage(answer.get("usage"))
     except Exception:
         # Whatever it is, it came: it is charged by its length.
@@ -217,7 +217,7 @@ def _words(answer: Any) -> str:
 def _reply(raw: bytes, seconds: float) -> Reply | None:
     """The answer in the protocol's form; None where it is something else."""
     try:
-        answer = read_json(raw)
+        answer = reply_json(raw)
         if answer.get("error"):
             raise ValueError("an error beside an answer")
         choice = answer["choices"][0]
