@@ -16,7 +16,7 @@ make_venv = $(PYTHON) -m venv $(1) || uv venv --seed --quiet --python $(PYTHON) 
 get_uv = $(if $(UV),true,$(1)/bin/python -m uv --version >/dev/null 2>&1 || $(1)/bin/python -m pip install --quiet --disable-pip-version-check uv)
 install = { $(call get_uv,$(1)); } && $(if $(UV),uv,$(1)/bin/python -m uv) pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types unit coverage docs gallery dist benchmarks hosts helm annotators train-test promptfoo clean
+.PHONY: demo test lint types unit coverage mutants mutants-changed docs gallery dist benchmarks hosts helm annotators train-test promptfoo clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/venire demo
@@ -63,6 +63,18 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 coverage: $(VENV)/.test $(HOSTS)/.ready
 	$(call install,$(VENV)) pytest-cov
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-fail-under=85
+
+# Small faults planted in the modules of .ci/mutants.toml, one or several of them with MODULE=; see docs/benchmarks.md.
+mutants: $(VENV)/.mutants
+	$(BIN)/python .ci/mutants.py $(MODULE)
+
+# Only on lines that differ from BASE (the merge base with main, else the commit before), for three minutes at the most.
+mutants-changed: $(VENV)/.mutants
+	$(BIN)/python .ci/mutants.py --changed --base '$(BASE)'
+
+$(VENV)/.mutants: $(VENV)/.test
+	$(call install,$(VENV)) 'mutmut>=3.8,<3.9'
+	touch $@
 
 # The site, with every link checked; what runs in its pages runs in the tests.
 docs: $(DOCS)/.ready

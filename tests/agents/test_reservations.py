@@ -242,7 +242,7 @@ def test_whatever_is_asked_for_a_limit_is_never_passed(limit: int, calls: list[t
         (Budget(max_calls=2), Cost(calls=2), "max_calls"),
         (Budget(max_seconds=0.0), Cost(), "max_seconds"),
         (Budget(max_seconds=60.0), Cost(), None),
-        (Budget(interrupted=True, max_calls=0), Cost(), "interrupt"),
+        (Budget(interrupted="interrupt", max_calls=0), Cost(), "interrupt"),
     ],
 )
 def test_a_budget_says_which_limit_is_spent(budget: Budget, spent: Cost, limit: str | None) -> None:
@@ -319,7 +319,7 @@ def test_what_the_run_refuses_is_held_by_nobody() -> None:
         assert meter._reservations._tokens == 0 and meter.reached is None
         with pytest.raises(BudgetSpent):
             budget.check()
-        budget.interrupted = True
+        budget.interrupted = "interrupt"
         with pytest.raises(BudgetSpent) as caught:
             await meter.reserve(request(), None)
         assert caught.value.limit == "interrupt"
