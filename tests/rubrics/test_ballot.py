@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from venire.rubrics.ballot import find_quote, find_span
+from venire import Rubric
+from venire.rubrics.ballot import (
+    Ballot,
+    ballot_schema,
+    ballot_shape,
+    find_quote,
+    find_span,
+    has_words,
+    unchecked_shape,
+    votes_from,
+)
 from venire.rubrics.case import Exhibit
 
 NOTE = "Seen on Monday with fever\n  of 38.4.\tStarted “Amoxicillin”, 500 mg."
@@ -63,3 +76,130 @@ def test_any_run_of_words_is_found_however_it_is_spaced_and_cased(
 
     assert find_quote(quote, (Exhibit(name="source", text=text),)).found
     assert find_span(quote, text) is not None
+
+
+RUBRIC = Rubric.model_validate(
+    {
+        "name": "r",
+        "version": 1,
+        "scales": {
+            "five": {"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}},
+            "metres": {"level": "interval", "minimum": 0, "maximum": 10},
+        },
+        "attributes": [
+            {"name": "accurate", "question": "?", "scale": "five"},
+            {"name": "risk", "question": "?", "scale": "five", "may_not_apply": True},
+            {"name": "height", "question": "?", "scale": "metres"},
+            {"name": "depth", "question": "?", "scale": "metres", "may_not_apply": True},
+        ],
+    }
+)
+
+
+def answer(score: object, **more: object) -> dict[str, object]:
+    return {"rationale": "since", "evidence": ["fever"], "score": score, **more}
+
+
+def is_legal(attribute: str, **fields: object) -> bool:
+    shape = ballot_shape(RUBRIC, [attribute])
+    try:
+        shape.model_validate({attribute: fields})
+    except ValidationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("attribute", "legal", "illegal"),
+    [
+        ("accurate", [1, 5], [0, 6, 2.5, "3", True, None, "not_applicable"]),
+        ("risk", [1, 5, "not_applicable"], [0, 6, "n/a", False]),
+        ("height", [0, 10, 2.5, 3], [-0.1, 10.1, True, "not_applicable"]),
+        ("depth", [0, 10, 2.5, "not_applicable"], [-1, 11, "deep", True]),
+    ],
+)
+def test_a_score_is_legal_on_its_scale_and_nowhere_else(
+    attribute: str, legal: list[object], illegal: list[object]
+) -> None:
+    assert [is_legal(attribute, **answer(score)) for score in legal] == [True] * len(legal)
+    assert [is_legal(attribute, **answer(score)) for score in illegal] == [False] * len(illegal)
+
+
+def test_every_part_of_an_answer_is_needed_and_nothing_else_is_allowed() -> None:
+    whole = answer(3)
+    assert is_legal("accurate", **whole)
+    for part in whole:
+        assert not is_legal("accurate", **{key: value for key, value in whole.items() if key != part})
+    assert not is_legal("accurate", **answer(3, moved_by="x"))
+    assert not is_legal("accurate", **{**whole, "rationale": ""})
+
+
+def parts_asked(**options: bool) -> list[str]:
+    return list(ballot_schema(RUBRIC, ["accurate"], **options)["properties"]["accurate"]["properties"])
+
+
+def test_the_reasons_come_before_the_score_and_a_revision_says_what_moved_it() -> None:
+    assert parts_asked() == ["rationale", "evidence", "score"]
+    assert parts_asked(revision=True) == ["rationale", "evidence", "moved_by", "score"]
+    assert parts_asked(confidence=True) == ["rationale", "evidence", "confidence", "score"]
+
+
+def test_a_schema_has_every_attribute_or_those_named_and_bounds_for_the_decoder_alone() -> None:
+    assert list(ballot_schema(RUBRIC)["properties"]) == list(RUBRIC.names)
+    schema = ballot_schema(RUBRIC, ["risk"])
+    vote = schema["properties"]["risk"]
+    assert list(schema["properties"]) == ["risk"] == schema["required"]
+    assert vote["required"] == ["rationale", "evidence", "score"] and vote["additionalProperties"] is False
+    assert vote["properties"]["rationale"] == {"maxLength": 4000, "minLength": 1, "type": "string"}
+    evidence = {"type": "array", "maxItems": 8, "items": {"type": "string", "maxLength": 1000}}
+    assert vote["properties"]["evidence"] == evidence
+    assert vote["properties"]["score"]["enum"] == [1, 2, 3, 4, 5, "not_applicable"]
+    assert is_legal("risk", **answer(3, rationale="x" * 5000, evidence=["y" * 2000] * 9))
+
+
+def test_votes_say_what_was_filled_in_with_each_quote_looked_up() -> None:
+    shape = ballot_shape(RUBRIC, ["accurate", "risk"], revision=True, confidence=True)
+    quotes = ["fever of 38.4", "no such words", "...", "--"]
+    filled: dict[str, Any] = {
+        "accurate": {"rationale": "since", "evidence": quotes, "moved_by": "them", "confidence": "low", "score": 2},
+        "risk": {"rationale": "and", "evidence": [], "moved_by": "", "confidence": "high", "score": "not_applicable"},
+    }  # fmt: skip
+    first, second = votes_from(shape.model_validate(filled), EXHIBITS)
+
+    assert (first.attribute, first.value, first.rationale, first.moved_by, first.confidence) == ("accurate", 2, "since", "them", "low")  # fmt: skip
+    assert [(quote.text, quote.exhibit) for quote in first.evidence] == [
+        ("fever of 38.4", "source"),
+        ("no such words", None),
+    ]
+    assert (second.attribute, second.value, second.evidence) == ("risk", "not_applicable", ())
+    (plain,) = votes_from(ballot_shape(RUBRIC, ["accurate"]).model_validate({"accurate": answer(4)}), ())
+    assert (plain.moved_by, plain.confidence) == ("", None)
+
+
+def test_words_are_letters_or_digits() -> None:
+    assert has_words("- 3 -") and has_words("é") and not has_words("... -- !") and not has_words("")
+
+
+def test_an_unchecked_shape_takes_anything_for_the_same_fields() -> None:
+    loose = unchecked_shape(ballot_shape(RUBRIC, ["accurate"]))
+    assert vars(loose.model_validate({})) == {"accurate": None}
+    with pytest.raises(ValidationError):
+        loose.model_validate({"other": 1})
+
+
+def test_what_a_ballot_neither_votes_nor_abstains_on_it_is_silent_on() -> None:
+    ballot = Ballot.model_validate(
+        {
+            "juror": "a",
+            "round": 2,
+            "asked": ("x", "y", "z"),
+            "saw": ("1/b",),
+            "votes": [{"attribute": "x", "value": 1, "rationale": "r"}],
+            "abstained": [{"attribute": "y", "reason": "out_of_scale", "detail": "9"}],
+        }
+    )
+    assert ballot.silent_on == ("z",)
+    (gone,) = ballot.abstentions
+    assert (gone.juror, gone.round, gone.reason, gone.detail, gone.asked, gone.saw, gone.attribute) == (
+        "a", 2, "out_of_scale", "9", ("y",), ("1/b",), "y",
+    )  # fmt: skip

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from venire.evals.inference.certificate import certificate, fewest_labels, labels_needed
+from venire.evals.inference.certificate import (
+    _GroupTest,
+    _starting_points,
+    _thresholds,
+    _upper_bound,
+    certificate,
+    fewest_labels,
+    labels_needed,
+)
 from venire.evals.inference.labelling import draw_labels, even_draw
 from venire.evals.inference.shift import shift_test
 
@@ -164,3 +174,88 @@ def test_no_more_than_delta_of_worlds_that_stand_at_the_risk_are_certified() -> 
         confidence = np.repeat([1.0, 0.9, 0.8], [300, 300, 600])
         broken += certified_at(confidence, wrong, risk=0.1, delta=0.1).threshold is not None
     assert broken / 1500 <= 0.1 + 2 * np.sqrt(0.1 * 0.9 / 1500)
+
+
+def betting_p(gains: list[float], risk: float, delta: float) -> float:
+    """The p of Waudby-Smith and Ramdas' betting test, group by group: each stake is made from the groups before it."""
+    log_wealth, most = 0.0, 0.0
+    spread, total, squares = risk / 4, 0.0, 0.0
+    for number, gain in enumerate(gains, 1):
+        stake = min(math.sqrt(2 * math.log(1 / delta) / (len(gains) * spread)), 0.75 / (1 - risk))
+        log_wealth += math.log(1 + stake * gain)
+        most = max(most, log_wealth)
+        total += gain
+        squares += (gain - total / (number + 1)) ** 2
+        spread = (risk / 4 + squares) / (number + 1)
+    return math.exp(-most)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_test_of_groups_is_the_betting_test_over_whole_groups_in_a_drawn_order(seed: int) -> None:
+    rng = RNG(seed)
+    cluster = np.sort(rng.integers(0, 25, 80))
+    wrong, confidence = rng.random(80) < 0.05, rng.random(80)
+    code = np.unique(cluster, return_inverse=True)[1]
+    place = RNG(7).permutation(code.max() + 1)
+    largest = np.bincount(code).max()
+    for level in (0.0, 0.4):
+        gains = [0.0] * len(place)
+        for group, bad, sure in zip(code, wrong, confidence, strict=True):
+            gains[place[group]] += (0.2 - bad) / largest if sure >= level else 0.0
+        p = _GroupTest(confidence, wrong, cluster, 0.2, 0.1, RNG(7)).p(level)
+        assert p == pytest.approx(betting_p(gains, 0.2, 0.1))
+    assert _GroupTest(confidence, np.ones(80, dtype=bool), cluster, 0.2, 0.1, RNG(7)).p(0.0) == 1.0
+
+
+def test_a_certificate_of_groups_says_so_and_bounds_at_the_risk() -> None:
+    groups = certified_at(np.ones(300), np.zeros(300), np.repeat(np.arange(100), 3))
+    assert (groups.grouped, groups.bound, groups.needed) == (True, 0.1, None)
+    alone = certified_at(np.ones(300), np.zeros(300))
+    assert (alone.grouped, alone.needed) == (False, None) and 0 < alone.bound < 0.1
+
+
+def test_what_could_not_be_shown_says_how_many_labels_would_show_it() -> None:
+    """40 labels at the highest confidence, one of them wrong, of 60 in all."""
+    confidence = np.repeat([1.0, 0.5], [40, 20])
+    found = certified_at(confidence, np.arange(60) < 1)
+
+    assert found.threshold is None and math.isnan(found.bound)
+    assert (found.labels, found.accepted, found.errors) == (60, 40, 1)
+    assert found.needed == labels_needed(1 / 40, 0.1, 0.05, 60 / 40) != labels_needed(1 / 40, 0.1, 0.05)
+    assert certified_at(confidence, np.arange(60) < 10).needed is None
+    assert certified_at(np.ones(5), np.zeros(5)).needed == 29
+
+
+def test_the_labels_needed_are_enough_and_not_many_more_than_enough() -> None:
+    for rate in (0.01, 0.03, 0.05, 0.07):
+        needed = labels_needed(rate, 0.1, 0.05)
+        assert needed is not None and binom.cdf(math.ceil(rate * needed), needed, 0.1) <= 0.05
+        fewer = int(needed / 1.02) - 3
+        assert binom.cdf(math.ceil(rate * fewer), fewer, 0.1) > 0.05
+    assert labels_needed(0.0, 0.1, 0.05, 2.5) == math.ceil(29 * 2.5)
+
+
+def test_thresholds_are_all_confidences_or_forty_one_by_how_many_lie_between() -> None:
+    assert _thresholds(np.array([0.2, 0.9, 0.2])).tolist() == [0.9, 0.2]
+    assert _thresholds(np.arange(40.0)).tolist() == list(range(39, -1, -1))
+    many = _thresholds(np.arange(201.0))
+    assert many.tolist() == list(range(200, -1, -5))
+    # Most of the labels are sure: most of the thresholds are.
+    crowded = _thresholds(np.concatenate([np.linspace(0.9, 1, 900), np.linspace(0, 0.1, 100)]))
+    assert crowded[0] == 1 and crowded[-1] == 0 and (crowded > 0.5).sum() == 37
+
+
+def test_testing_starts_at_half_of_the_labels_and_where_there_are_plenty_at_a_quarter_too() -> None:
+    counts = np.arange(1, 201)
+    assert _starting_points(counts, 200, 29) == [49, 99]
+    assert _starting_points(counts[:116], 116, 29) == [28, 57]
+    assert _starting_points(counts[:115], 115, 29) == [56]
+    assert _starting_points(counts[:40], 40, 29) == [28]
+    assert _starting_points(counts[:41], 41, 10) == [9, 19]
+    assert _starting_points(counts[:20], 20, 29) == []
+    assert _starting_points(np.array([150, 200]), 200, 29) == [0]
+
+
+def test_the_bound_is_clopper_and_pearsons_and_one_where_all_are_wrong() -> None:
+    assert _upper_bound(5, 5, 0.05) == 1.0
+    assert binom.cdf(3, 20, _upper_bound(3, 20, 0.05)) == pytest.approx(0.05)

@@ -1,0 +1,273 @@
+"""Verdicts recounted from transcripts written by hand: what is reached, hung or not applicable, with whom and against whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from written_transcripts import abstained, cast, transcript_of
+
+from venire import Jury, Rubric, Stop, Transcript, Verdict
+from venire.agents.orchestrator import Finding
+from venire.orchestration.transcript import AnyEntry, Decided
+from venire.orchestration.verdict import outcome_signals, verdict
+from venire.rubrics.scale import NOT_APPLICABLE, Value
+
+RUBRIC = Rubric.model_validate(
+    {
+        "name": "r",
+        "version": 1,
+        "scales": {
+            "five": {"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}},
+            "colour": {"level": "nominal", "anchors": {"red": "", "green": "", "blue": ""}},
+        },
+        "attributes": [
+            {"name": "accurate", "question": "?", "scale": "five"},
+            {"name": "risk", "question": "?", "scale": "five", "reverse_as": "safety", "better": "low", "may_not_apply": True},
+            {"name": "colour", "question": "?", "scale": "colour"},
+        ],
+        "composites": {"overall": {"accurate": 0.75, "safety": 0.25}},
+    }
+)  # fmt: skip
+
+
+def bench(*names: str, **fields: object) -> Jury:
+    seats = [{"name": name, "model": "scripted"} for name in names or ("a", "b", "c")]
+    return Jury.model_validate({"name": "j", "seats": seats, "quorum": 2, **fields})
+
+
+def counted(*steps: list[AnyEntry], count: str = "mean", jury: Jury | None = None) -> Verdict:
+    transcript = transcript_of(*steps).with_stop(Stop(reason="complete"))
+    return verdict(transcript, RUBRIC, jury or bench(), count=count)  # type: ignore[arg-type]
+
+
+def voted(votes: Mapping[str, Value], attribute: str = "accurate", **fields: object) -> Verdict:
+    return counted([cast(name, {attribute: value}) for name, value in votes.items()], jury=bench(**fields))  # type: ignore[arg-type]
+
+
+def test_a_value_comes_with_its_support_its_spread_and_who_dissents() -> None:
+    found = counted([cast("a", {"accurate": 2}, rationale="too short"), cast("b", {"accurate": 4}), cast("c", {"accurate": 4})], count="median")["accurate"]  # fmt: skip
+
+    assert (found.status, found.value, found.method, found.votes, found.spread) == (
+        "reached",
+        4,
+        "median",
+        3,
+        2,
+    )
+    assert found.support == pytest.approx(2 / 3)
+    assert [(each.juror, each.value, each.reason) for each in found.dissent] == [("a", 2, "too short")]
+    assert found.escalated is None and "escalated" not in found.model_dump()
+
+
+@pytest.mark.parametrize(("tolerance", "supporters"), [(0, 2), (1, 3), (2, 3)])
+def test_who_is_within_the_tolerance_or_half_a_step_supports_it(tolerance: float, supporters: int) -> None:
+    found = voted({"a": 3, "b": 4, "c": 4}, tolerance=tolerance)["accurate"]
+
+    assert found.value == pytest.approx(11 / 3)
+    assert found.support == pytest.approx(supporters / 3) and len(found.dissent) == 3 - supporters
+
+
+def test_half_a_step_away_is_support_and_more_is_dissent() -> None:
+    assert voted({"a": 3, "b": 4})["accurate"].support == 1
+    assert voted({"a": 3, "b": 3, "c": 5})["accurate"].support == 0
+
+
+def test_below_a_quorum_it_is_hung_and_says_who_is_missing_and_why() -> None:
+    found = counted(
+        [cast("a", {"accurate": 4}), abstained("b", "accurate"), abstained("c", "risk")],
+        [cast("c", {"risk": 2}, round=2, abstained=("accurate",))],
+    )["accurate"]
+
+    assert (found.status, found.value, found.support, found.method, found.votes) == (
+        "hung",
+        None,
+        None,
+        "none",
+        1,
+    )
+    assert found.why == (
+        "1 of the 2 votes that a quorum needs (b unavailable: down; c out_of_scale: 9 is not on it)"
+    )
+    assert [each.juror for each in found.dissent] == ["a"] and found.spread == 0
+
+
+def test_with_a_quorum_of_one_nobody_voted() -> None:
+    assert counted([cast("a", {"risk": 1})], jury=bench(quorum=1))["accurate"].why == "nobody voted"
+    assert counted([cast("a", {"risk": 1})], jury=bench(quorum=1))["risk"].value == 1
+
+
+def test_a_long_reason_is_cut() -> None:
+    gone = abstained("b", "accurate")
+    long = gone.model_copy(
+        update={"abstention": gone.abstention.model_copy(update={"detail": "word \n" * 100})}
+    )
+    why = counted([cast("a", {"accurate": 4}), long])["accurate"].why
+    assert why.endswith(f"(b unavailable: {('word ' * 30)[:120]})")
+
+
+@pytest.mark.parametrize(
+    ("votes", "status", "value"),
+    [
+        ({"a": NOT_APPLICABLE, "b": NOT_APPLICABLE, "c": 3}, "not_applicable", None),
+        ({"a": NOT_APPLICABLE, "b": 2, "c": 4}, "reached", 3),
+        ({"a": NOT_APPLICABLE, "b": NOT_APPLICABLE, "c": 2, "d": 4}, "reached", 3),
+        ({"a": NOT_APPLICABLE, "b": 4}, "hung", None),
+    ],
+)
+def test_it_does_not_apply_where_more_than_half_say_so(
+    votes: dict[str, Value], status: str, value: float | None
+) -> None:
+    found = voted(votes, "risk")["risk"]
+
+    assert (found.status, found.value, found.votes) == (status, value, len(votes))
+    if status == "not_applicable":
+        assert (found.method, found.support) == ("majority", pytest.approx(2 / 3))
+        assert [each.juror for each in found.dissent] == ["c"] and found.spread == 0
+
+
+def test_words_have_no_spread_and_dissent_by_being_another_word() -> None:
+    found = voted({"a": "red", "b": "red", "c": "blue"}, "colour")["colour"]
+
+    assert (found.value, found.spread, found.support) == ("red", None, pytest.approx(2 / 3))
+    assert [each.juror for each in found.dissent] == ["c"]
+
+
+def test_the_last_vote_of_each_juror_counts() -> None:
+    found = counted(
+        [cast("a", {"accurate": 1}), cast("b", {"accurate": 5})],
+        [cast("a", {"accurate": 4}, round=2, purpose="revision")],
+    )["accurate"]
+    assert (found.value, found.votes) == (4.5, 2)
+
+
+def test_the_orchestrators_decision_stands_under_its_rule_and_its_reasons_are_kept() -> None:
+    decided = Decided(
+        round=1, findings=(Finding(attribute="accurate", value=5, rationale="It is all there.", weighed=("1/c",)),)
+    )  # fmt: skip
+    found = counted([cast("a", {"accurate": 1}), cast("b", {"accurate": 2}), cast("c", {"accurate": 5})], [decided], count="decision")  # fmt: skip
+
+    assert (found["accurate"].value, found["accurate"].method) == (5, "decision")
+    assert "It is all there." in found["accurate"].why
+    assert [each.juror for each in found["accurate"].dissent] == ["a", "b"]
+
+
+def test_reversed_scores_and_composites_follow_from_what_was_reached() -> None:
+    found = counted([cast(name, {"accurate": 4, "risk": 2, "colour": "red"}) for name in "ab"])
+
+    assert found.derived == {"safety": 4, "overall": 4.0}
+    assert counted([cast(name, {"accurate": 4}) for name in "ab"]).derived == {}
+    assert (found.case, found.arm, found.stop.reason) == ("c", "j", "complete")
+
+
+def test_rows_have_each_attribute_and_derived_score_once_and_no_number_for_what_is_hung() -> None:
+    found = counted([cast(name, {"accurate": 4, "risk": 2}) for name in "ab"])
+    rows = {row["attribute"]: row for row in found.rows()}
+
+    assert list(rows) == ["accurate", "risk", "colour", "safety", "overall"]
+    assert {**rows["accurate"], "why": ""} == {
+        "case": "c", "arm": "j", "attribute": "accurate", "status": "reached", "value": 4, "support": 1.0, "spread": 0.0,
+        "votes": 2, "method": "mean", "why": "", "stop": "complete",
+    }  # fmt: skip
+    assert (rows["colour"]["status"], rows["colour"]["value"]) == ("hung", None)
+    assert rows["safety"] == {
+        "case": "c", "arm": "j", "attribute": "safety", "status": "derived", "value": 4, "support": None, "spread": None,
+        "votes": None, "method": "derived", "why": None, "stop": "complete",
+    }  # fmt: skip
+    assert found.to_frame()["attribute"].tolist() == list(rows)
+
+
+def test_on_a_screen_each_attribute_has_a_line_that_fits() -> None:
+    found = counted(
+        [cast("a", {"accurate": 1}), cast("b", {"accurate": 5}), cast("c", {"accurate": 5})], count="median"
+    )
+    lines = str(found).splitlines()
+
+    assert lines[:2] == ["c by j: complete", "  accurate: 5 by median, support 67%; dissent: a 1"]
+    assert lines[2].startswith("  risk: hung (") and len(lines) == 4
+    assert repr(found) == str(found)
+    page = found._repr_html_()
+    assert "<td>accurate</td><td>5</td><td>median</td><td>67%</td><td>a 1: r</td>" in page
+    assert "<td>risk</td><td>hung</td><td>none</td><td></td>" in page
+
+
+def test_a_verdict_too_tall_or_too_wide_is_cut_and_says_so() -> None:
+    one = voted({"a": 4, "b": 4})
+    tall = one.model_copy(update={"outcomes": {f"x{n}": one["accurate"] for n in range(30)}, "derived": {}})
+    lines = str(tall).splitlines()
+    assert len(lines) == 20 and lines[-1] == "  and 12 more: see to_frame()"
+    exact = one.model_copy(update={"outcomes": {f"x{n}": one["accurate"] for n in range(19)}, "derived": {}})
+    assert len(str(exact).splitlines()) == 20 and "more" not in str(exact)
+    wide = one.model_copy(update={"case": "w" * 100})
+    first = str(wide).splitlines()[0]
+    assert len(first) == 78 and first.endswith("w...")
+
+
+def test_names_that_are_markup_stay_words_in_a_notebook() -> None:
+    page = voted({"<b>": 1, "b": 5})._repr_html_()
+    assert "<b>" not in page and "&lt;b&gt; 1: r" in page
+
+
+def test_what_may_not_stand_unseen_is_told_by_the_jurys_rule() -> None:
+    attribute = {"labels": 60, "errors": 0, "bound": 0.05}
+    rule = {
+        "risk": 0.1,
+        "delta": 0.1,
+        "arm": "j",
+        "judged_by": {"rubric": "", "seats": {}, "orchestrator": "", "rest": "", "prompts": ""},
+        "attributes": {"accurate": {"threshold": 0.0, **attribute}, "risk": {"threshold": None, **attribute}},
+    }
+    entries: list[AnyEntry] = [cast(name, {"accurate": 4, "risk": 2}) for name in "ab"]
+    found = counted(entries, jury=bench("a", "b", rule=rule, escalate_to="people"))
+
+    assert found["accurate"].escalated == ""
+    assert found["risk"].escalated and found["colour"].escalated
+    assert "; to people: " in str(found) and found["risk"].model_dump()["escalated"]
+
+
+def test_the_signals_of_repeats_count_each_as_a_seat() -> None:
+    made = voted({"a": 4, "b": 4})
+    transcript, scale = made.transcript, RUBRIC.scale_of("accurate")
+    alone = outcome_signals(made["accurate"], transcript, "accurate", scale, bench("a", "b"))
+    thrice = outcome_signals(made["accurate"], transcript, "accurate", scale, bench("a", "b", protocol="panel", repeats=3))  # fmt: skip
+    assert alone != thrice
+
+
+votes = st.dictionaries(st.sampled_from("abcdefg"), st.integers(1, 5), min_size=2)
+
+
+@given(votes, st.sampled_from(["mean", "median", "mode", "trimmed", "weighted"]), st.randoms())
+def test_a_verdict_does_not_change_with_the_order_of_ballots(
+    given_votes: dict[str, int], count: str, order: object
+) -> None:
+    entries = [cast(name, {"accurate": value}) for name, value in given_votes.items()]
+    shuffled = list(entries)
+    order.shuffle(shuffled)  # type: ignore[attr-defined]
+    jury = bench(*sorted(given_votes))
+    before, after = (counted(each, count=count, jury=jury)["accurate"] for each in (entries, shuffled))
+
+    same = ("status", "value", "support", "spread", "votes", "method", "why")
+    assert [getattr(before, name) for name in same] == [getattr(after, name) for name in same]
+    assert {each.juror for each in before.dissent} == {each.juror for each in after.dissent}
+
+
+@given(votes)
+def test_an_abstention_never_changes_a_mean(given_votes: dict[str, int]) -> None:
+    entries: list[AnyEntry] = [cast(name, {"accurate": value}) for name, value in given_votes.items()]
+    jury = bench(*given_votes, "z")
+    whole = counted(entries, jury=jury)["accurate"]
+
+    for gone in (abstained("z", "accurate"), cast("z", {}, abstained=("accurate",))):
+        found = counted([*entries, gone], jury=jury)["accurate"]
+        assert found == whole
+        assert found.value == pytest.approx(sum(given_votes.values()) / len(given_votes))
+
+
+@given(votes)
+def test_recounting_a_stored_transcript_equals_counting(given_votes: dict[str, int]) -> None:
+    made = voted(given_votes)
+    stored = Transcript.model_validate_json(made.transcript.model_dump_json())
+
+    assert verdict(stored, RUBRIC, bench(), count="mean") == made
