@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .evals import Comparison, compare
     from .evals.agreement.rater_agreement import agreement
+    from .evals.causes.controls import controls
     from .evals.plugins.sitting import Sitting
     from .evals.ratings.run_tables import to_frame
     from .orchestration import Court, Stop, Store, Transcript, Verdict, deliberate, deliberate_sync, recount
@@ -31,6 +32,7 @@ _HOMES = {
     "personas": "Jury Limits Persona Seat load_jury load_persona",
     "evals": "Comparison compare",
     "evals.agreement.rater_agreement": "agreement",
+    "evals.causes.controls": "controls",
     "evals.plugins.sitting": "Sitting",
     "evals.ratings.run_tables": "to_frame",
     "orchestration.replay.replay": "replay",
@@ -60,6 +62,7 @@ __all__ = [
     "Verdict",
     "agreement",
     "compare",
+    "controls",
     "deliberate",
     "deliberate_sync",
     "load_cases",

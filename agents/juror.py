@@ -188,6 +188,7 @@ class Juror:
         heard: Sequence[Statement] = (),
         parts: Mapping[str, object] | None = None,
         quotes: Mapping[str, str] | None = None,
+        repeat: int = 0,
     ) -> Turn:
         """A ballot on `asked` in answer to any prompt, such as one that a protocol brings.
 
@@ -223,7 +224,9 @@ class Juror:
             return fit_statements(room, tail, heard, asked, brief.nonce)
 
         held = None if own is None else _values(own)
-        return await self._answer(brief, asked, render, round=round, held=held, saw=_entries(heard))
+        return await self._answer(
+            brief, asked, render, round=round, held=held, saw=_entries(heard), repeat=repeat
+        )
 
     async def challenge(
         self, brief: Brief, asked: Sequence[str], *, round: int, own: Mapping[str, Vote], saw: tuple[str, ...]
@@ -315,7 +318,7 @@ def _values(own: Mapping[str, Vote]) -> dict[str, Value]:
 
 
 def _names_what_moved(held: Mapping[str, Value] | None) -> Callable[[BaseModel], str | None] | None:
-    """Refuse a changed score that does not say what changed it: conformity must be told from persuasion."""
+    """Refuse a changed score that does not say what changed it: a reader has to see what it says moved it."""
     if held is None:
         return None
 

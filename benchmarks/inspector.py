@@ -30,7 +30,7 @@ PAGES = (
     "cases",
     "cases?flag=premature-consensus",
     "cases?q=777",
-    "cases?flag=persuasion&sort=seconds",
+    "cases?flag=moved-towards&sort=seconds",
     "cases?sort=tokens&page=150",
     "cases?stop=rounds&flag=overruled",
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from .options import JSON, RUN, console, report, say, sheet_option
+from .replaying import show_control_run
 
 
 @click.command(short_help="A run, or one deliberation of it, in the terminal.")
@@ -16,7 +17,9 @@ from .options import JSON, RUN, console, report, say, sheet_option
 @click.argument("case", required=False)
 @click.option("--arm", help="Only this jury's deliberation.")
 @click.option(
-    "--summary", is_flag=True, help="Who persuades, who conforms, what splits juries, what to look at."
+    "--summary",
+    is_flag=True,
+    help="Who moved towards whom, who conforms, what splits juries, what to look at.",
 )
 @click.option(
     "--human", type=click.Path(path_type=Path), help="People's ratings, of which those of CASE are shown."
@@ -34,15 +37,20 @@ def show(
     as_json: bool,
 ) -> None:
     """One deliberation in the terminal; without CASE, a summary of the run."""
+    from ..orchestration.reading.side_by_side import holds_controls
     from ..orchestration.reading.terminal import show_case, show_summary
     from ..rubrics.ratings import read_ratings
 
-    if summary:
+    if summary and holds_controls(run):
+        show_control_run(run, as_json=as_json)
+    elif summary:
         if case is not None or as_json:
             raise click.UsageError(
                 "--summary is of the whole run, and for reading: leave out CASE and --json"
             )
         show_summary(run, console())
+    elif holds_controls(run):
+        show_control_run(run, as_json=as_json, case=case)
     elif case is None:
         report(run, as_json=as_json)
     else:

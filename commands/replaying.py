@@ -23,6 +23,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..orchestration.replay.replay import ReplaySession
 
 
@@ -61,6 +63,25 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Strike every seat in turn: what each one's presence did to the verdicts.",
 )
+@click.option(
+    "--controls", is_flag=True, help="Ask jurors again about what they revised: why each of them moved."
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Of each control. More cases beat more draws.",
+)
+@click.option(
+    "--who", is_flag=True, help="With --controls: leave out, and show alone, each juror that was read."
+)
+@click.option(
+    "--human",
+    type=click.Path(path_type=Path),
+    help="With --controls: people's ratings, to tell right moves from wrong ones.",
+)
+@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
 @click.option("--arm", help="Only this jury's deliberations.")
 @click.option(
     "--base-url", help="The address of a model that is named here, or whose address holds a secret."
@@ -84,19 +105,28 @@ def replay(run: Path | str, cases: tuple[str, ...], output: Path | str, **option
     """
     from ..orchestration.reading.status import unreached_at
     from ..orchestration.record import recorded_cost
+    from ..orchestration.replay.controls import plan_controls, run_controls
     from ..orchestration.replay.replay import plan_replay, run_replay
 
     session = _session(run, cases, output, options)
-    plan = plan_replay(session)
+    controls, draws, who = options["controls"], options["draws"], options["who"]
+    plan = plan_controls(session, draws, who=who) if controls else plan_replay(session)
     say(str(plan), err=True)
     if options["only_plan"]:
         if options["as_json"]:
             print_json({"run": str(output), "parent": str(run), "plan": plan.to_json()})
         return
     before = recorded_cost(output).calls
-    ended = run_replay(session, console(stderr=True), quiet=options["quiet"])
-    made = recorded_cost(output).calls - before
-    _report(session, {"plan": plan.to_json(), "calls_made": made}, as_json=options["as_json"])
+    progress, quiet = console(stderr=True), options["quiet"]
+    if controls:
+        ended = run_controls(session, draws, progress, quiet=quiet, who=who)
+    else:
+        ended = run_replay(session, progress, quiet=quiet)
+    counted = {"plan": plan.to_json(), "calls_made": recorded_cost(output).calls - before}
+    if controls:
+        _report_controls(output, options, counted)
+    else:
+        _report(session, counted, as_json=options["as_json"])
     exit_unless_whole(ended.limit, unreached_at(output))
 
 
@@ -117,6 +147,8 @@ def _session(
         advocates=options["advocates"],
         from_round=options["from_round"],
     )
+    if options["controls"] and (change.options or options["each_seat"]):
+        raise click.UsageError("--controls change nothing about a jury: leave out what does")
     if options["each_seat"] and change.options:
         raise click.UsageError(f"--each-seat strikes every seat in turn: leave out {change.options}")
     spending = (
@@ -162,3 +194,30 @@ def _report(session: ReplaySession, counted: dict[str, Any], *, as_json: bool) -
     else:
         out.print(summary_table(pairs))
     say(f"{counted['calls_made']} calls were made", err=True)
+
+
+def _report_controls(output: Path | str, options: dict[str, Any], counted: dict[str, Any]) -> None:
+    from ..evals.causes.controls import people_truth
+
+    truth = people_truth(output, options["human"], wide=options["wide"]) if options["human"] else None
+    show_control_run(output, as_json=options["as_json"], truth=truth, more=counted)
+
+
+def show_control_run(
+    run: Path | str,
+    *,
+    as_json: bool,
+    case: str | None = None,
+    truth: Mapping[tuple[str, str], Any] | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Print what the controls of a run show, or each revision of one case; as JSON, with `more` beside it."""
+    from ..evals.causes.controls import controls_report, show_controls, show_revisions
+
+    report = controls_report(run, truth)
+    if as_json:
+        print_json({**report.to_json(case), **(more or {})})
+    elif case is not None:
+        show_revisions(report, case, console())
+    else:
+        show_controls(report, console())

@@ -14,7 +14,7 @@ from ..rubrics.errors import MissingExtra, VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court
 from .deliberate import hear, ready, recount
-from .transcript import Abstained, Cast, Checked, Decided, Entry, Extracted, Ledger, Said, Stop
+from .transcript import Abstained, Cast, Checked, Controlled, Decided, Entry, Extracted, Ledger, Said, Stop
 from .verdict import Outcome, Verdict
 from .worked_examples import ScoredCases
 
@@ -149,5 +149,5 @@ def entry_text(entry: Entry) -> str:
             return "\n".join(f"{f.attribute}: {f.value}. {f.rationale}" for f in entry.findings)
         case Said():
             return entry.text
-        case Extracted() | Checked():
+        case Extracted() | Checked() | Controlled():
             return entry.summary

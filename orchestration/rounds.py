@@ -63,7 +63,7 @@ async def one_round(
     if preside is not None:
         opening.append(preside)
     transcript = bench.add_entries(transcript, await together(opening))
-    asked = _questions(
+    asked = round_questions(
         transcript, number, challenge_questions(transcript.standing(), chosen, list(bench.jurors))
     )
     transcript = await _revise(transcript, brief, bench, number, asked)
@@ -72,7 +72,7 @@ async def one_round(
     return transcript
 
 
-def _questions(
+def round_questions(
     transcript: Transcript, number: int, asked: Mapping[str, list[OrchestratorQuestion]]
 ) -> Mapping[str, list[OrchestratorQuestion]]:
     """What each juror is asked in round `number`: by the ledger first, then after the challenge."""

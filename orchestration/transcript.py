@@ -190,6 +190,32 @@ class Checked(_Entry):
         ]
 
 
+class Controlled(_Entry):
+    """A juror's answer when it was asked again, for a control, about what it had revised. No vote: it counts nowhere."""
+
+    kind: Literal["control"] = "control"
+    juror: str
+    of: str
+    """The revision that it controls: an entry of the parent's transcript."""
+    condition: str
+    """What of the deliberation it was shown: `alone`, `scores`, `reasons`, `without SEAT`, `only SEAT`."""
+    draw: int
+    votes: tuple[Vote, ...] = ()
+    """None where it abstained."""
+
+    @property
+    def speaker(self) -> str:
+        return self.juror
+
+    @property
+    def summary(self) -> str:
+        """What it gave, in a few words that are all this program's own."""
+        given = (
+            ", ".join(f"{vote.attribute} {vote.value}" for vote in self.votes) or f"abstains: {self.failed}"
+        )
+        return f"asked again about {self.of}, {self.condition}, draw {self.draw + 1}: {given}"
+
+
 def _abstention_entry(
     entry: Extracted | Checked, purpose: Purpose, reason: AbstentionReason, detail: str
 ) -> Abstained:
@@ -199,7 +225,7 @@ def _abstention_entry(
     return Abstained(id=entry.id, step=entry.step, round=entry.round, purpose=purpose, abstention=abstention)
 
 
-AnyEntry = Cast | Abstained | Ledger | Decided | Said | Extracted | Checked
+AnyEntry = Cast | Abstained | Ledger | Decided | Said | Extracted | Checked | Controlled
 Entry = Annotated[AnyEntry, Field(discriminator="kind")]
 
 

@@ -30,6 +30,7 @@ ROOMS = [
     "inference",
     "audits",
     "comparison",
+    "causes",
     "studies",
     "transcripts",
     "suites",

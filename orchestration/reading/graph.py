@@ -9,7 +9,18 @@ from typing import Any, TypeAlias
 
 import networkx as nx
 
-from ..transcript import Abstained, AnyEntry, Cast, Checked, Decided, Extracted, Ledger, Said, Transcript
+from ..transcript import (
+    Abstained,
+    AnyEntry,
+    Cast,
+    Checked,
+    Controlled,
+    Decided,
+    Extracted,
+    Ledger,
+    Said,
+    Transcript,
+)
 from ..verdict import Verdict
 from .analysis.movement import moves
 
@@ -234,7 +245,7 @@ def _saw(entry: AnyEntry) -> tuple[str, ...]:
             return entry.abstention.saw
         case Decided() | Said() | Ledger():
             return entry.saw
-        case Extracted() | Checked():
+        case Extracted() | Checked() | Controlled():
             return ()
 
 

@@ -14,7 +14,7 @@ from ...rubrics.ballot import Vote
 from ...rubrics.errors import safe
 from ...rubrics.scale import Value
 from ..protocols.magentic_chat import ledger_words
-from ..transcript import Abstained, Cast, Checked, Decided, Entry, Extracted, Ledger, Said
+from ..transcript import Abstained, Cast, Checked, Controlled, Decided, Entry, Extracted, Ledger, Said
 from ..verdict import Outcome, Verdict
 from .analysis import Flag
 
@@ -125,7 +125,7 @@ class EntryRenderer:
                         (f"  (weighed {weighed})", "dim"),
                     )
                     yield Padding(Text(safe(finding.rationale)), (0, 0, 0, 4))
-            case Extracted() | Checked():
+            case Extracted() | Checked() | Controlled():
                 yield Text.assemble((f"{entry.speaker} ", "bold cyan"), (entry.summary, "cyan"))
             case Said():
                 text = ledger_words(entry.text) if entry.about == "ledger" else entry.text

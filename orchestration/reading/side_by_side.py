@@ -49,6 +49,15 @@ def lineage(store: Store, arm: str) -> Lineage | None:
     return Lineage(place, **json.loads(known))
 
 
+def holds_controls(run: Location) -> bool:
+    """Whether a run holds jurors' answers to controls, and no deliberations."""
+    store = Store.read(run)
+    try:
+        return any(store.fact(f"controls {arm.name}") for arm in store.arms())
+    finally:
+        store.release()
+
+
 class AlignedRow(NamedTuple):
     """What one seat gave for one attribute in one round, in the parent and in the replay."""
 

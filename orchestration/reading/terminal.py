@@ -75,7 +75,7 @@ def show_case(
 
 
 def show_summary(folder: Location, console: Console) -> None:
-    """What the run as a whole shows: flags, who persuades, who conforms, what splits juries."""
+    """What the run as a whole shows: flags, who moved towards whom, who conforms, what splits juries."""
     store = Store.read(folder)
     try:
         summarise(store, console)
@@ -159,7 +159,7 @@ def _arm(name: str, census: Census) -> RenderableType:
         ("harsh (-) or lenient (+), against the other jurors", census.leanings("juror"), "+.2f"),
         ("the same, by persona", census.leanings("persona"), "+.2f"),
         ("the same, by model", census.leanings("model"), "+.2f"),
-        ("persuades (moves owed to it)", census.persuaders(), ".1f"),
+        ("moved towards it after reading it (moves)", census.persuaders(), ".1f"),
         ("conforms (of the times it was outnumbered)", census.conformers(), ".0%"),
     ):
         # One persona or one model has nobody to be held against.

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,7 +26,7 @@ from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
 from ..bench import Court
 from ..deliberate import check_protocol, hear
-from ..executors import Executor, ExecutorJob, LocalExecutor
+from ..executors import Executor, ExecutorFactory, ExecutorJob, LocalExecutor
 from ..protocols import protocol
 from ..reading.export import verdicts
 from ..reading.side_by_side import PARENT, SideBySide, lineage_fact
@@ -233,14 +233,14 @@ def _refuse_strange_child(session: ReplaySession, parent: Store) -> None:
             f"{child.name}: this run is no replay",
             remedy="name a new directory with -o: a replay is a run of its own",
         )
-    if json.loads(known)["run"] != _parent_name(session):
+    if json.loads(known)["run"] != parent_name(session):
         raise VenireError(
             f"{child.name}: this is a replay of {json.loads(known)['run']}",
             remedy="name a new directory with -o",
         )
 
 
-def _parent_name(session: ReplaySession) -> str:
+def parent_name(session: ReplaySession) -> str:
     """How the child names its parent: by a path from itself, so that both may be moved together."""
     if is_address(session.run):
         return without_password(str(session.run))
@@ -251,79 +251,116 @@ def _parent_name(session: ReplaySession) -> str:
 def plan_replay(session: ReplaySession) -> ReplayPlan:
     """How many calls the replay will make. Nothing is sent, and nothing is written."""
     with open_parent(session) as parent:
-        return asyncio.run(_forecast(parent))
+        return forecast(
+            parent,
+            [(each.arm, partial(_hear_replayed, parent.rubric, each)) for each in parent.arms],
+            {each.arm.name: each.change.changed_seats for each in parent.arms},
+        )
 
 
-async def _forecast(parent: Parent) -> ReplayPlan:
+async def _hear_replayed(rubric: Rubric, each: ReplayedArm, case: Case, court: Court) -> Transcript:
+    return await hear_changed(case, rubric, each, court)
+
+
+Hearing = Callable[[Case, Court], Awaitable[Transcript]]
+"""How an arm of the child hears a case."""
+
+
+def forecast(
+    parent: Parent,
+    hearings: Sequence[tuple[Arm, Hearing]],
+    changed_seats: Mapping[str, frozenset[str]] | None = None,
+) -> ReplayPlan:
+    """The plan of these hearings, each of an arm of the parent; `changed_seats` by that arm's name."""
+    return asyncio.run(_forecast(parent, hearings, changed_seats or {}))
+
+
+async def _forecast(
+    parent: Parent, hearings: Sequence[tuple[Arm, Hearing]], changed: Mapping[str, frozenset[str]]
+) -> ReplayPlan:
     child = Store.read(parent.session.folder) if run_exists(parent.session.folder) else None
     try:
-        asked, answered = await _calls_ahead(parent, child, in_other_words=False)
-        reworded, _ = await _calls_ahead(parent, child, in_other_words=True)
+        asked, answered = await _calls_ahead(parent, child, hearings, changed, in_other_words=False)
+        reworded, _ = await _calls_ahead(parent, child, hearings, changed, in_other_words=True)
     finally:
         if child is not None:
             child.release()
-    return ReplayPlan(len(parent.arms) * len(parent.cases), len(answered), len(asked), len(reworded))
+    return ReplayPlan(len(hearings) * len(parent.cases), len(answered), len(asked), len(reworded))
 
 
 async def _calls_ahead(
-    parent: Parent, child: Store | None, *, in_other_words: bool
+    parent: Parent,
+    child: Store | None,
+    hearings: Sequence[tuple[Arm, Hearing]],
+    changed: Mapping[str, frozenset[str]],
+    *,
+    in_other_words: bool,
 ) -> tuple[set[str], set[str]]:
     """The keys of the calls that no record answers, and of those that one does."""
     asked: set[str] = set()
-    record = _LayeredCalls(parent.store, child, forecast=True)
+    record = LayeredCalls(parent.store, child, forecast=True)
     providers = Providers(prices=parent.session.prices, needs_keys=False)
     try:
-        for each in parent.arms:
-            reworded = partial(_is_reworded, each.change, in_other_words)
+        for arm, hear_case in hearings:
+            reworded = partial(_is_reworded, changed.get(arm.name, frozenset()), in_other_words)
             for case in parent.cases:
-                forecast = ForecastProviders(
-                    providers,
-                    parent.transcript(each.arm, case.id),
-                    asked,
-                    record.answered,
-                    reworded,
-                )
-                court = Court(calls=record, scored=parent.scored, providers=forecast)
-                await hear_changed(case, parent.rubric, each, court)
+                transcript = parent.transcript(arm, case.id)
+                answering = ForecastProviders(providers, transcript, asked, record.answered, reworded)
+                court = Court(calls=record, scored=parent.scored, providers=answering)
+                await hear_case(case, court)
     finally:
         await providers.close()
     return asked, record.answered
 
 
-def _is_reworded(change: Change, in_other_words: bool, seat: str) -> bool:
-    return in_other_words or seat in change.changed_seats
+def _is_reworded(changed: frozenset[str], in_other_words: bool, seat: str) -> bool:
+    return in_other_words or seat in changed
 
 
 def run_replay(session: ReplaySession, console: Console, *, quiet: bool) -> RunResult:
     """Hear the replay into the child; goes on where it was interrupted."""
     with open_parent(session) as parent:
-        for note in parent.notes():
-            console.print(note, highlight=False, markup=False, soft_wrap=True)
 
         async def start(job: ExecutorJob) -> Executor:
             return ReplayExecutor(parent, job.court)
 
-        return run_session(
-            RunSession(
-                cases=parent.cases,
-                rubric=parent.rubric,
-                juries=[each.jury for each in parent.arms],
-                folder=session.folder,
-                max_usd=session.max_usd,
-                max_tokens=session.max_tokens,
-                max_seconds=session.max_seconds,
-                in_flight=session.in_flight,
-                rpm=session.rpm,
-                tpm=session.tpm,
-                prices=session.prices,
-                seed=parent.arms[0].arm.manifest["seed"],
-                scored=parent.scored,
-                retry=session.retry,
-                replay=start,
-            ),
-            console,
-            quiet=quiet,
-        )
+        juries = [each.jury for each in parent.arms]
+        return hear_into(session, parent, juries, start, console, quiet=quiet)
+
+
+def hear_into(
+    session: ReplaySession,
+    parent: Parent,
+    juries: Sequence[Jury],
+    start: ExecutorFactory,
+    console: Console,
+    *,
+    quiet: bool,
+) -> RunResult:
+    """Have what `start` starts hear the parent's cases into the child, within what the session may spend."""
+    for note in parent.notes():
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
+    return run_session(
+        RunSession(
+            cases=parent.cases,
+            rubric=parent.rubric,
+            juries=juries,
+            folder=session.folder,
+            max_usd=session.max_usd,
+            max_tokens=session.max_tokens,
+            max_seconds=session.max_seconds,
+            in_flight=session.in_flight,
+            rpm=session.rpm,
+            tpm=session.tpm,
+            prices=session.prices,
+            seed=parent.arms[0].arm.manifest["seed"],
+            scored=parent.scored,
+            retry=session.retry,
+            replay=start,
+        ),
+        console,
+        quiet=quiet,
+    )
 
 
 class ReplayExecutor(LocalExecutor):
@@ -337,10 +374,10 @@ class ReplayExecutor(LocalExecutor):
 
     def attach(self, calls: Calls, *, redacted: bool) -> None:
         assert isinstance(calls, Store)
-        calls.add_fact(PARENT, json.dumps({"run": _parent_name(self._parent.session)}))
+        calls.add_fact(PARENT, json.dumps({"run": parent_name(self._parent.session)}))
         for name, each in self._arms.items():
             calls.add_fact(*lineage_fact(name, each.arm.name, str(each.change), each.change.options))
-        super().attach(_LayeredCalls(self._parent.store, calls), redacted=redacted)
+        super().attach(LayeredCalls(self._parent.store, calls), redacted=redacted)
 
     async def hear(self, case: Case, jury: Jury) -> Transcript:
         return await hear_changed(case, self._parent.rubric, self._arms[jury.name], self._changed_court)
@@ -367,7 +404,7 @@ async def hear_changed(case: Case, rubric: Rubric, replayed: ReplayedArm, court:
     return transcript
 
 
-class _LayeredCalls:
+class LayeredCalls:
     """The child's calls, and behind them the parent's, which are only read; in a forecast, the child's too."""
 
     def __init__(self, parent: Store, child: Store | None, *, forecast: bool = False) -> None:

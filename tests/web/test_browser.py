@@ -90,9 +90,9 @@ def test_a_reader_gets_from_the_overview_to_the_moment_in_one_click(
 
 def test_filter_open_and_read_a_ballot_with_its_evidence(page: Any, served: InspectorServer) -> None:
     page.goto(served.url + "cases")
-    page.get_by_label("flag").select_option("persuasion")
+    page.get_by_label("flag").select_option("moved-towards")
     page.get_by_role("button", name="Show").click()
-    page.wait_for_url("**/cases?*flag=persuasion*")
+    page.wait_for_url("**/cases?*flag=moved-towards*")
     assert page.locator("a.open").all_inner_texts() == ["persuaded"]
     page.locator("a.open").first.click()
     page.wait_for_url("**/case?*")

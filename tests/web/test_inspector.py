@@ -50,7 +50,7 @@ def test_the_overview_says_where_to_look_first(served: InspectorServer) -> None:
     [
         ("flag=premature-consensus", [("premature", "stances")]),
         ("flag=unsupported-evidence", [("fabricated", "stances")]),
-        ("flag=persuasion", [("persuaded", "stances")]),
+        ("flag=moved-towards", [("persuaded", "stances")]),
         ("flag=none&arm=stances", [("calm", "stances")]),
         ("q=prem&arm=single", [("premature", "single")]),
         ("attribute=organized&value=5", [("premature", "stances")]),
@@ -81,7 +81,7 @@ def test_a_search_that_makes_no_sense_is_no_error(served: InspectorServer) -> No
     ("case", "told"),
     [
         ("premature", "agreed at once"),
-        ("persuaded", "persuaded"),
+        ("persuaded", "moved towards"),
         ("fabricated", "quote not in the case"),
         ("conformed", "conformed"),
         ("overruled", "overruled"),

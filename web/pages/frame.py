@@ -29,7 +29,7 @@ KINDS = {
     "overruled": "overruled",
     "instruction": "instructs the jury",
     "hung": "no verdict",
-    "persuasion": "persuaded",
+    "moved-towards": "moved towards",
     "abstention": "abstained",
     "usage-implausible": "odd token counts",
 }

@@ -240,7 +240,7 @@ def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:
             _panel("What splits the jury", "first votes apart, share of the scale", _bars(census.splits())) if census.splits() else None,
             _panel("Harsh or lenient", "first votes against the other jurors", svg(leanings_figure(census.leanings("juror"), "Leanings"), {"class": "plot"}),
                    _leaning_table(census)) if len(jurors) > 1 else None,
-            _panel("Who moved towards whom", "arrows point at the persuader", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
+            _panel("Who moved towards whom", "arrows point at the juror that had been read; why it moved, controls tell", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
                    _persuaders(census)) if found else None,
             _panel("Who conforms", "went to a majority with nothing new, of the times outnumbered", _bars(census.conformers()))
             if census.conformers() else None,
@@ -303,4 +303,4 @@ def _leaning_table(census: Census) -> Html:
 
 def _persuaders(census: Census) -> Html:
     told = ", ".join(f"{share.name} {share.value or 0:,.1f}" for share in census.persuaders())
-    return element("p", {"class": "quiet"}, "moves owed to: ", told)
+    return element("p", {"class": "quiet"}, "moves towards: ", told)

@@ -14,6 +14,7 @@ from ...orchestration.transcript import (
     Abstained,
     Cast,
     Checked,
+    Controlled,
     Decided,
     Entry,
     Extracted,
@@ -130,7 +131,7 @@ def _line(entry: Entry) -> Html:
         case Said():
             text = ledger_words(entry.text) if entry.about == "ledger" else entry.text
             return fragment(who, " ", when, f" {entry.about}: ", shorten(text, REASON))
-        case Extracted() | Checked():
+        case Extracted() | Checked() | Controlled():
             return fragment(who, " ", when, " ", entry.summary)
 
 

@@ -1,4 +1,4 @@
-"""A run as a whole: who persuades, who conforms, what splits juries, who is harsh or lenient."""
+"""A run as a whole: who is moved towards, who conforms, what splits juries, who is harsh or lenient."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Kind = Literal[
     "overruled",
     "instruction",
     "hung",
-    "persuasion",
+    "moved-towards",
     "abstention",
     "usage-implausible",
 ]
@@ -322,9 +322,12 @@ def _moves(verdict: Verdict) -> Iterator[Flag]:
         if (move.entry, move.attribute) in conformed:
             yield Flag("conformity", 2, *where, f"{change}, where most already stood, with no new evidence")
         else:
-            by = "after new evidence" if owed[0].grounds else "with no new evidence"
+            by = "with new evidence" if owed[0].grounds else "with no new evidence"
             towards = " and ".join(sources)
-            yield Flag("persuasion", 1, *where, f"{change}, towards {towards}, {by}")
+            read = f"moved towards {towards} after reading {'it' if len(sources) == 1 else 'them'}"
+            yield Flag(
+                "moved-towards", 1, *where, f"{move.juror} {read}: {move.before} to {move.after}, {by}"
+            )
 
 
 def _overridden_votes(verdict: Verdict) -> Iterator[Flag]:

@@ -55,7 +55,7 @@ def test_an_undisturbed_deliberation_flags_nothing(tmp_path: Path) -> None:
     ("name", "kind"),
     [
         ("premature", "premature-consensus"),
-        ("persuaded", "persuasion"),
+        ("persuaded", "moved-towards"),
         ("fabricated", "unsupported-evidence"),
         ("conformed", "conformity"),
         ("overruled", "overruled"),
@@ -102,7 +102,7 @@ def test_giving_way_with_evidence_is_not_conformity(tmp_path: Path) -> None:
     }
     verdict = deliberate_sync(planted_case("x"), RUBRIC, scripted_jury(tmp_path, "x", script))
 
-    assert kinds(verdict) == {"persuasion"}
+    assert kinds(verdict) == {"moved-towards"}
 
 
 @pytest.mark.parametrize("score", [1, 5])

@@ -21,7 +21,10 @@ HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m \u202egnp.exe\u2066 [bold r
     [
         ("premature", "! premature-consensus organized: all 3 jurors gave 5 at once"),
         ("premature", "! contradicted organized: all 3 jurors gave 5 at once; single gave 3"),
-        ("persuaded", "! persuasion accurate: high went from 5 to 2, towards low, after new evidence"),
+        (
+            "persuaded",
+            "! moved-towards accurate: high moved towards low after reading it: 5 to 2, with new evidence",
+        ),
         ("fabricated", "! unsupported-evidence accurate: low quotes words that stand in no text"),
     ],
 )
@@ -55,7 +58,7 @@ def test_the_summary_says_where_to_look_first(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     after = ended.stdout.partition("look here first")[2].split()
     assert after.index("premature") < after.index("fabricated") < after.index("persuaded")
-    for topic in ("splits the jury", "harsh", "persuades", "conforms"):
+    for topic in ("splits the jury", "harsh", "moved towards it", "conforms"):
         assert topic in ended.stdout
 
 

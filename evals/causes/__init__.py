@@ -1,0 +1,1 @@
+"""Why a juror moved: controls of its revisions, replays compared, and pressure."""
