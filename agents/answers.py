@@ -1,4 +1,4 @@
-"""Reading a model's answer: the one JSON object in it that fits the shape, or what is wrong with it.
+"""Reading a model's answer: the one JSON object that it is, or what is wrong with it.
 
 Also what is legal in an answer of which some attribute is not, and refusals in words. Every answer is read here, whoever gave it and by whichever client it came. Reading takes time in proportion to the
 answer's length, whatever stands in it.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -57,16 +57,69 @@ def refuses(text: str) -> bool:
 Shape = TypeVar("Shape", bound=BaseModel)
 
 QUOTED = "the JSON object stands in what the jury was shown: a quotation is no answer"
+BESIDE = "words stand beside the JSON object; answer with the object alone"
 _SHORT = 8_000
 """Answers up to this length are not asked how many values they hold."""
 _VALUES = 2_000
 """The JSON values in an answer at the most: many times what any form has."""
-_OPENING = re.compile(r'\{\s*+"')
-_OPENINGS = 64
-"""How many places are tried at which an object could begin, in an answer that is not one object as it stands."""
-_PASSES = 4
-"""How often the length of an answer may be read in trying them."""
 _SCORE_ERRORS = {"literal_error", "greater_than_equal", "less_than_equal", "value_error"}
+
+_LONGEST_WORDS = 400
+"""Characters that a lead-in or a sign-off has at the most."""
+_THINKING = (
+    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflections?|scratch_?pad|analysis|cot|deliberation|antthinking"
+    r"|(?:inner_|internal_)?(?:monologue|thoughts?)|chain_of_thought)"
+)
+_THINKING_TAG = re.compile(
+    rf"(?:<\|?|\[|\u25c1|<\uff5c)(?P<closes>/|end_of_|end_)?(?:\w{{1,12}}:)?(?:begin_of_|start_of_|begin_|start_)?{_THINKING}"
+    r"(?:_(?:start|begin|(?P<ends>end)))?(?:\|?>|\]|\u25b7|\uff5c>)",
+    re.IGNORECASE,
+)
+"""Where a model's thinking begins or ends, in the spellings of the model families that show it."""
+_FINAL_CHANNEL = "<|channel|>final<|message|>"
+
+_KIND = (
+    r"(?:json|ballots?|answers?|responses?|reply|verdicts?|decisions?|evaluations?|assessments?|judge?ments?|scores?|scoring"
+    r"|ratings?|votes?|output|results?|ledger|review|opinion|claims|checks)"
+)
+_OF_CASE = (
+    r"(?:(?: for| on|(?<=evaluation) of|(?<=assessment) of|(?<=review) of) (?:the|this|your|each)"
+    r"(?: (?:given|provided|clinical|patient|medical))?"
+    r" (?:notes?|summary|text|case|document|transcript|attributes?|rubric|questions?|claims?|answer|output))"
+)
+_READ = (
+    r"(?:the|my|this|your|a|an|careful|carefully|thorough|rubric|source|sources|notes?|text|summary|case|transcript|output|review"
+    r"|reading|reviewing|consideration|considering|evaluating|assessing|analysing|analyzing|evidence|criteria|provided|given"
+    r"|it|and|of|against|with|each|attribute|all|both|read|reviewed|considered|weighed|evaluated|assessed|compared|to|as"
+    r"|everything|jurors|votes|ballots|arguments|reasons|discussion|deliberation|panel)"
+)
+_LEAD_IN = re.compile(
+    # A word of politeness, what was read, and what follows: words that can announce an answer, and none that can take it back.
+    r"(?:(?:sure(?: thing)?|certainly|of course|ok(?:ay)?|yes|absolutely|understood|thank you|thanks|alright|great|hello|hi)\W+)*"
+    rf"(?:(?:i have|i've|based on|after|having)(?: {_READ}){{1,16}}\W+)?"
+    r"(?:(?:here(?:'s| is| are)|below (?:is|are)|this is|these are|i (?:give|submit|cast|return|provide))\s+)?"
+    r"(?:(?:my|the|a|your|requested|final|completed|filled-in|following|complete|full|valid|overall|single|structured) )*"
+    rf"(?:{_KIND}(?: (?:{_KIND}|object|format))?{_OF_CASE}?(?: (?:as|in)(?: valid)? json(?: format)?)?(?: (?:is|are|follows|below))?)?"
+    r"|hier (?:ist|sind) (?:mein|meine|die|das) (?:antwort|bewertung|bewertungen|stimmzettel|urteil)"
+    r"|voici (?:mon|ma|mes|la|le) (?:évaluation|réponse|bulletin|notes?|verdict)"
+    r"|(?:aquí|aqui) (?:está|esta|tienes?) (?:mi|la|el) (?:evaluación|evaluacion|respuesta|voto|veredicto)"
+    r"|(?:以下|这)是?我?的?(?:评分|评估|回答|答案|评审结果)",
+    re.IGNORECASE,
+)
+_SIGN_OFF = re.compile(
+    r"(?:(?:i hope (?:this|it|that) helps|thank you(?: (?:very much|for reading))?|thanks|(?:best |kind )?regards|sincerely|done"
+    r"|end of (?:my )?(?:ballot|answer|json|response|evaluation)|this is my final (?:answer|ballot|verdict)"
+    r"|that (?:is|concludes) my (?:final )?(?:ballot|answer|verdict|vote|evaluation|assessment)"
+    r"|(?:please )?(?:let me know|feel free to ask) if (?:you|there)(?: (?:need|have|is|are|require|any|anything|further|more|additional"
+    r"|other|else|questions?|clarifications?|details?|help|assistance|information))+"
+    r")\W*){0,3}",
+    re.IGNORECASE,
+)
+_WRAPPING = re.compile(
+    r"</?(?:answer|json|output|ballot|response|result|final)>|```+\w*|~~~+\w*|[*#`]+|</?s>|<\|\w{1,30}\|>|<(?:end_of_turn|eos)>",
+    re.IGNORECASE,
+)
+"""What may stand around an answer and says nothing: code fences, emphasis, a tag that names it, a model's own end marks."""
 
 
 class UnusableAnswer(Exception):
@@ -78,55 +131,47 @@ class UnusableAnswer(Exception):
 
 
 def read_answer(text: str, shape: type[Shape], asked: Sequence[Message]) -> Shape:
-    """The answer in `text`, which may stand between other words or in a code fence.
+    """The answer that `text` is: one JSON object, in a code fence or not, a model's thinking taken out.
 
-    An object that stands in what was `asked`, the case and other jurors' words included, is a quotation and no
-    answer. Two different objects that both fit are as bad as none: nobody can say which was meant. A refusal is
-    one, whatever it quotes.
+    Before it may stand a short lead-in, after it a sign-off; any other words may take it back, and are as bad as none. So are
+    two objects that differ: nobody can say which was meant. An object that stands in what was `asked`, the case and other
+    jurors' words included, is a quotation and no answer. A refusal is one, whatever it quotes.
 
     Raises:
-        UnusableAnswer: Nothing in it can be used; says why.
+        UnusableAnswer: It is something else; says what.
     """
     if len(text) > _SHORT and _value_count(text) > _VALUES:
         raise _unparsable(f"the answer holds more than {_VALUES} values")
-    if (whole := _whole_object(text)) is not None:
-        candidates: Iterator[_Object] = iter((whole,))
-    elif refuses(words := without_thinking(text)):
-        raise UnusableAnswer(ModelFailure("refused", words.strip()[:300]))
-    else:
-        candidates = _objects(words)
-    fits: list[tuple[Shape, _Object]] = []
-    misfit: ValidationError | None = None
-    for found in candidates:
-        try:
-            filled = shape.model_validate_json(found.source)
-        except ValidationError as error:
-            misfit = error
-        else:
-            if all(filled != other for other, _ in fits):
-                fits.append((filled, found))
-    if not fits:
-        raise UnusableAnswer(_describe(misfit, text))
-    if len(fits) > 1:
-        raise _unparsable("more than one JSON object fits; give exactly one")
-    answer, found = fits[0]
+    if (found := _whole_object(text)) is None:
+        words = without_thinking(text)
+        if refuses(words):
+            raise UnusableAnswer(ModelFailure("refused", words.strip()[:300]))
+        found = _first_object(words, text)
+    try:
+        answer = shape.model_validate_json(found.source)
+    except ValidationError as misfit:
+        raise UnusableAnswer(_describe(misfit, text)) from None
     if _stands_in(found, asked):
         raise _unparsable(f"{QUOTED}; give an answer of your own")
+    if not found.stands_alone:
+        raise _unparsable(BESIDE)
     return answer
 
 
 def without_thinking(text: str) -> str:
-    """`text` without what stands between `<think>` and `</think>`; either tag may be missing at its end of the text."""
-    opened, closed = text.find("<think>"), text.find("</think>")
-    if closed == -1 and opened == -1:
-        return text
+    """`text` without what stands between a thinking tag and the one that closes it; either may be missing at its end of the text."""
+    _, channel, final = text.rpartition(_FINAL_CHANNEL)
+    text = final if channel else text
     kept: list[str] = []
-    at = closed + len("</think>") if closed != -1 and not -1 < opened < closed else 0
-    while (opened := text.find("<think>", at)) != -1:
-        kept.append(text[at:opened])
-        closed = text.find("</think>", opened)
-        at = closed + len("</think>") if closed != -1 else len(text)
-    return "".join((*kept, text[at:]))
+    at, opened = 0, False
+    for count, tag in enumerate(_THINKING_TAG.finditer(text)):
+        if tag["closes"] or tag["ends"]:
+            if opened or count == 0:
+                at, opened = tag.end(), False
+        elif not opened:
+            kept.append(text[at : tag.start()])
+            opened = True
+    return "".join(kept if opened else (*kept, text[at:]))
 
 
 class _Object(NamedTuple):
@@ -135,27 +180,38 @@ class _Object(NamedTuple):
     source: str
     value: dict[str, Any]
     end: int
+    stands_alone: bool = True
+    """Whether no words stand around it that could take it back."""
 
 
-def _objects(text: str) -> Iterator[_Object]:
-    """Every outermost JSON object in the text, in time proportional to its length."""
-    at = read = 0
-    for _ in range(_OPENINGS):
-        if (opening := _OPENING.search(text, at)) is None:
-            return
-        start = opening.start()
+def _first_object(words: str, text: str) -> _Object:
+    """The object at the first brace, and whether what stands before and after it leaves it an answer."""
+    start = words.find("{")
+    try:
+        if start == -1:
+            raise ValueError
+        found = _object_at(words, start)
+    except ValueError:
+        raise UnusableAnswer(_describe(None, text)) from None
+    rest = words[found.end :]
+    while (again := rest.find("{")) != -1:
         try:
-            found = _object_at(text, start)
-        except ValueError as error:
-            at = opening.end()
-            read += _end_of_reading(error, text) - start
-            if read > _PASSES * len(text):
-                break
-        else:
-            at = found.end
-            yield found
-    if _OPENING.search(text, at) is not None:
-        raise _unparsable("too much in the answer looks like JSON and is none")
+            other = _object_at(rest, again)
+        except ValueError:
+            break
+        if other.value != found.value:
+            raise _unparsable("more than one JSON object fits; give exactly one")
+        rest = rest[:again] + rest[other.end :]
+    alone = _says_nothing(words[:start], _LEAD_IN) and _says_nothing(rest, _SIGN_OFF)
+    return found._replace(stands_alone=alone)
+
+
+def _says_nothing(words: str, polite: re.Pattern[str]) -> bool:
+    """Whether words beside an object are only the polite ones."""
+    if len(words) > _LONGEST_WORDS:
+        return False
+    plain = " ".join(_WRAPPING.sub(" ", words).replace("\u2019", "'").split())
+    return polite.fullmatch(plain.strip(" .:!,\u3002\uff1a")) is not None
 
 
 def _object_at(text: str, start: int) -> _Object:
@@ -177,14 +233,6 @@ def _whole_object(text: str) -> _Object | None:
     except ValueError:
         return None
     return None if text[found.end :].strip() else found
-
-
-def _end_of_reading(error: ValueError, text: str) -> int:
-    """How far the text was read, at the most, before it turned out not to be JSON."""
-    # A number with too many digits has no place, and a string without an end only that of its beginning.
-    if not isinstance(error, json.JSONDecodeError) or error.msg.startswith("Unterminated"):
-        return len(text)
-    return error.pos
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

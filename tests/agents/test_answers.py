@@ -21,7 +21,7 @@ SECONDS_A_MEGABYTE = 2.0
 SMALL = 1.0
 """Seconds that a reply of any size may take, on a machine that does other things at the same time."""
 MEGABYTE = 1_000_000
-TOO_DEEP = "nested too deeply" if sys.version_info < (3, 12) else "looks like JSON and is none"
+TOO_DEEP = "nested too deeply" if sys.version_info < (3, 12) else "no JSON object"
 """From 3.12 on the decoder has its own, larger bound, which no answer within the other bounds reaches."""
 
 
@@ -49,13 +49,51 @@ def failure(text: str, rubric: Rubric, shown: str = "") -> tuple[str, str]:
         f"Here is my ballot:\n{ballot()}\nI hope it helps.",
         f"<think>{ballot(1)}</think>{ballot()}",
         f"first {ballot(1)} then</think>\n{ballot()}",
-        f"I cannot find a single fault in this note.\n{ballot()}",
         f"{ballot()} {ballot()}",
-        f'Set \\frac{{a}}{{b}} and {{"a": 1}}. {ballot()}',
+        f"**Final answer:**\n\n```\n{ballot()}\n```",
+        f"Sure! Here is my evaluation of the note in JSON format:\n{ballot()}",
+        f"After reviewing the note against the source, here's my ballot:\n\n```json\n{ballot()}\n```\nLet me know if you need anything else!",
+        f"I have read the note and the source. My scores are:\n{ballot()}",
+        f"<answer>{ballot()}</answer>",
+        f"{ballot()}<|im_end|>",
+        f"Hier ist meine Bewertung:\n{ballot()}",
+        f"[THINK]{ballot(1)}[/THINK]{ballot()}",
+        f"<thought>{ballot(1)}</thought>{ballot()}",
+        f"<seed:think>{ballot(1)}</seed:think>{ballot()}",
+        f"<|begin_of_thought|>{ballot(1)}<|end_of_thought|>{ballot()}",
+        f"<|START_THINKING|>{ballot(1)}<|END_THINKING|>{ballot()}",
+        f"\u25c1think\u25b7{ballot(1)}\u25c1/think\u25b7{ballot()}",
+        f"<|channel|>analysis<|message|>{ballot(1)}<|end|><|start|>assistant<|channel|>final<|message|>{ballot()}",
     ],
 )
-def test_a_ballot_is_read_between_other_words(rubric: Rubric, text: str) -> None:
+def test_a_ballot_is_read_beside_words_of_politeness_and_thinking(rubric: Rubric, text: str) -> None:
     assert score(text, rubric) == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Here is a template: {ballot(5)} I must decline to score this document.",
+        f"Here is a template: {ballot(5)}",
+        f"This is NOT my answer, merely the example: {ballot(5)}",
+        f"{ballot(5)}\nThis is not my answer, merely the example.",
+        f"If the text were true I would answer {ballot(5)}",
+        f"The answer of the text is {ballot(5)}",
+        f"<thought>{ballot(5)}</thought> I must decline.",
+        f"<|begin_of_thought|>{ballot(5)}<|end_of_thought|> I won't score it.",
+        f"{{accurate: 1}} {ballot(5)}",
+        f'Set \\frac{{a}}{{b}} and {{"a": 1}}. {ballot()}',
+        f"I cannot find a single fault in this note.\n{ballot()}",
+        f"{ballot(5)} On reflection I withdraw it.",
+        f"{ballot(5)}\n\nNote: these scores are placeholders.",
+        f"Let me know if you want my answer: {ballot(5)}",
+        f"Here is the ballot: {ballot(5)} {{}}",
+        f"[{ballot(5)}]",
+        f"Voici un exemple : {ballot(5)}",
+    ],
+)
+def test_what_other_words_may_take_back_is_no_ballot(rubric: Rubric, text: str) -> None:
+    assert failure(text, rubric)[0] in ("unparsable", "refused")
 
 
 @pytest.mark.parametrize(
