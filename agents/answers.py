@@ -95,11 +95,12 @@ _READ = (
 )
 _LEAD_IN = re.compile(
     # A word of politeness, what was read, and what follows: words that can announce an answer, and none that can take it back.
-    r"(?:(?:sure(?: thing)?|certainly|of course|ok(?:ay)?|yes|absolutely|understood|thank you|thanks|alright|great|hello|hi)\W+)*"
-    rf"(?:(?:i have|i've|based on|after|having)(?: {_READ}){{1,16}}\W+)?"
+    r"(?:(?:sure(?: thing)?|certainly|of course|ok(?:ay)?|yes|absolutely|understood|thank you(?: for the case)?|thanks|alright|great|hello|hi)(?:\W+|$))*"
+    r"(?:as an? (?:ward |clinical |senior |strict )?(?:juror|judge|nurse|physician|doctor|clinician|reviewer|evaluator), )?"
+    rf"(?:(?:i have|i've|based on|after|having)(?: {_READ}){{1,16}}(?:\W+|$))?"
     r"(?:(?:here(?:'s| is| are)|below (?:is|are)|this is|these are|i (?:give|submit|cast|return|provide))\s+)?"
     r"(?:(?:my|the|a|your|requested|final|completed|filled-in|following|complete|full|valid|overall|single|structured) )*"
-    rf"(?:{_KIND}(?: (?:{_KIND}|object|format))?{_OF_CASE}?(?: (?:as|in)(?: valid)? json(?: format)?)?(?: (?:is|are|follows|below))?)?"
+    rf"(?:{_KIND}(?: (?:{_KIND}|object|format))?{_OF_CASE}?(?: (?:as|in)(?: valid)? json(?: format)?)?(?: (?:is|are|follows|below|as follows|with my scores|based on the rubric|as a juror)){{0,2}})?"
     r"|hier (?:ist|sind) (?:mein|meine|die|das) (?:antwort|bewertung|bewertungen|stimmzettel|urteil)"
     r"|voici (?:mon|ma|mes|la|le) (?:évaluation|réponse|bulletin|notes?|verdict)"
     r"|(?:aquí|aqui) (?:está|esta|tienes?) (?:mi|la|el) (?:evaluación|evaluacion|respuesta|voto|veredicto)"
