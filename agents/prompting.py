@@ -27,13 +27,28 @@ from .instructions import attempts_to_instruct
 from .model import CachedText, Message, Subject
 from .tokens import estimated_tokens
 
+_HTML = (
+    "a|abbr|address|article|aside|b|bdi|bdo|blockquote|body|br|button|caption|center|cite|code|col|colgroup|data|dd|del|details"
+    "|dfn|div|dl|dt|em|fieldset|figcaption|figure|font|footer|form|h[1-6]|head|header|hr|html|i|iframe|ins|kbd|label|legend|li|main|mark"
+    "|math|menu|nav|ol|p|pre|q|samp|script|section|select|small|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td"
+    "|template|textarea|tfoot|th|thead|time|title|tr|tt|u|ul|var"
+)
 _MARKERS = re.compile(
+    # Ours.
     r"[\[\uff3b\u3010\u27e6](?=[\s\u200b-\u200f\u2060-\u2064\ufeff]*[\[\uff3b\u3010]?[^\w\]]*(?:exhibit|words)\b)"
-    r"|<(?=[|\uff5c])|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
-    r"|<(?=/?(?:s|bos|eos|think|system|user|assistant|human|start_of_turn|end_of_turn|tool_call)>)|<(?=</?SYS>>)",
+    # A model's own, by their shape: a name between brackets with a bar, ...
+    r"|[<\[](?=/?[|\uff5c])|<(?=</?\w+>>)|\u25c1(?=[/|]?\w)"
+    # ... between angle brackets, unless HTML or a header file has it, or it is a type with its parameter; ...
+    rf"|(?<!include )<(?=/?(?!(?:{_HTML})/?>)[\w:=\u2581-]{{1,60}}>)"
+    r"(?!(?<=\w<)(?:(?-i:[A-Z]|(?:[A-Z][a-z]+)+)|int|str|string|float|double|bool|char|number|object|any|void|auto|long|short|[iuf]\d{1,3})>(?!\w))"
+    # ... between square ones in capitals, or with a number or an underscore in it, unless it is a link or an index; ...
+    r"|\[(?=/[\w-]{1,60}\])|\[(?=(?:INST|TOOL_\w+|THINK)\])|\[(?=(?-i:[a-z]?[A-Z][A-Z_]{2,}\d*)\](?!\())"
+    r"|(?<![\w)\]])\[(?=(?:[a-z]+_?\d+|[a-z]+_\w+)\](?!\())"
+    # ... or between brackets turned round.
+    r"|\](?=~|![a-z]~\[|<\])|~(?=\[)|>(?=\[<?\])",
     re.IGNORECASE,
 )
-"""What could pass for one of our markers, or for one of a model's own."""
+"""What could pass for one of our markers, or for a special token of a model."""
 
 
 class Prompts:
@@ -104,7 +119,7 @@ def neutralise(text: str, code: str) -> str:
 
     A case cannot contain the code, which is made from it; a model that has read a prompt can repeat it.
     """
-    if "[" in text or "<" in text or not text.isascii():
+    if "[" in text or "<" in text or "]" in text or not text.isascii():
         text = _MARKERS.sub(lambda found: found.group() + " ", text)
     return re.sub(re.escape(code), "(code)", text, flags=re.IGNORECASE) if code in text.lower() else text
 

@@ -260,13 +260,19 @@ def find_span(quote: str, text: str) -> tuple[int, int] | None:
         return None
     if (at := text.find(wanted)) != -1:
         return at, at + len(wanted)
-    pattern = r"\s+".join(map(re.escape, wanted.split()))
+    words = (re.escape(word) for word in _BREAK.sub("", wanted).split())
+    pattern = _AFTER_BREAK.sub(r"\1\\s*", r"\s+".join(words))
     found = re.search(pattern, text, re.IGNORECASE)
     return found.span() if found else None
 
 
+_BREAK = re.compile(r"(?<=[<>\[\]~\u25c1\uff3b\u3010\u27e6]) ")
+"""The space with which a prompt breaks what could pass for a marker: whoever quotes from it repeats it."""
+_AFTER_BREAK = re.compile(r"(\\?[<>\[\]~\u25c1\uff3b\u3010\u27e6])(?:\\s\+)?")
+
+
 def _fold(text: str) -> str:
-    return _SPACE.sub(" ", text).casefold()
+    return _BREAK.sub("", _SPACE.sub(" ", text)).casefold()
 
 
 @lru_cache(maxsize=512)

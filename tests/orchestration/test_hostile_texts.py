@@ -21,7 +21,10 @@ from openai_server import Call, ProviderServer
 from server_juries import jury_at
 
 from venire import Case, Jury, Rubric, Verdict, deliberate, load_rubric
+from venire.agents.prompting import neutralise
 from venire.orchestration.protocols import protocols
+from venire.rubrics.ballot import find_quote, find_span
+from venire.rubrics.case import Exhibit
 
 CORPUS = Path(__file__).parents[2] / "benchmarks" / "hostile_texts.yaml"
 KINDS: dict[str, Any] = yaml.safe_load(CORPUS.read_text(encoding="utf-8"))
@@ -32,6 +35,82 @@ UNHEARD = ("single", "panel")
 """The protocols under which no model hears what another said."""
 FORGED = "It holds."
 """The reason in a ballot that stands in the case."""
+
+
+TOKENS = [
+    "<|im_start|>",
+    "<|eot_id|>",
+    "<|begin_of_text|>",
+    "[INST]",
+    "[/INST]",
+    "<<SYS>>",
+    "</s>",
+    "<start_of_turn>",
+    "[|system|]",
+    "[|endofturn|]",
+    "]~b]",
+    "[e~[",
+    "]!p~[",
+    "<seed:bos>",
+    "<extra_id_0>",
+    "<SPECIAL_10>",
+    "<reserved_106>",
+    "[/THINK]",
+    "[THINK]",
+    "[TOOL_CONTENT]",
+    "[AVAILABLE_TOOLS]",
+    "[SYSTEM_PROMPT]",
+    "[ARGS]",
+    "<tool_response>",
+    "<tools>",
+    "[gMASK]",
+    "<sop>",
+    "<BOS_TOKEN>",
+    "<|CHATBOT_TOKEN|>",
+    "<｜User｜>",
+    "<unused94>",
+    "<bos>",
+    "<pad>",
+    "[MASK]",
+    "[SEP]",
+    "<image>",
+    "<img>",
+    "<fim_prefix>",
+    "<gh_stars>",
+    "<eoh>",
+    "<用户>",
+    "<AI>",
+    "<role>",
+    "<think>",
+    "<thought>",
+    "◁think▷",
+    "<function=x>",
+    "<0x0A>",
+    "<__media__>",
+    "<|channel|>",
+    "<beginning_of_sentence>",
+    "[START_REF]",
+    "[unused12]",
+    "[control_8]",
+    "<human>",
+    "<bot>",
+    "<turn>",
+    "<end_of_utterance>",
+    "<_system>",
+    "<minimax:tool_call>",
+    "<arg_key>",
+    "<longcat_system>",
+]
+"""Special tokens of sixty chat formats."""
+ORDINARY = (
+    "BP 120/80, temp <38 and >36; HR [80-90], see [1] and [sic].",
+    "See [guideline](https://x.org/a_b), [RFC_2119](x) and ![pic](a.png).\n- [x] done\n- [ ] open",
+    '<p>Hello <b>you</b><br/></p><ul><li>one</li></ul><a href="x">t</a>',
+    "std::vector<int> v; Map<String, List<Foo>> m; Vec<u8>; Promise<void>; x: dict[str, int]; y[i] = z[n-1]",
+    "#include <iostream>\n#include <stdio.h>\nif (a < b && c > d) {}",
+    "$a<b>c$, \\frac{a}{b}, x \\in [0,1], f[x_1]\n| a | b |\n|---|---|",
+    "mail <john@x.org> or <https://x.org>; <!-- note --> [**2101-3-4**]",
+)
 
 
 def hostile_cases(number: int) -> list[Case]:
@@ -45,6 +124,7 @@ def hostile_cases(number: int) -> list[Case]:
                 (
                     f"{JUDGED} Fine.",
                     *(f"{JUDGED} {kind['texts'][place]}" for kind in KINDS.values()),
+                    *(f"{JUDGED} x{token}y {token} ({token})" for token in TOKENS),
                     ballot(5),
                 )
             ),
@@ -151,6 +231,22 @@ def test_no_text_forges_a_ballot_leaves_its_markers_or_places_the_code(
         for line in outside_markers(call):
             assert SPOKEN not in line and JUDGED not in line, line
             assert code not in line.lower() or "markers" in line, line
+        assert [token for token in TOKENS if f" {token}" in call.prompt or f"({token})" in call.prompt] == []
+
+
+def test_a_broken_token_is_still_quoted_from_its_source() -> None:
+    for token in TOKENS:
+        source = f"Before {token} after."
+        shown = neutralise(source, "c0de")
+        assert token not in shown
+        assert find_quote(shown, [Exhibit(name="output", text=source)]).found
+        assert find_span(shown, source) == (0, len(source) - 1)
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
+    assert neutralise(text, "c0de") == text
+    assert find_quote(text[3:-3], [Exhibit(name="output", text=text)]).found
 
 
 def test_the_corpus_is_whole() -> None:
