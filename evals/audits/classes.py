@@ -24,7 +24,6 @@ from ..statistics.classification import (
     mean_reward,
     reward_over_constant,
 )
-from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from ..statistics.matrix import IntArray
 from .audit import Audit
@@ -51,7 +50,7 @@ class _Rater:
         return int((self.answers.said == ABSTAINED).sum())
 
 
-def classes_section(evidence: Evidence, draws: Draws) -> Section | None:
+def classes_section(evidence: Evidence) -> Section | None:
     """Every attribute of a few classes that people rated; None where there is none."""
     sheet = lay_out(_with_hung_rows(evidence))
     sentences: list[str] = []
@@ -204,4 +203,4 @@ def _arm_counts(
     return table.rename(columns={"rater": "arm", "rater_value": "arm_value"})
 
 
-CLASSES = Audit("classes", lambda given, draws: classes_section(given.evidence, draws), 6)
+CLASSES = Audit("classes", lambda given, draws: classes_section(given.evidence), 6)

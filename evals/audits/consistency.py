@@ -17,7 +17,6 @@ from ..report.panel import Panel, Tick, level, name_axis
 from ..report.section import Section
 from ..statistics.contrast import paired_difference
 from ..statistics.correlation import mean_ranks
-from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray
 from ..statistics.significance import LEVEL, holm, interval_phrase, p_words
@@ -254,7 +253,7 @@ def _numbered_names(attributes: list[str]) -> Picture:
     return Picture(max(map(text_width, listed)) + 16, 44 + len(words) * 18, words)
 
 
-def consistency_section(marks: Marks, draws: Draws) -> Section:
+def consistency_section(marks: Marks) -> Section:
     """The correlations among attributes, evaluator by evaluator, and whether anyone's are a halo."""
     names = marks.attributes()
     if len(names) < 2:
@@ -302,4 +301,4 @@ def _sentence(row: dict[Any, Any]) -> str:
     return f"{row['evaluator']}'s attributes go together less than people's: {size}."
 
 
-CONSISTENCY = Audit("consistency", lambda given, draws: consistency_section(given.marks, draws), 50)
+CONSISTENCY = Audit("consistency", lambda given, draws: consistency_section(given.marks), 50)

@@ -100,11 +100,11 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         cluster, _ = pd.factorize(pooled.clusters.reindex(mark.index))
         grid = Matrix(np.column_stack([keys, error]), tuple(mark.index), (), cluster.astype(np.int64))
         why = "every labelled case that the arm scored is wrong, or none"
-        each, p = Jackknife().estimate_and_p(
+        each = Jackknife().estimate(
             area_statistic, grid, method="area under the detection curve", otherwise=why
         )
-        rho, _ = score_and_error(pooled, arm, wrong)
-        bounds = (*area_and_bounds(each), p)
+        rho = score_and_error(pooled, arm, wrong)
+        bounds = (*area_and_bounds(each), each.p)
         areas.append(
             (
                 arm,

@@ -22,7 +22,6 @@ from ..report.html import items, page, paragraph, section, section_part, table
 from ..report.panel import DASHED, Axis, Panel, number_axis
 from ..report.section import Section, records, section_json
 from ..statistics.correlation import spearman_statistic
-from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from ..statistics.jackknife import FISHER, Jackknife
 from ..statistics.matrix import FloatArray, Matrix
@@ -73,11 +72,11 @@ def areas(docket: Docket, wrong: pd.Series, marks: Marks) -> pd.DataFrame:
         keys, error = _order_and_error(docket, wrong, None if order == TRIAGED else table[order])
         grid = Matrix(np.column_stack([keys, error]), tuple(range(len(keys))), (), cluster.astype(np.int64))
         why = "the arm made no error of this size, or nothing else"
-        each, p = Jackknife().estimate_and_p(
+        each = Jackknife().estimate(
             area_statistic, grid, method="area under the curve of errors found", otherwise=why
         )
         best = 1 - error.mean() / 2 if len(error) else np.nan
-        told = (*area_and_bounds(each), p, best, int(error.sum()), len(error))
+        told = (*area_and_bounds(each), each.p, best, int(error.sum()), len(error))
         rows.append((docket.arm, order, *told, each.note))
     return pd.DataFrame(rows, columns=AREAS)
 
@@ -105,13 +104,13 @@ def by_score(marks: Marks, arm: str, wrong: pd.Series) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=LEVELS)
 
 
-def score_and_error(marks: Marks, arm: str, wrong: pd.Series) -> tuple[Estimate, float]:
+def score_and_error(marks: Marks, arm: str, wrong: pd.Series) -> Estimate:
     """Spearman's rho between a case's mean mark and an error: below 0 where low scores are where people disagree."""
     mark, error = _levels(marks, arm, wrong)
     cases = _mean_marks(marks, arm, wrong).index
     cluster, _ = pd.factorize(marks.clusters.reindex(cases))
     grid = Matrix(np.column_stack([mark, error]), tuple(cases), (), cluster.astype(np.int64))
-    return Jackknife().estimate_and_p(
+    return Jackknife().estimate(
         lambda values: spearman_statistic(values[:, 0], values[:, 1]) if len(values) else _nothing,
         grid,
         method="Spearman's rho",
@@ -210,7 +209,6 @@ def triage_section(
     evidence: Evidence,
     marks: Marks,
     severity: Severity,
-    draws: Draws,
     *,
     arms: tuple[str, ...] = (),
 ) -> Section:
@@ -228,9 +226,9 @@ def triage_section(
             docket.cases.assign(reasons=["; ".join(words) for words in docket.cases["reasons"]])
         )
         sentences.append(_area_sentence(found[found["order"] == TRIAGED].iloc[0].to_dict()))
-        rho, p = score_and_error(marks, arm, wrong)
-        if rho.defined and not math.isnan(p):
-            sentences.append(_score_sentence(arm, rho.value, rho.low, rho.high, p))
+        rho = score_and_error(marks, arm, wrong)
+        if rho.defined and not math.isnan(rho.p):
+            sentences.append(_score_sentence(arm, rho))
     tables = {name: pd.concat(each, ignore_index=True) for name, each in parts.items()}
     caption = (
         "Left, the share of errors found against the share of cases reviewed, in triage's order (dashed: random order). "
@@ -261,16 +259,14 @@ def _area_sentence(row: dict[Any, Any]) -> str:
     return f"Reviewing {row['arm']} by triage finds errors {verb} than random order: {size}."
 
 
-def _score_sentence(arm: str, rho: float, low: float, high: float, p: float) -> str:
-    size = f"rho {rho:+.2f}, {interval_phrase(low, high, '+.2f')}, {p_words(p)}"
-    if not p < LEVEL:
+def _score_sentence(arm: str, rho: Estimate) -> str:
+    size = f"rho {rho.value:+.2f}, {interval_phrase(rho.low, rho.high, '+.2f')}, {p_words(rho.p)}"
+    if not rho.p < LEVEL:
         return f"Whether people disagree with {arm} is not shown to depend on how it scores a case ({size})."
-    return f"People disagree with {arm} more often where it scores {'low' if rho < 0 else 'high'} ({size})."
+    return f"People disagree with {arm} more often where it scores {'low' if rho.value < 0 else 'high'} ({size})."
 
 
-TRIAGE = Audit(
-    "triage", lambda given, draws: triage_section(given.evidence, given.marks, given.severity, draws), 40
-)
+TRIAGE = Audit("triage", lambda given, draws: triage_section(given.evidence, given.marks, given.severity), 40)
 
 
 def run_triage(
@@ -280,8 +276,6 @@ def run_triage(
     arm: str | None = None,
     severity: Severity | None = None,
     reference: Rule | None = None,
-    seed: int = 0,
-    resamples: int = 1000,
 ) -> tuple[Docket, Section | None]:
     """The triage of one arm of a run, its first jury unless named; with ratings, also how good it is."""
     store = run if isinstance(run, Store) else Store.read(run)
@@ -308,7 +302,7 @@ def run_triage(
             remedy="check that the ratings use the run's case ids and the rubric's attribute names",
         )
     docket = triage(evidence, marks, named, severity, wrong=wrong)
-    told = triage_section(evidence, marks, severity, Draws(seed, resamples), arms=(named,))
+    told = triage_section(evidence, marks, severity, arms=(named,))
     return docket, replace(told, notes=tuple(dict.fromkeys((*evidence.notes, *told.notes))))
 
 

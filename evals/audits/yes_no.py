@@ -18,11 +18,10 @@ from ..report.charts import forest_figure
 from ..report.drawing import Figure
 from ..report.section import Section, estimate_cells, estimate_phrase
 from ..statistics.chance import fleiss_kappa
-from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from ..statistics.proportion import wilson
 from ..statistics.yes_no import YES_NO_METRICS, YesNoMetric, yes_no_estimates
-from .audit import Audit, AuditInput
+from .audit import Audit
 
 TITLE = "Yes-or-no questions against the majority of people"
 MAJORITY = "majority of people"
@@ -48,7 +47,7 @@ class _Answers:
         return MAJORITY, *self.people, *self.arms
 
 
-def yes_no_section(evidence: Evidence, draws: Draws) -> Section | None:
+def yes_no_section(evidence: Evidence) -> Section | None:
     """Every binary question that people answered; None where there is none."""
     rated = set(evidence.people["attribute"].astype(str))
     asked = {
@@ -295,8 +294,4 @@ def _kind(rater: str, evidence: Evidence, answers: _Answers) -> str:
     return "person" if rater in answers.people else evidence.kinds[rater]
 
 
-def _run(given: AuditInput, draws: Draws) -> Section | None:
-    return yes_no_section(given.evidence, draws)
-
-
-YES_NO = Audit("yes_no", _run, 5)
+YES_NO = Audit("yes_no", lambda given, draws: yes_no_section(given.evidence), 5)

@@ -47,7 +47,7 @@ class Calibration:
     @cached_property
     def changes(self) -> pd.DataFrame:
         """By arm, evaluator (the arm and each of its jurors), attribute and measure: before, after, change."""
-        tables = [changes_table(each, self._draws, jurors=True) for each in self.crossed.values()]
+        tables = [changes_table(each, jurors=True) for each in self.crossed.values()]
         return pd.concat(tables, ignore_index=True)
 
     @property
@@ -138,7 +138,6 @@ def calibrate(
                 method=method,
                 folds=folds,
                 seed=seed,
-                resamples=resamples,
             )
         except TooFewLabels as refusal:
             refused.append(refusal)

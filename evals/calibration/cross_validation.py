@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from ..ratings.folds import fold_numbers
-from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray, IntArray
 from .calibrator import METHODS, JuryCalibrator, jury_means
 from .changes import CalibrationChange, changes, grid, tested_change
@@ -17,7 +16,6 @@ from .curves import BoolArray
 from .labelled_scores import LEAST, LabelledScores, TooFewLabels, composites
 
 FOLDS = 5
-RESAMPLES = 1000
 ENOUGH = 0.02
 """Within this share of the error with all labels, fewer labels are called enough."""
 REPEATS = 12
@@ -53,7 +51,6 @@ def cross_validate(
     method: str = "isotonic",
     folds: int = FOLDS,
     seed: int = 0,
-    resamples: int = RESAMPLES,
     split: Callable[..., np.ndarray] = fold_numbers,
 ) -> CrossValidation:
     """The arm's scores calibrated out of fold, and the curves learned from all of them.
@@ -62,7 +59,6 @@ def cross_validate(
     the curves learned from all cases.
 
     Args:
-        resamples: Of the interval that says whether an attribute's error grows.
         split: From each case's group, the number of folds and a source of chance to each case's fold.
 
     Raises:
@@ -89,7 +85,7 @@ def cross_validate(
     ]
     votes["after"] = _out_of_fold(votes, by_fold)
     scores = _scores(labelled, votes, fold_of)
-    left_alone = _worse_attributes(scores, Draws(seed, resamples))
+    left_alone = _worse_attributes(scores)
     alone = scores["attribute"].isin(list(left_alone))
     scores["after"] = scores["after"].where(~alone, scores["before"])
     votes["after"] = votes["after"].where(~votes["attribute"].isin(list(left_alone)), votes["value"])
@@ -126,7 +122,7 @@ def _scores(labelled: LabelledScores, votes: pd.DataFrame, fold_of: pd.Series) -
     return found[["case", "cluster", "fold", "attribute", "before", "after", "people"]]
 
 
-def _worse_attributes(scores: pd.DataFrame, draws: Draws) -> dict[str, CalibrationChange]:
+def _worse_attributes(scores: pd.DataFrame) -> dict[str, CalibrationChange]:
     """The attributes whose error grows out of fold by more than chance would let it, with the change."""
     return {
         str(name): changes(mine, measures=("rmse",))[0]

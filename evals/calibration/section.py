@@ -46,7 +46,7 @@ def crossed_pooling(crossed: CrossValidation) -> Pooling:
     return pooling(crossed.labelled.questions, set(crossed.scores["attribute"]))
 
 
-def changes_table(crossed: CrossValidation, draws: Draws, *, jurors: bool) -> pd.DataFrame:
+def changes_table(crossed: CrossValidation, *, jurors: bool) -> pd.DataFrame:
     """One row for each evaluator, attribute and measure: before, after, and the change, with intervals.
 
     The evaluator is the arm and each of its jurors: these overall, or attribute by attribute if `jurors`.
@@ -188,7 +188,7 @@ def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) ->
         "weights takes scores as they are, unrounded. Figures over several attributes are taken within each and then pooled, so that "
         "differences between the attributes' means count as no agreement.",
         "An attribute whose RMSE grows out of fold, with an interval above zero, is not calibrated: its scores stay as they are.",
-        "Intervals resample the out-of-fold scores, not the fitting; where scores are calibrated already, fitting adds "
+        "Intervals leave out cases or groups of the out-of-fold scores and do not fit again; where scores are calibrated already, fitting adds "
         "error, and the change in RMSE is a little above zero in truth.",
     )
 
@@ -289,9 +289,7 @@ def cross_validate_arms(evidence: Evidence, draws: Draws) -> tuple[dict[str, Cro
     refusals: list[str] = []
     for arm in evidence.kinds:
         try:
-            found[arm] = cross_validate(
-                labelled_scores(evidence, arm), folds=FOLDS, seed=draws.seed, resamples=draws.resamples
-            )
+            found[arm] = cross_validate(labelled_scores(evidence, arm), folds=FOLDS, seed=draws.seed)
         except TooFewLabels as refusal:
             refusals.append(refusal.problem)
     return found, refusals
@@ -308,7 +306,7 @@ def calibration_section(
     sentences, tables, figures = [f"{_sentence(why)}" for why in refusals], {}, {}
     if found:
         changed = pd.concat(
-            [changes_table(each, draws, jurors=jurors) for each in found.values()],
+            [changes_table(each, jurors=jurors) for each in found.values()],
             ignore_index=True,
         )
         curves = pd.concat([curves_table(each) for each in found.values()], ignore_index=True)
@@ -364,7 +362,6 @@ def _directly(found: dict[str, CrossValidation], draws: Draws) -> pd.DataFrame:
             method=each.calibrator.method,
             folds=each.folds,
             seed=draws.seed,
-            resamples=draws.resamples,
         )
         directly = whole.scores[["case", "attribute", "after"]].rename(columns={"after": "directly"})
         both = each.scores.rename(columns={"after": "by_juror"}).merge(directly, on=["case", "attribute"])

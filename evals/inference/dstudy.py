@@ -24,7 +24,7 @@ from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ...rubrics.scale import NOT_APPLICABLE
 from ..ratings.run_tables import arm_tables
-from ..report.section import Section, records
+from ..report.section import Section, answer_json, records
 from ..statistics.matrix import FloatArray
 from ..statistics.mixed import mixed_model
 
@@ -296,13 +296,10 @@ def _price(store: Store, arm: Arm) -> float:
 
 def dstudy_json(run: str, found: RunDStudy) -> dict[str, Any]:
     """The study as JSON; NaN is null."""
-    return {
-        "run": run,
-        "arm": found.arm,
-        "studies": [_study_json(each) for each in found.studies],
-        "sentences": [each.sentence for each in found.studies],
-        "notes": list(found.notes),
-    }
+    sentences = [each.sentence for each in found.studies]
+    return answer_json(
+        run, found.arm, "studies", list(map(_study_json, found.studies)), sentences, found.notes
+    )
 
 
 def dstudy_answer(found: RunDStudy) -> Section:

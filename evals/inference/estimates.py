@@ -15,7 +15,7 @@ from ...orchestration.record import Arm, Store
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ..ratings.reference import Rule
-from ..report.section import Section, estimate_json, estimate_phrase
+from ..report.section import Section, answer_json, estimate_json, estimate_phrase
 from ..report.terminal import estimate_words
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray
@@ -293,13 +293,9 @@ def _case_numbers(store: Store, column: str) -> dict[str, float]:
 
 def estimates_json(run: str, found: RunEstimates) -> dict[str, Any]:
     """The estimates as JSON; NaN is null, with a note."""
-    return {
-        "run": run,
-        "arm": found.arm,
-        "estimates": [_estimate_json(each) for each in found.estimates],
-        "sentences": [each.sentence for each in found.estimates],
-        "notes": list(found.notes),
-    }
+    sentences = [each.sentence for each in found.estimates]
+    rows = list(map(_estimate_json, found.estimates))
+    return answer_json(run, found.arm, "estimates", rows, sentences, found.notes)
 
 
 def estimates_answer(found: RunEstimates) -> Section:

@@ -16,7 +16,7 @@ from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Scale, Value
 from ..ratings.question import rubric_questions
 from ..ratings.reference import Rule, reference
-from ..statistics.classification import metric_coefficient
+from ..statistics.classification import f1_coefficient
 from ..statistics.contrast import Contrast, paired_difference
 from ..statistics.error import offset_statistic
 from ..statistics.icc import icc_coefficient
@@ -173,7 +173,7 @@ class Rewards:
             pair = kappa_statistic(np.sort(levels), "quadratic")
             return lambda rows: pair(_nearest(rows[:, 0], levels), _nearest(rows[:, 1], levels))
         # Of two values the higher is the one looked for; of more, every one counts alike.
-        return metric_coefficient("f1", levels[-1:] if scale.level == "binary" else levels)
+        return f1_coefficient(levels[-1:] if scale.level == "binary" else levels)
 
     def _cell(self, scale: Scale, truth: Value, answer: Value | None) -> float:
         """The worth by the cost matrix; a number between two levels counts as the nearest, in the middle as the lower."""

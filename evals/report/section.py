@@ -80,6 +80,13 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
     }
 
 
+def answer_json(
+    run: str, arm: str, name: str, rows: Sequence[Any], sentences: Sequence[str], notes: Sequence[str]
+) -> dict[str, Any]:
+    """What a command finds of one arm of a run, as JSON: its rows under `name`, and what is said of them."""
+    return {"run": run, "arm": arm, name: list(rows), "sentences": list(sentences), "notes": list(notes)}
+
+
 def estimate_cells(estimate: Estimate) -> dict[str, Any]:
     """An estimate as the cells of a table's row."""
     names = ("value", "low", "high", "n", "method", "note")

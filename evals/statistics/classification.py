@@ -1,92 +1,21 @@
-"""Sensitivity, specificity, precision, recall and F1 of one rater against a reference."""
+"""Answers in classes beside the truth: accuracy, F1 by class and on average, and what answers are worth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
-from .estimate import Estimate, undefined
-from .jackknife import CASES, RATIO, RAW, SHARE, Jackknife, Transform
-from .matrix import FloatArray, IntArray, InvalidRatings, Matrix, Ratings, Value, on_scale
-from .pairs import Raters, pair_matrix
-from .proportion import wilson
+from .estimate import Estimate
+from .jackknife import RATIO, RAW, SHARE, Jackknife, Transform
+from .matrix import FloatArray, IntArray, Matrix
 from .weighted import Coefficient, OfSums, Statistic
 
-BoolArray = npt.NDArray[np.bool_]
-Metric = Literal["sensitivity", "specificity", "precision", "recall", "f1"]
-METRICS: tuple[Metric, ...] = ("sensitivity", "specificity", "precision", "recall", "f1")
 
-UNDEFINED = {
-    "sensitivity": "the reference never gives it",
-    "recall": "the reference never gives it",
-    "specificity": "the reference gives nothing else",
-    "precision": "it was never predicted",
-    "f1": "neither the prediction nor the reference gives it",
-}
-
-
-def classification(
-    ratings: Ratings,
-    *,
-    metric: Metric,
-    raters: Raters,
-    positive: Value | None = None,
-    jackknife: Jackknife = CASES,
-) -> Estimate:
-    """A metric of the first rater's values against the second's.
-
-    Shares of cases (all but F1) of one class have Wilson's interval unless cases are clustered; F1,
-    macro means and clusters that of the jackknife.
-
-    Missing ratings: cases without both are left out.
-
-    Args:
-        ratings: Columns `case`, `rater`, `value`.
-        metric: What to compute; sensitivity is recall under its medical name.
-        raters: The predicting rater, then the reference.
-        positive: The class looked for. None takes the unweighted mean over the classes in use for which
-            the metric is defined: a class never predicted has no precision, and it is not taken for 0.
-
-    Returns:
-        The estimate; `n` counts cases with both ratings.
-    """
-    grid, scale = on_scale(pair_matrix(ratings, raters, by=jackknife.by))
-    name = f"{metric}, macro" if positive is None else f"{metric} of {positive}"
-    if not len(grid.cases):
-        return undefined("no case has both ratings", method=name, confidence=jackknife.confidence)
-    classes = scale if positive is None else np.array([_code(grid, positive)])
-    if positive is not None and metric != "f1" and not grid.clustered:
-        return _share(grid, metric, classes[0], name, jackknife.confidence)
-    why = "no class has it" if positive is None else UNDEFINED[metric]
-    return jackknife.estimate(
-        metric_coefficient(metric, classes), grid, method=name, otherwise=why, transform=RATIO
-    )
-
-
-def per_class(ratings: Ratings, *, raters: Raters, jackknife: Jackknife = CASES) -> pd.DataFrame:
-    """Every metric of every class in use: a row per class, a column of estimates per metric."""
-    grid, scale = on_scale(pair_matrix(ratings, raters))
-    classes: list[Value] = [grid.labels[int(code)] if grid.labels else float(code) for code in scale]
-    return pd.DataFrame(
-        {
-            metric: [
-                classification(ratings, metric=metric, raters=raters, jackknife=jackknife, positive=each)
-                for each in classes
-            ]
-            for metric in METRICS
-        },
-        index=pd.Index(classes, name="class"),
-    )
-
-
-def metric_coefficient(metric: Metric, classes: FloatArray) -> Coefficient:
-    """The metric, averaged over `classes`, as a function of the weights of cases."""
-    columns = class_metric_coefficient(metric, classes)
+def f1_coefficient(classes: FloatArray) -> Coefficient:
+    """The mean F1 over those of `classes` that either rater gives, as a function of the weights of cases."""
+    columns = class_f1_coefficient(classes)
 
     def coefficient(values: FloatArray) -> Statistic:
         each = columns(values)
@@ -95,12 +24,15 @@ def metric_coefficient(metric: Metric, classes: FloatArray) -> Coefficient:
     return coefficient
 
 
-def class_metric_coefficient(metric: Metric, classes: FloatArray) -> Coefficient:
-    """The metric as a function of the weights of cases, in columns: its mean over `classes`, then each of them."""
+def class_f1_coefficient(classes: FloatArray) -> Coefficient:
+    """F1 as a function of the weights of cases, in columns: its mean over `classes`, then each of them.
+
+    A class that neither rater gives has none, and is not taken for 0.
+    """
 
     def coefficient(values: FloatArray) -> Statistic:
         predicted, actual = values[:, :1] == classes, values[:, 1:] == classes
-        top, bottom = _parts(metric, predicted, actual)
+        top, bottom = 2.0 * (predicted & actual), predicted.astype(float) + actual
 
         def columns(weights: FloatArray) -> FloatArray:
             over = weights @ bottom
@@ -113,70 +45,6 @@ def class_metric_coefficient(metric: Metric, classes: FloatArray) -> Coefficient
         return columns
 
     return coefficient
-
-
-def _parts(metric: Metric, predicted: BoolArray, actual: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """What each case adds above and below the line."""
-    hit = predicted & actual
-    top, bottom = {
-        "sensitivity": (hit, actual),
-        "recall": (hit, actual),
-        "specificity": (~predicted & ~actual, ~actual),
-        "precision": (hit, predicted),
-        "f1": (2 * hit, predicted.astype(int) + actual),
-    }[metric]
-    return top.astype(float), bottom.astype(float)
-
-
-def _share(grid: Matrix, metric: Metric, positive: float, name: str, confidence: float) -> Estimate:
-    predicted, actual = grid.values[:, 0] == positive, grid.values[:, 1] == positive
-    top, bottom = _parts(metric, predicted, actual)
-    over = int(bottom.sum())
-    if over == 0:
-        return undefined(UNDEFINED[metric], method=name, n=len(grid.cases), confidence=confidence)
-    share = float(top.sum() / over)
-    low, high = wilson(share, over, confidence)
-    return Estimate(share, low, high, len(grid.cases), f"{name}; Wilson interval, {over} cases", confidence)
-
-
-def _code(grid: Matrix, positive: Value) -> float:
-    if grid.labels is None:
-        return float(positive)
-    if str(positive) not in grid.labels:
-        raise InvalidRatings(f"no rating is {positive!r}", remedy=f"choose from {list(grid.labels)}")
-    return float(grid.labels.index(str(positive)))
-
-
-def confusion_matrix(
-    ratings: Ratings, *, raters: Raters, categories: Sequence[Value] | None = None
-) -> pd.DataFrame:
-    """Counts of cases, the first rater's value down the side and the second's along the top.
-
-    Missing ratings: cases without both are left out.
-    """
-    grid, scale = on_scale(pair_matrix(ratings, raters), categories)
-    counts = np.zeros((len(scale), len(scale)), dtype=np.int64)
-    np.add.at(
-        counts, (np.searchsorted(scale, grid.values[:, 0]), np.searchsorted(scale, grid.values[:, 1])), 1
-    )
-    names = [grid.labels[int(code)] for code in scale] if grid.labels else list(scale)
-    return pd.DataFrame(
-        counts, index=pd.Index(names, name=raters[0]), columns=pd.Index(names, name=raters[1])
-    )
-
-
-def exact_match(ratings: Ratings, *, raters: Raters, confidence: float = 0.95) -> Estimate:
-    """The share of cases that both raters gave the same value, with Wilson's interval.
-
-    Missing ratings: cases without both are left out; count them elsewhere if silence is an answer.
-    """
-    values = pair_matrix(ratings, raters).values
-    n = len(values)
-    if n == 0:
-        return undefined("no case has both ratings", method="exact match", confidence=confidence)
-    share = float((values[:, 0] == values[:, 1]).mean())
-    low, high = wilson(share, n, confidence)
-    return Estimate(share, low, high, n, "exact match; Wilson interval", confidence)
 
 
 ABSTAINED = -1
@@ -210,10 +78,10 @@ def class_scores(answers: ClassAnswers, classes: int) -> dict[str | int, Estimat
     """
     accuracy = _mean(answers, lambda said, truth: said == truth, "accuracy", SHARE)
     macro, *by_class = Jackknife().estimates(
-        class_metric_coefficient("f1", np.arange(classes, dtype=float)),
+        class_f1_coefficient(np.arange(classes, dtype=float)),
         _grid(answers),
         methods=["F1, macro", *["F1 of a class"] * classes],
-        otherwise=[NOTHING, *[UNDEFINED["f1"]] * classes],
+        otherwise=[NOTHING, *["neither the prediction nor the reference gives it"] * classes],
         transform=RATIO,
     )
     return {"accuracy": accuracy, "f1_macro": macro, **dict(enumerate(by_class))}

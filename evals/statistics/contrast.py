@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .estimate import Estimate, undefined
-from .gate import OPEN, SQUARED, Gate, group_warning, interval_refusal
+from .gate import OPEN, SQUARED, Gate, interval_refusal
 from .icc import NAMES, Form, icc_coefficient
-from .jackknife import RAW, SAME, jackknife_spread, units
+from .jackknife import RAW, SAME, Jackknife, units
 from .matrix import FloatArray, IntArray, Matrix, Ratings, matrix
 from .significance import shown_sign
 from .weighted import Coefficient, Statistic, leave_one_out, of_clusters
@@ -114,29 +114,21 @@ def _contrast(
 ) -> Contrast:
     """The difference with interval and p, from what it is without each cluster."""
     n = len(grid.cases)
-    if np.isnan(gap):
-        return Contrast(undefined(otherwise, method=method, n=n, confidence=confidence), np.nan)
-    bare = Estimate(gap, np.nan, np.nan, n, method, confidence)
     if not why and grid.clusters < LEAST_CLUSTERS:
         few = f"{units(grid)} cannot tell a difference from chance; {LEAST_CLUSTERS} or more are needed"
         why = f"no interval: {few}"
-    if why:
-        return Contrast(replace(bare, note=why), np.nan)
-    found = jackknife_spread(gap, without, RAW)
-    if found == SAME:
-        if abs(gap) < 1e-12:
-            return Contrast(
-                replace(bare, note=f"no interval: the two are the same on all {units(grid)}"), 1.0
-            )
-        return Contrast(
-            replace(bare, note=f"no interval: all {units(grid)} say the same"), 2.0 ** (1 - grid.clusters)
-        )
-    if isinstance(found, str):
-        return Contrast(replace(bare, note=f"no interval: {found}"), np.nan)
-    low, high = found.bounds(confidence)
-    label = f"{method}; jackknife of {units(grid)}"
-    named = replace(bare, low=low, high=high, method=label, note=group_warning(grid), se=found.se)
-    return Contrast(named, found.p())
+    if why and not np.isnan(gap):
+        return Contrast(Estimate(gap, np.nan, np.nan, n, method, confidence, why), np.nan)
+    difference = Jackknife(confidence=confidence).of_left_out(
+        gap, lambda: (without, None), grid, method=method, otherwise=otherwise, transform=RAW, n=n
+    )
+    if not difference.note.endswith(SAME):
+        return Contrast(difference, difference.p)
+    equal = abs(gap) < 1e-12
+    told = f"the two are the same on all {units(grid)}" if equal else f"all {units(grid)} say the same"
+    return Contrast(
+        replace(difference, note=f"no interval: {told}"), 1.0 if equal else 2.0 ** (1 - grid.clusters)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from .gate import RANKED_PAIRS, SQUARED_PAIRS, Gate
 from .jackknife import CASES, FISHER, Jackknife
 from .matrix import FloatArray, IntArray, Ratings
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
-from .weighted import OfSums, Statistic
+from .weighted import BLOCK, OfSums, Statistic
 
 
 def mean_ranks(values: FloatArray) -> FloatArray:
@@ -133,11 +133,9 @@ def _correlation(shared: FloatArray, left: FloatArray, right: FloatArray, n: Flo
 
 NOBODY = -1
 """In the place of a case, where a stratum has fewer than the largest."""
-BLOCK = 60_000
-"""Weights used at a time: few enough to stay in the processor's cache."""
 
-Part = Callable[[IntArray, FloatArray], FloatArray]
-"""From the numbers of some strata and the weights of their cases (stratum, place, row) to what they add (stratum, row, sum)."""
+Part = Callable[[FloatArray], FloatArray]
+"""From the weights of the strata's cases (stratum, place, row) to what each stratum adds (stratum, row, sum)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +145,13 @@ class OfStrata:
     cases: IntArray
     """The cases of each stratum, one row a stratum, `NOBODY` at the end."""
     part: Part
-    width: int
     value: Statistic
     """From rows of sums to one value each."""
 
     def __call__(self, weights: FloatArray) -> FloatArray:
-        every = np.arange(len(self.cases))
         step = max(1, BLOCK // max(1, self.cases.size))
         total = [
-            self.part(every, self.of_cases(weights[start : start + step].T)).sum(axis=0)
+            self.part(self._of_cases(weights[start : start + step].T)).sum(axis=0)
             for start in range(0, len(weights), step)
         ]
         return self.value(np.concatenate(total))
@@ -164,9 +160,9 @@ class OfStrata:
         """The same of the weights of clusters; `cluster` says which each case is in."""
         return replace(self, cases=np.where(self.cases == NOBODY, NOBODY, cluster[self.cases]))
 
-    def of_cases(self, rows: FloatArray, strata: IntArray | slice = slice(None)) -> FloatArray:
-        """The rows of the cases of these strata, by stratum and place: zeros where there is nobody."""
-        return np.concatenate([rows, np.zeros((1, *rows.shape[1:]))])[self.cases[strata]]
+    def _of_cases(self, rows: FloatArray) -> FloatArray:
+        """The rows of the cases, by stratum and place: zeros where there is nobody."""
+        return np.concatenate([rows, np.zeros((1, *rows.shape[1:]))])[self.cases]
 
 
 def stratified_spearman_statistic(x: FloatArray, y: FloatArray, stratum: IntArray) -> OfStrata:
@@ -181,12 +177,12 @@ def stratified_spearman_statistic(x: FloatArray, y: FloatArray, stratum: IntArra
         cases[each, :many] = np.flatnonzero(number == each)
     across, down = _members(x, cases), _members(y, cases)
 
-    def rank_products(strata: IntArray, weights: FloatArray) -> FloatArray:
-        sides = (_stratum_ranks(weights, members[strata]) for members in (across, down))
+    def rank_products(weights: FloatArray) -> FloatArray:
+        sides = (_stratum_ranks(weights, members) for members in (across, down))
         (first, square), (second, other) = sides
         return np.stack([(weights * first * second).sum(axis=1), square, other], axis=2)
 
-    return OfStrata(cases, rank_products, 3, _stratified_correlation)
+    return OfStrata(cases, rank_products, _stratified_correlation)
 
 
 def _stratified_correlation(total: FloatArray) -> FloatArray:

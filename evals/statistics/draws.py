@@ -27,25 +27,22 @@ class Bootstrap:
     confidence: float = 0.95
 
     def estimate(self, coefficient: Coefficient, grid: Matrix, *, method: str, otherwise: str) -> Estimate:
-        """The coefficient of `grid` between the percentiles of its resamples; `otherwise` says why, should it be NaN."""
-        return self.estimate_and_p(coefficient, grid, method=method, otherwise=otherwise)[0]
+        """The coefficient of `grid` between the percentiles of its resamples; `otherwise` says why, should it be NaN.
 
-    def estimate_and_p(
-        self, coefficient: Coefficient, grid: Matrix, *, method: str, otherwise: str
-    ) -> tuple[Estimate, float]:
-        """`estimate`, with the two-sided p of a true value of zero: the data count as one resample, so p is never zero."""
+        The two-sided p counts the data as one resample, so that it is never zero.
+        """
         n = len(grid.cases)
         if not n:
-            return undefined(otherwise, method=method, confidence=self.confidence), np.nan
+            return undefined(otherwise, method=method, confidence=self.confidence)
         statistic, frequency = over_clusters(coefficient, grid)
         value = float(statistic(frequency[None].astype(float))[0])
         if np.isnan(value):
-            return undefined(otherwise, method=method, n=n, confidence=self.confidence), np.nan
+            return undefined(otherwise, method=method, n=n, confidence=self.confidence)
         drawn = self.draws(statistic, frequency)
         drawn = np.sort(drawn[~np.isnan(drawn)])
         why = self._too_few(len(drawn), int(frequency.sum()))
         if why:
-            return Estimate(value, np.nan, np.nan, n, method, self.confidence, f"no interval: {why}"), np.nan
+            return Estimate(value, np.nan, np.nan, n, method, self.confidence, f"no interval: {why}")
         ends = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
         low, high = np.quantile(drawn, ends)
         lost = self.resamples - len(drawn)
@@ -54,7 +51,7 @@ class Bootstrap:
         label = f"{method}; percentile bootstrap of {what}, {self.resamples} resamples"
         beyond = min((drawn <= 1e-12).sum(), (drawn >= -1e-12).sum())
         p = min(1.0, 2 * (int(beyond) + 1) / (len(drawn) + 1))
-        return Estimate(value, float(low), float(high), n, label, self.confidence, note), p
+        return Estimate(value, float(low), float(high), n, label, self.confidence, note, p=p)
 
     def draws(self, statistic: Statistic, frequency: IntArray) -> FloatArray:
         """The statistic of each resample; none where there is one cluster."""

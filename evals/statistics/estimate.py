@@ -21,6 +21,8 @@ class Estimate:
     """Why `value` (or its interval) is NaN, when it is; otherwise what a reader must know."""
     se: float = math.nan
     """The standard error, where the method has one."""
+    p: float = math.nan
+    """The two-sided p of a true value of zero, where the method has one."""
     of: int = 0
     """The cases that there were, of which `n` could be used; 0 where nobody counted."""
 

@@ -171,8 +171,8 @@ def _too_few(grid: Matrix) -> str:
 
 def _f_estimate(grid: Matrix, form: Form, method: str, undecided: str, confidence: float) -> Estimate:
     """The form with its published F interval."""
-    n, _ = grid.values.shape
-    squares = mean_squares(grid.values)(np.ones((1, n)))
+    n, k = grid.values.shape
+    squares = _squares_of(k)(_case_sums(grid.values).sum(axis=0, keepdims=True))
     value = float(_value(form, squares)[0])
     if np.isnan(value):
         return undefined(undecided, method=method, n=n, confidence=confidence)
@@ -218,12 +218,6 @@ class Squares:
     @property
     def _free(self) -> FloatArray:
         return np.where(self.n > 1, self.n - 1, np.nan)
-
-
-def mean_squares(values: FloatArray) -> Callable[[FloatArray], Squares]:
-    """Mean squares as a function of weights, from sums that add up over cases."""
-    sums, squares = _case_sums(values), _squares_of(values.shape[1])
-    return lambda weights: squares(weights @ sums)
 
 
 def _case_sums(values: FloatArray) -> FloatArray:

@@ -93,9 +93,9 @@ class Spread(NamedTuple):
         return float(low), float(high)
 
     def p(self, truth: float = 0.0) -> float:
-        """The two-sided p of a true value of `truth`, from the same t."""
+        """The two-sided p of a true value of `truth`, from the same t; NaN where the scale does not reach it."""
         gap = abs(self.centre - float(self.transform.to(np.array([truth]))[0]))
-        return float(2 * stdtr(self.df, -gap / self.se)) if self.se > 0 else np.nan
+        return float(2 * stdtr(self.df, -gap / self.se)) if self.se > 0 and gap < np.inf else np.nan
 
 
 def jackknife_spread(
@@ -150,30 +150,14 @@ class Jackknife:
         gate: Gate = OPEN,
         n: int | None = None,
     ) -> Estimate:
-        """The coefficient of `grid` with its interval; `otherwise` says why, should it be NaN.
+        """The coefficient of `grid` with its interval and p; `otherwise` says why, should it be NaN.
 
         Args:
             n: The cases that the coefficient rests on, where they are fewer than those of `grid`.
         """
-        return self.estimate_and_p(
-            coefficient, grid, method=method, otherwise=otherwise, transform=transform, gate=gate, n=n
-        )[0]
-
-    def estimate_and_p(
-        self,
-        coefficient: Coefficient,
-        grid: Matrix,
-        *,
-        method: str,
-        otherwise: str,
-        transform: Transform = RAW,
-        gate: Gate = OPEN,
-        n: int | None = None,
-    ) -> tuple[Estimate, float]:
-        """`estimate`, with the two-sided p of a true value of zero."""
         used = len(grid.cases) if n is None else n
         if not len(grid.cases):
-            return undefined(otherwise, method=method, n=used, confidence=self.confidence), np.nan
+            return undefined(otherwise, method=method, n=used, confidence=self.confidence)
         statistic, frequency = over_clusters(coefficient, grid)
         value = float(statistic(frequency[None].astype(float))[0])
         return self.of_left_out(
@@ -219,7 +203,7 @@ class Jackknife:
                 otherwise=why,
                 transform=transform,
                 n=len(grid.cases),
-            )[0]
+            )
             for number, (name, why) in enumerate(named)
         ]
 
@@ -235,24 +219,23 @@ class Jackknife:
         n: int,
         gate: Gate = OPEN,
         pairs: IntArray | None = None,
-    ) -> tuple[Estimate, float]:
+    ) -> Estimate:
         """A value with its interval and p, from what it is without each cluster, which is asked for if needed."""
         if np.isnan(value):
-            return undefined(otherwise, method=method, n=n, confidence=self.confidence), np.nan
+            return undefined(otherwise, method=method, n=n, confidence=self.confidence)
         bare = Estimate(value, np.nan, np.nan, n, method, self.confidence)
         alone = "no interval: there is nothing to leave out" if grid.clusters < 2 else ""
         why = alone or interval_refusal(grid, gate, own=self.own, pairs=pairs)
         if why:
-            return replace(bare, note=why), np.nan
+            return replace(bare, note=why)
         without, frequency = left_out()
         found = jackknife_spread(value, without, transform, frequency)
         if isinstance(found, str):
-            return replace(bare, note=f"no interval: {found}"), np.nan
+            return replace(bare, note=f"no interval: {found}")
         low, high = found.bounds(self.confidence)
         label = ", ".join(filter(None, (f"{method}; jackknife of {units(grid)}", transform.name)))
         se = found.se if transform in (RAW, SHARE, RATIO) else np.nan
-        named = replace(bare, low=low, high=high, method=label, note=group_warning(grid), se=se)
-        return named, found.p()
+        return replace(bare, low=low, high=high, method=label, note=group_warning(grid), se=se, p=found.p())
 
 
 CASES = Jackknife()

@@ -86,7 +86,7 @@ def pair_estimate(
         gate=gate,
         n=len(grid.cases),
         pairs=pairs[defined],
-    )[0]
+    )
 
 
 def _values(tables: "PairTables", statistic: PairStatistic, least: int) -> FloatArray:

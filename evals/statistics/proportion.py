@@ -25,9 +25,6 @@ def wilson(share: float, n: float, confidence: float, freedom: float = np.inf) -
     return low, 1.0 if share == 1 else float(middle + reach)
 
 
-POSTERIOR = "beta-binomial posterior, flat prior"
-
-
 def credible(failures: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
     """The equal-tailed interval of a rate's posterior, Beta(1 + failures, 1 + n - failures)."""
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]

@@ -70,9 +70,8 @@ def rank_agreement(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.Dat
     for side in ("before", "after", "change"):
         boot = Bootstrap(np.random.default_rng(seed), resamples)
         found: Estimate = undefined("there are no calibrated scores", method="Kendall's tau-b")
-        p = np.nan
         if side in wanted:
-            found, p = boot.estimate_and_p(
+            found = boot.estimate(
                 wanted[side], grid, method="Kendall's tau-b", otherwise="all systems are tied on one side"
             )
         rows.append(
@@ -81,7 +80,7 @@ def rank_agreement(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.Dat
                 "tau": found.value,
                 "low": found.low,
                 "high": found.high,
-                "p": p,
+                "p": found.p,
                 "systems": len(names),
                 "n": len(grid.cases),
                 "note": found.note,

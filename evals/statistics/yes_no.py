@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,7 @@ from .proportion import wilson
 from .weighted import OfSums
 
 YesNoMetric = Literal["accuracy", "sensitivity", "specificity", "precision", "recall", "f1", "kappa"]
-YES_NO_METRICS: tuple[YesNoMetric, ...] = (
-    "accuracy",
-    "sensitivity",
-    "specificity",
-    "precision",
-    "recall",
-    "f1",
-    "kappa",
-)
+YES_NO_METRICS: tuple[YesNoMetric, ...] = get_args(YesNoMetric)
 SHARE_OF: dict[YesNoMetric, tuple[int, ...]] = {
     "accuracy": (0, 1, 2, 3),
     "sensitivity": (0, 2),

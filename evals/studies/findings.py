@@ -198,7 +198,7 @@ def _sections(
     sections = design_sections(given, tasks) if design.tables else ()
     if not costed or "classes" in design.tables:
         return sections
-    rewards = classes_section(given.scored, draws)
+    rewards = classes_section(given.scored)
     return sections if rewards is None else (*sections, rewards)
 
 

@@ -18,7 +18,6 @@ from venire.evals.audits.classes import classes_section
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.question import Question, RewardTable
 from venire.evals.report.section import Section
-from venire.evals.statistics.draws import Draws
 from venire.rubrics import load_rubric
 from venire.rubrics.scale import Scale
 
@@ -50,7 +49,6 @@ def section(
             kinds=dict.fromkeys(arms, "jury"),
             abstentions=silent,
         ),
-        Draws(0, 100),
     )
     assert found is not None
     return found

@@ -14,7 +14,6 @@ from venire.evals.audits.consistency import PEOPLE, consistency_section, correla
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.score_tables import Marks, lay_marks
 from venire.evals.report.html import svg
-from venire.evals.statistics.draws import Draws
 
 NAMES = ("accurate", "clear", "brief")
 ASKED = dict.fromkeys(NAMES, WIDE)
@@ -80,7 +79,7 @@ def test_each_juror_has_its_matrix_and_the_section_draws_them() -> None:
     both = lay_marks(evidence(ASKED, arms=table("jury", rng.normal(0, 1, (80, 3))), ballots=cast))
     assert {"jury: one", "jury: two"} <= set(correlations(both)["evaluator"])
 
-    section = consistency_section(marks, Draws(0, 200))
+    section = consistency_section(marks)
     assert "as under a halo" in section.sentences[0]
     assert svg(*section.figures.values()).count("people&#x27;s reference") == 1
 
@@ -93,7 +92,7 @@ def test_an_attribute_that_people_never_rated_and_a_juror_with_one_score() -> No
     marks = lay_marks(
         evidence(ASKED, arms=table("jury", scores), people=table("Ana", scores)[:2], ballots=[*flat, *other])
     )
-    section = consistency_section(marks, Draws(0, 50))
+    section = consistency_section(marks)
 
     assert "rated by no person, so not compared: brief" in section.notes
     silent = section.tables["correlations"].set_index("evaluator").loc["jury: flat"]
@@ -112,9 +111,9 @@ def test_only_cases_that_both_scored_are_counted() -> None:
 
 def test_one_attribute_and_nobody_to_compare_with_are_said() -> None:
     alone = lay_marks(evidence({"safe": LIKERT}, arms=[ratings("jury", [1.0, 2.0, 3.0])]))
-    assert "needs two" in consistency_section(alone, Draws(0, 20)).sentences[0]
+    assert "needs two" in consistency_section(alone).sentences[0]
     only = world(1.0, n=9)
     found = halo(only).set_index("evaluator")
     assert found.loc["Ana", "note"] == "nobody else rated these cases" and found.loc["Ana", "n"] == 0
     unrated = lay_marks(evidence(ASKED, arms=table("jury", np.random.default_rng(0).normal(0, 1, (9, 3)))))
-    assert "nobody rated the cases" in consistency_section(unrated, Draws(0, 20)).sentences[0]
+    assert "nobody rated the cases" in consistency_section(unrated).sentences[0]

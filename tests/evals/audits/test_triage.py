@@ -29,7 +29,6 @@ from venire.evals.audits.triage_review import (
 )
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.score_tables import lay_marks
-from venire.evals.statistics.draws import Draws
 from venire.orchestration.deliberate import hear
 from venire.orchestration.runner import case_fingerprint
 
@@ -157,7 +156,6 @@ def test_the_probability_of_an_error_by_score() -> None:
         evidence(SAFE, arms=[ratings("jury", scores)], people=[ratings("Ana", people)]),
         marks,
         Severity(),
-        Draws(0, 200),
     )
     assert any("more often where it scores low" in words for words in section.sentences)
 
@@ -165,7 +163,7 @@ def test_the_probability_of_an_error_by_score() -> None:
 @pytest.mark.parametrize("people", [[4.0, 4.0, 4.0], [1.0, 1.0, 1.0]])
 def test_no_error_or_nothing_else_is_said(people: list[float]) -> None:
     world = evidence(SAFE, arms=[ratings("jury", [4.0, 4.0, 4.0])], people=[ratings("Ana", people)])
-    section = triage_section(world, lay_marks(world), Severity(), Draws(0, 50))
+    section = triage_section(world, lay_marks(world), Severity())
 
     assert "a triage cannot be checked" in section.sentences[0]
     assert math.isnan(section.tables["areas"]["area"][0])

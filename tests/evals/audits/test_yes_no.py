@@ -10,7 +10,6 @@ from venire import Rubric
 from venire.evals.audits.yes_no import MAJORITY, yes_no_section
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.question import rubric_questions
-from venire.evals.statistics.draws import Draws
 
 RUBRIC = Rubric.model_validate(
     {
@@ -74,7 +73,7 @@ def test_the_papers_counts_give_the_papers_figures(people: list[pd.DataFrame]) -
         rows("judge", "concordant", predicted(20, 5, 0, 15)),
         rows("dtv", "concordant", predicted(16, 8, 4, 12)),
     ]
-    section = yes_no_section(evidence(people, arms), Draws(0, 100))
+    section = yes_no_section(evidence(people, arms))
     assert section is not None
 
     table = section.tables["metrics"].set_index(["rater", "metric"])["value"]
@@ -88,7 +87,7 @@ def test_the_papers_counts_give_the_papers_figures(people: list[pd.DataFrame]) -
 def test_people_stand_against_the_majority_and_each_other_each_on_their_own_cases(
     people: list[pd.DataFrame],
 ) -> None:
-    section = yes_no_section(evidence(people, [rows("judge", "concordant", TRUTH)]), Draws(0, 100))
+    section = yes_no_section(evidence(people, [rows("judge", "concordant", TRUTH)]))
     assert section is not None
 
     pairs = section.tables["pairs"].set_index(["first", "second"])
@@ -101,7 +100,7 @@ def test_people_stand_against_the_majority_and_each_other_each_on_their_own_case
 def test_a_conditional_question_counts_only_where_its_person_met_the_condition(
     people: list[pd.DataFrame],
 ) -> None:
-    section = yes_no_section(evidence(people, [rows("judge", "concordant", TRUTH)]), Draws(0, 100))
+    section = yes_no_section(evidence(people, [rows("judge", "concordant", TRUTH)]))
     assert section is not None
 
     shares = section.tables["conditional"].set_index(["rater", "value"])
@@ -110,15 +109,12 @@ def test_a_conditional_question_counts_only_where_its_person_met_the_condition(
 
 
 def test_without_a_question_of_two_values_there_is_no_section() -> None:
-    assert (
-        yes_no_section(evidence([rows("p1", "clear", [3] * 4)], [rows("j", "clear", [2] * 4)]), Draws())
-        is None
-    )
+    assert yes_no_section(evidence([rows("p1", "clear", [3] * 4)], [rows("j", "clear", [2] * 4)])) is None
 
 
 def test_a_tied_majority_and_a_jury_halfway_are_left_out() -> None:
     people = [rows("p1", "concordant", [1, 1, 0, 0]), rows("p2", "concordant", [1, 0, 0, 0])]
-    section = yes_no_section(evidence(people, [rows("jury", "concordant", [1, 1, 0.5, 0])]), Draws())
+    section = yes_no_section(evidence(people, [rows("jury", "concordant", [1, 1, 0.5, 0])]))
     assert section is not None
 
     mine = section.tables["metrics"].query("rater == 'jury' and metric == 'accuracy'")

@@ -56,11 +56,11 @@ def shifted_attributes(n: int = 150) -> Evidence:
 
 
 def crossed_arm(world: Evidence) -> CrossValidation:
-    return cross_validate(labelled_scores(world, "jury"), resamples=200)
+    return cross_validate(labelled_scores(world, "jury"))
 
 
 def of_arm(crossed: CrossValidation, measure: str) -> pd.DataFrame:
-    table = changes_table(crossed, Draws(0, 100), jurors=False)
+    table = changes_table(crossed, jurors=False)
     mine = table[(table["evaluator"] == "jury") & (table["measure"] == measure)]
     return mine.set_index("attribute")
 

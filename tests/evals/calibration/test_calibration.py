@@ -194,7 +194,7 @@ def test_the_jurys_calibrated_score_is_the_mean_of_its_calibrated_jurors() -> No
 def test_a_juror_with_its_jurys_name_is_told_from_the_verdict() -> None:
     votes, people = harsh_jury(0, 40)
     evidence = jury_evidence({"accurate": votes}, {"accurate": people}, arm="ana")
-    table = changes_table(cross_validate(labelled_scores(evidence, "ana")), Draws(0, 20), jurors=True)
+    table = changes_table(cross_validate(labelled_scores(evidence, "ana")), jurors=True)
 
     assert set(table["evaluator"]) == {"ana", "ana (juror)", "ben", "cy"}
     assert not table.duplicated(["evaluator", "attribute", "measure"]).any()

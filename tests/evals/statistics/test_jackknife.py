@@ -12,7 +12,6 @@ from venire.evals.statistics.chance import fleiss_kappa, gwet_ac, percent_agreem
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.error import mae, offset, rmse
-from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.gate import SQUARED, interval_refusal
 from venire.evals.statistics.icc import F_WARNING, FORMS, icc
 from venire.evals.statistics.jackknife import Jackknife
@@ -183,14 +182,14 @@ def test_the_percentile_bootstrap_holds_a_mean_and_knows_too_few_resamples() -> 
     def mean(rows: np.ndarray):
         return lambda weights: weights @ rows[:, 0] / weights.sum(axis=1)
 
-    found, p = Draws(0, 999).bootstrap().estimate_and_p(mean, grid, method="mean", otherwise="")
+    found = Draws(0, 999).bootstrap().estimate(mean, grid, method="mean", otherwise="")
     few = Draws(0, 20).bootstrap().estimate(mean, grid, method="mean", otherwise="")
 
     error = values.std() / np.sqrt(50)
     assert (found.low, found.high) == pytest.approx(
         (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=0.05
     )
-    assert p < 0.05 and isinstance(found, Estimate)
+    assert found.p < 0.05
     assert np.isnan(few.low) and "20 resamples are too few" in few.note
 
 

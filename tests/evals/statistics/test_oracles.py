@@ -13,12 +13,13 @@ from scipy import stats
 
 from venire.evals.statistics.alpha import krippendorff_alpha
 from venire.evals.statistics.chance import agreement_weights, fleiss_kappa, gwet_ac, percent_agreement
-from venire.evals.statistics.classification import classification, confusion_matrix, exact_match
+from venire.evals.statistics.classification import ClassAnswers, class_scores
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.error import mae, offset, rmse
 from venire.evals.statistics.icc import FORMS, icc, pairwise_icc, zscored_icc
 from venire.evals.statistics.kappa import cohen_kappa
 from venire.evals.statistics.roc import roc_auc
+from venire.evals.statistics.yes_no import yes_no_estimates
 
 PAIR = ("r0", "r1")
 CLOSE = 1e-9
@@ -183,10 +184,7 @@ def test_errors_equal_scikit_learn(values):
     x, y = both.T
     wanted = [metrics.mean_absolute_error(x, y), metrics.root_mean_squared_error(x, y), np.mean(x - y)]
     assert all(same(each.value, other) for each, other in zip(found, wanted, strict=True))
-    assert same(exact_match(table, raters=PAIR).value, metrics.accuracy_score(x, y))
-    if len(np.unique(both)) > 1:
-        oracle = metrics.confusion_matrix(x, y)
-        assert confusion_matrix(table, raters=PAIR).to_numpy().tolist() == oracle.tolist()
+    assert same(percent_agreement(table).value, metrics.accuracy_score(x, y))
 
 
 @settings(THOUSAND, max_examples=150)
@@ -198,29 +196,28 @@ def test_classification_equals_scikit_learn(values):
     if not len(both):
         return
     predicted, actual = both.T
-    options = {"average": "macro", "zero_division": np.nan, "labels": np.unique(both)}
+    scale, codes = np.unique(both, return_inverse=True)
+    said, truth = codes.reshape(both.shape).T
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        wanted = metrics.precision_recall_fscore_support(actual, predicted, **options)[:2]
-        macro_f1 = metrics.f1_score(actual, predicted, average="macro", labels=np.unique(both))
+        macro_f1 = metrics.f1_score(actual, predicted, average="macro", labels=scale)
+        oracle = metrics.confusion_matrix(actual, predicted, labels=scale)
         binary = metrics.precision_recall_fscore_support(
             actual == 1, predicted == 1, average="binary", zero_division=np.nan
         )
         specificity = metrics.recall_score(actual != 1, predicted != 1, zero_division=np.nan)
 
-    table = long_table(values)
-
-    def found(metric, positive=None):
-        return classification(table, metric=metric, raters=PAIR, positive=positive).value
-
-    assert same(found("precision"), wanted[0])
-    assert same(found("recall"), wanted[1])
-    assert same(found("f1"), macro_f1)
-    assert same(found("precision", 1), binary[0])
-    assert same(found("sensitivity", 1), binary[1])
-    assert same(found("specificity", 1), specificity)
+    answers = ClassAnswers(said, truth, np.arange(len(both)))
+    scores = class_scores(answers, len(scale))
+    found = yes_no_estimates(predicted == 1, actual == 1, answers.cluster)
+    assert same(scores["f1_macro"].value, macro_f1)
+    assert same(scores["accuracy"].value, metrics.accuracy_score(actual, predicted))
+    assert answers.counts(len(scale))[:, :-1].tolist() == oracle.tolist()
+    assert same(found["precision"].value, binary[0])
+    assert same(found["sensitivity"].value, binary[1])
+    assert same(found["specificity"].value, specificity)
     if (both == 1).any():
-        assert same(found("f1", 1), metrics.f1_score(actual == 1, predicted == 1, zero_division=0.0))
+        assert same(found["f1"].value, metrics.f1_score(actual == 1, predicted == 1, zero_division=0.0))
 
 
 @THOUSAND

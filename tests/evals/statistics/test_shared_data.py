@@ -8,16 +8,27 @@ import pytest
 from shared_data import shared_file
 
 from venire.evals.statistics.alpha import krippendorff_alpha
-from venire.evals.statistics.chance import fleiss_kappa
-from venire.evals.statistics.classification import classification, confusion_matrix, exact_match
+from venire.evals.statistics.chance import fleiss_kappa, percent_agreement
+from venire.evals.statistics.classification import ClassAnswers, class_scores
 from venire.evals.statistics.correlation import kendall, spearman
 from venire.evals.statistics.kappa import cohen_kappa
+from venire.evals.statistics.yes_no import yes_no_estimates
 
 
 def melted(frame: pd.DataFrame, **columns: str) -> pd.DataFrame:
     """Columns of a wide frame as raters."""
     renamed = frame.rename(columns={column: rater for rater, column in columns.items()})
     return renamed.assign(case=range(len(frame))).melt("case", list(columns), var_name="rater")
+
+
+def class_answers(table: pd.DataFrame, said: str, truth: str) -> ClassAnswers:
+    """Two raters' values, 0 to 2, on the cases of the table."""
+    wide = table.pivot(index="case", columns="rater", values="value").astype(int)
+    return ClassAnswers(wide[said].to_numpy(), wide[truth].to_numpy(), np.arange(len(wide)))
+
+
+def same_answer(table: pd.DataFrame, first: str, second: str) -> float:
+    return percent_agreement(table[table["rater"].isin([first, second])]).value
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +42,11 @@ def test_clinician_a_against_b(clinicians):
     kappa = {w: cohen_kappa(both, weighting=w).value for w in ("identity", "linear", "quadratic")}
     alpha = [krippendorff_alpha(both, level=x).value for x in ("nominal", "ordinal", "interval")]
 
-    assert exact_match(both, raters=("a", "b")).value == 138 / 175
+    assert same_answer(both, "a", "b") == 138 / 175
     assert [round(x, 4) for x in kappa.values()] == [0.5719, 0.6738, 0.7442]
     assert [round(x, 4) for x in alpha] == [0.5664, 0.7062, 0.7429]
-    table = confusion_matrix(both, raters=("a", "b"))
-    assert table.to_numpy().tolist() == [[103, 2, 1], [18, 3, 6], [8, 2, 32]]
+    counts = class_answers(both, "b", "a").counts(3)[:, :3]
+    assert counts.tolist() == [[103, 2, 1], [18, 3, 6], [8, 2, 32]]
 
 
 def test_binary_kappa_of_clinicians():
@@ -81,12 +92,18 @@ def test_pandalm_annotators(pandalm):
     [("panda", [0.6677, 0.5738, 0.5750, 0.5743]), ("gpt", [0.7107, 0.5879, 0.5736, 0.5755])],
 )
 def test_pandalm_judges(pandalm, judge, published):
-    pair = (judge, "majority")
-    macro = [
-        classification(pandalm, metric=metric, raters=pair).value for metric in ("precision", "recall", "f1")
+    answers = class_answers(pandalm, judge, "majority")
+    scores = class_scores(answers, 3)
+    by_class = [
+        yes_no_estimates(
+            answers.said == each, answers.truth == each, answers.cluster, ("precision", "recall")
+        )
+        for each in range(3)
     ]
+    macro = [np.mean([found[metric].value for found in by_class]) for metric in ("precision", "recall")]
 
-    assert [round(x, 4) for x in (exact_match(pandalm, raters=pair).value, *macro)] == published
+    found = (scores["accuracy"].value, *macro, scores["f1_macro"].value)
+    assert [round(x, 4) for x in found] == published
 
 
 def test_llmbar_accuracy_and_positional_agreement_of_every_evaluator():
@@ -100,8 +117,8 @@ def test_llmbar_accuracy_and_positional_agreement_of_every_evaluator():
         # A blank is an answer here: an unparsed verdict is wrong, and two blanks agree.
         raters = {name: part[name].fillna(0) for name in ("label", "winner_noswap", "winner_swap")}
         table = melted(pd.DataFrame(raters), gold="label", first="winner_noswap", second="winner_swap")
-        accuracy = np.mean([exact_match(table, raters=(side, "gold")).value for side in ("first", "second")])
-        equal = exact_match(table, raters=("first", "second")).value
+        accuracy = np.mean([same_answer(table, side, "gold") for side in ("first", "second")])
+        equal = same_answer(table, "first", "second")
         told = float(figures["correct_average"].rstrip("%")) / 100, _share(figures["equal"])
         if (accuracy, equal) != pytest.approx(told, abs=1e-12):
             wrong.append(figures)

@@ -10,7 +10,7 @@ from scipy import stats
 from venire.evals.statistics.alpha import krippendorff_alpha
 from venire.evals.statistics.chance import percent_agreement
 from venire.evals.statistics.classical_tests import wilcoxon_signed_rank
-from venire.evals.statistics.classification import ClassAnswers, class_scores, metric_coefficient
+from venire.evals.statistics.classification import ClassAnswers, class_scores, f1_coefficient
 from venire.evals.statistics.correlation import mean_ranks, spearman, stratified_spearman_statistic
 from venire.evals.statistics.error import mae, offset
 from venire.evals.statistics.icc import icc
@@ -96,7 +96,7 @@ def test_the_f1_of_every_class_is_that_of_the_class_alone() -> None:
 
     grid = Matrix(np.column_stack([said, truth]).astype(float), tuple(range(40)), ("said", "truth"), cluster)
     for place in range(3):
-        coefficient = metric_coefficient("f1", np.array([float(place)]))
+        coefficient = f1_coefficient(np.array([float(place)]))
         alone = Jackknife().estimate(coefficient, grid, method="F1 of a class", otherwise="", transform=RATIO)
         assert (scores[place].low, scores[place].high) == pytest.approx((alone.low, alone.high))
     assert not scores[3].defined and "neither" in scores[3].note
