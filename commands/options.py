@@ -64,6 +64,21 @@ MARGIN = click.option(
 )
 
 
+class Registered(click.Option):
+    """An option that takes a name registered under an entry point group; its help lists those there are, plug-ins' among them."""
+
+    def __init__(self, *names: Any, group: str, **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.group = group
+        self.begins = self.help or ""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from ..rubrics.plugins import registered_plugins
+
+        self.help = f"{self.begins}: {', '.join(registered_plugins(self.group))}."
+        return super().get_help_record(ctx)
+
+
 def location(run: str) -> Path | str:
     """A run's directory, or the address of its database."""
     return run if run.startswith(("postgresql://", "postgres://")) else Path(run)

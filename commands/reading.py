@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from .options import JSON, RUN, console, report, say, sheet_option
-from .replaying import show_control_run
+from .options import JSON, RUN, Registered, console, report, say, sheet_option, show_control_run
 
 
 @click.command(short_help="A run, or one deliberation of it, in the terminal.")
@@ -62,13 +61,13 @@ def show(
 @RUN
 @click.option(
     "--to",
+    cls=Registered,
+    group="venire.exports",
     required=True,
-    help="jsonl, csv, parquet, arrow, html; its graph: graphml, json, dot; for annotators: label-studio, argilla; or another package's.",
+    help="The format, some of them of the graph",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; stdout without it.")
-@click.option(
-    "--count", help="Recount by this rule: mean, median, mode, trimmed, weighted, dawid-skene, decision."
-)
+@click.option("--count", cls=Registered, group="venire.counting", help="Recount by this rule")
 @click.option("--case", help="Only this case.")
 @click.option("--arm", help="Only this jury's deliberations.")
 def export(

@@ -18,6 +18,7 @@ from .options import (
     RPM,
     RUN,
     TPM,
+    Registered,
     console,
     exit_unless_whole,
     location,
@@ -112,7 +113,9 @@ _MANY = 20_000
     "--executor",
     default="local",
     show_default=True,
-    help="What hears the cases: local (this process), ray (a cluster), or one of another package.",
+    cls=Registered,
+    group="venire.executors",
+    help="What hears the cases; local is this process",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="On Ray: worker count (default: CPUs).")
 @click.option(

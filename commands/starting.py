@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from .project_files import Asked, Project
 
 
-@click.command(name="import", short_help="Cases and ratings out of another tool's files.")
+class _Import(click.Command):
+    """A command whose help ends with the formats that are registered."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from ..rubrics.plugins import registered_plugins
+
+        formatter.write_paragraph()
+        formatter.write_text(f"Formats: {', '.join(registered_plugins('venire.imports'))}.")
+
+
+@click.command(name="import", cls=_Import, short_help="Cases and ratings out of another tool's files.")
 @click.argument("kind", metavar="FORMAT")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
@@ -50,7 +60,7 @@ def import_(
     columns: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Read FILE as another tool wrote it: label-studio, argilla, inspect, helm, promptfoo, deepeval, openai-evals.
+    """Read FILE as another tool wrote it, in FORMAT.
 
     Everything that cannot be read, or that the tool itself does not count, is counted and named.
     """
