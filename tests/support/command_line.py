@@ -1,18 +1,47 @@
-"""Runs `venire ...` in a process of its own, as a user would."""
+"""Runs `venire ...` in a process of its own, as a user would, without paying each time for what every command imports."""
 
 from __future__ import annotations
 
+import atexit
+import os
 import subprocess
 import sys
+import tempfile
+from multiprocessing import get_context
 from pathlib import Path
+
+_FORKSERVER = get_context("forkserver")
+# Each command is forked from a process that has imported these. What may be imported when is tested in processes of its own.
+_FORKSERVER.set_forkserver_preload(
+    ["venire.cli", "venire.orchestration.run_session", "venire.evals.comparison.comparison_report"]
+)
 
 
 def venire(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """`venire` with these arguments, run to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "venire.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-    )
+    command = ["venire", *map(str, arguments)]
+    with tempfile.TemporaryDirectory() as folder:
+        printed = [Path(folder, name) for name in ("stdout", "stderr")]
+        process = _FORKSERVER.Process(target=_run, args=(command, str(cwd), dict(os.environ), printed))
+        process.start()
+        process.join()
+        stdout, stderr = (path.read_text(encoding="utf-8") for path in printed)
+    assert process.exitcode is not None
+    return subprocess.CompletedProcess(command, process.exitcode, stdout, stderr)
+
+
+def _run(command: list[str], cwd: str, environment: dict[str, str], printed: list[Path]) -> None:
+    for stream, path in zip((1, 2), printed, strict=True):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = command
+    sys.path[0] = cwd
+    from venire.cli import main
+
+    try:
+        main()
+    finally:
+        sys.stdout.flush()
+        atexit._run_exitfuncs()
