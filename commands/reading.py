@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from .options import JSON, RUN, Registered, console, report, say, sheet_option, show_control_run
+from .options import JSON, RUN, Registered, console, report, say, sheet_option
+from .replaying import show_control_run
 
 
 @click.command(short_help="A run, or one deliberation of it, in the terminal.")

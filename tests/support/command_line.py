@@ -37,7 +37,7 @@ def _run(command: list[str], cwd: str, environment: dict[str, str], printed: lis
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = command
-    sys.path[0] = cwd
+    sys.path[0:1] = [cwd, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     from venire.cli import main
 
     try:
