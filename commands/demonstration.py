@@ -41,7 +41,7 @@ LIVE_SECONDS = 60
 BETWEEN_ENTRIES = 0.7
 """Seconds between two utterances of the replayed deliberation, on a terminal."""
 RESAMPLES = 300
-"""Of the bootstrap: enough to look at, and quick."""
+"""Enough to look at, and quick."""
 
 
 def demonstrate(console: Console, *, quick: bool, live: bool, folder: Path | None, gguf: Path | None) -> Path:

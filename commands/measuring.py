@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import BASE_URL, JSON, QUIET, REFERENCE, RESAMPLES, console, print_json, say, sheet_option
+from .options import BASE_URL, JSON, NO_RESAMPLES, QUIET, REFERENCE, console, print_json, say, sheet_option
 
 if TYPE_CHECKING:
     from ..evals.audits.win_rates import Ties
@@ -196,8 +196,8 @@ def align(
     help="A page with the figure, CSV, JSON.",
 )
 @REFERENCE
-@click.option("--seed", type=int, default=0, show_default=True)
-@RESAMPLES
+@click.option("--seed", type=int, expose_value=False, hidden=True)
+@NO_RESAMPLES
 @QUIET
 @JSON
 @sheet_option("cases", "human")
@@ -214,8 +214,6 @@ def metrics(
     pair: tuple[str, str] | None,
     output: Path | None,
     reference: Rule | None,
-    seed: int,
-    resamples: int,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -235,7 +233,6 @@ def metrics(
     )
     from ..evals.metrics.normalisation import load_normalisation
     from ..evals.ratings.people import load_ratings
-    from ..evals.statistics.draws import Draws
     from ..orchestration.reading.console import CountedProgress
     from ..rubrics import load_rubric
 
@@ -256,7 +253,6 @@ def metrics(
     )
     with CountedProgress("tokens read by MiniLM", console(stderr=True), quiet=quiet or as_json) as progress:
         measured = [*measure(pairs, chosen, normal=normalisation, progress=progress), *given]
-    draws = Draws(seed, resamples)
     report = MetricReport(
         pairs,
         measured,
@@ -265,7 +261,6 @@ def metrics(
         track(measured, pairs, labels) if labels else (),
         risk_table(measured, *pair) if pair else None,
         notes,
-        draws,
     )
     page = write_metrics(report, output) if output else None
     if as_json:

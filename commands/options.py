@@ -31,7 +31,11 @@ RETRY = click.option(
     "--retry", is_flag=True, help="Hear again the cases for which a model could not be reached."
 )
 RESAMPLES = click.option(
-    "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the bootstrap."
+    "--resamples",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Draws, where something is resampled or simulated.",
 )
 NO_RESAMPLES = click.option("--resamples", type=int, expose_value=False, hidden=True)
 """Accepted where nothing is resampled."""

@@ -50,7 +50,7 @@ class ClaimFigures:
 
 
 def run_figures(cards: Sequence[ClaimCard], groups: Mapping[str, object]) -> ClaimFigures:
-    """The figures of one arm's cards; groups of cases are resampled whole."""
+    """The figures of one arm's cards; groups of cases are left out whole."""
     back = any(card.findings.against is not None for card in cards)
     measured = ("precision", "contradiction", "recall", "f1") if back else ("precision", "contradiction")
     return _figures(

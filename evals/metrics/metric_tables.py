@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,6 @@ from ..report.html import figure, items, page, paragraph, section, table
 from ..report.panel import Panel, Tick, name_axis, number_axis
 from ..report.section import estimate_json, records
 from ..report.terminal import interval_words
-from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from .against_people import PeopleLabels, TrackedMetric
 from .measuring import MeasuredMetric, TextPair
@@ -76,7 +75,6 @@ class MetricReport:
     tracked: Sequence[TrackedMetric] = ()
     risk: pd.DataFrame | None = None
     notes: Sequence[str] = ()
-    draws: Draws = field(default_factory=Draws)
 
     def sentences(self) -> list[str]:
         """What a reader must know."""
@@ -102,7 +100,7 @@ class MetricReport:
         told = [
             f"People rated {labels.attribute} of {len(rated)} of the {len(self.pairs)} cases; severe is {labels.severe:g}{taken} "
             f"({sum(value == labels.severe for value in rated)} cases), none is {labels.none:g} ({sum(value == labels.none for value in rated)}). "
-            f"Intervals are of {self.draws.resamples} resamples of {how}."
+            f"Intervals leave out {how}, one at a time."
         ]
         told += [f"Of people's ratings: {note}." for note in labels.notes]
         if wrong:

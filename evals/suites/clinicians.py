@@ -50,7 +50,7 @@ def agreement_with_people(answers: pd.DataFrame, ratings: pd.DataFrame) -> Peopl
     """The jury, ROUGE-L and MiniLM against people on every set that they rated, and on all together.
 
     A person's rating of an answer is the mean over the attributes that they gave; it is z-scored within the person and set, and people's
-    z-scores are averaged. The measure is z-scored as one more rater. Groups of answers to one case are resampled together.
+    z-scores are averaged. The measure is z-scored as one more rater. Answers to one case are left out together.
 
     Args:
         answers: Columns `case` (an answer's id), `set`, `group`, `jury` (its score, NaN where there is none), `output`, `reference`.

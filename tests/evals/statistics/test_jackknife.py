@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from doc_blocks import blocks
 from rating_tables import long_table
 from scipy.stats import t
 
@@ -47,35 +50,29 @@ def ratings(raters: int, gaps: float, groups: int = 1, n: int = 60) -> Matrix:
     return Matrix(scores, tuple(range(n)), names, np.arange(n) // groups)
 
 
-def by_hand(estimate, grid: Matrix, to, back) -> tuple[float, float]:
-    """The interval as docs/statistics.md has it."""
+def by_the_page(estimate, grid: Matrix, to, back) -> tuple[float, float]:
+    """The interval by the lines of numpy that docs/statistics.md prints."""
+    page: dict[str, Any] = {}
+    (lines,) = [
+        text for kind, text in blocks("docs/statistics.md") if kind == "python" and "def spread" in text
+    ]
+    exec(compile(lines, "docs/statistics.md", "exec"), page)
 
-    def value(kept: np.ndarray) -> float:
-        return to(estimate(grid.only(kept), jackknife=Jackknife(by="cluster")).value)
+    def value(rows: np.ndarray) -> float:
+        cases = tuple(range(len(rows)))
+        return estimate(Matrix(rows, cases, grid.raters, np.arange(len(rows)))).value
 
-    groups = np.unique(grid.cluster)
-    count = len(groups)
-    without = np.array([value(grid.cluster != group) for group in groups])
-    away = without - without.mean()
-    se = np.sqrt((count - 1) / count * (away**2).sum())
-    kurtosis = count * (away**4).sum() / (away**2).sum() ** 2
-    df = max(1, 2 / (2 / (count - 1) + max(kurtosis - 3, 0) / count))
-    centre = value(grid.cluster >= 0)
-    reach = t.ppf(0.975, df) * se
     if estimate is percent_agreement:
-        size, reach = centre * (1 - centre) / se**2, t.ppf(0.975, df)
-        middle = (centre + reach**2 / (2 * size)) / (1 + reach**2 / size)
-        half = (
-            reach / (1 + reach**2 / size) * np.sqrt(centre * (1 - centre) / size + reach**2 / (4 * size**2))
-        )
-        return middle - half, middle + half
-    return back(centre - reach), back(centre + reach)
+        return page["share_interval"](value, grid.values, grid.cluster)
+    return page["interval"](value, grid.values, grid.cluster, to, back)
 
 
 @pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize(("raters", "gaps"), [(2, 0.0), (2, 0.3), (4, 0.0), (4, 0.3)])
 @pytest.mark.parametrize("name", [*FISHER, *OTHERS])
-def test_every_interval_is_the_rule_by_hand(name: str, raters: int, gaps: float, groups: int) -> None:
+def test_every_interval_is_what_the_pages_lines_give(
+    name: str, raters: int, gaps: float, groups: int
+) -> None:
     if name == "offset" and raters > 2:
         pytest.skip("the size of offsets has no interval")
     grid = ratings(raters, gaps, groups)
@@ -89,7 +86,7 @@ def test_every_interval_is_the_rule_by_hand(name: str, raters: int, gaps: float,
 
     found = estimate(grid, jackknife=Jackknife(by="cluster"))
 
-    assert (found.low, found.high) == pytest.approx(by_hand(estimate, grid, to, back), abs=1e-9)
+    assert (found.low, found.high) == pytest.approx(by_the_page(estimate, grid, to, back), abs=1e-9)
     assert found.low < found.value < found.high
 
 
