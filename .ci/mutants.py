@@ -266,13 +266,19 @@ def write_survivors(module: str, survivors: Sequence[Mapping[str, str]]) -> None
     """Lists what survived in a module, with the reason that was given for the same mutant before, if one was."""
     reasons = _reasons()
     rows = [row for row in _listed() if row["module"] != module and row["module"] in TESTED]
-    rows += [{**row, "why": reasons.get(_key(row), "")} for row in survivors]
+    rows += [{**row, "why": reasons.get(_key(row)) or _plain_reason(row)} for row in survivors]
     order = list(TESTED)
     rows.sort(key=lambda row: (order.index(row["module"]), row["function"], row["was"], row["becomes"]))
     with SURVIVORS.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def _plain_reason(row: Mapping[str, str]) -> str:
+    """Why a mutant changes nothing, where that can be seen from its text."""
+    was, becomes = (re.sub(r"(, strict=\w+)?,? ?(?=\))", "", row[name]) for name in ("was", "becomes"))
+    return "strict guards zip against a bug: both sides are always as long" if was == becomes else ""
 
 
 def _listed() -> list[dict[str, str]]:

@@ -23,7 +23,7 @@ from venire.evals.statistics.yes_no import yes_no_estimates
 
 PAIR = ("r0", "r1")
 CLOSE = 1e-9
-THOUSAND = settings(max_examples=1000, deadline=None, derandomize=True)
+MANY = settings(max_examples=300, deadline=None, derandomize=True)
 
 
 @st.composite
@@ -45,7 +45,7 @@ def same(found: float, wanted: float) -> bool:
     return bool(np.isclose(found, wanted, rtol=CLOSE, atol=CLOSE, equal_nan=True))
 
 
-@THOUSAND
+@MANY
 @given(tables(), st.sampled_from(["nominal", "ordinal", "interval", "ratio"]))
 def test_alpha_equals_krippendorff(values, level):
     found = krippendorff_alpha(long_table(values), level=level)
@@ -56,7 +56,7 @@ def test_alpha_equals_krippendorff(values, level):
         assert same(found.value, krippendorff.alpha(pairable.T, level_of_measurement=level))
 
 
-@THOUSAND
+@MANY
 @given(tables(most_raters=2, gaps=True), st.sampled_from(["identity", "linear", "quadratic"]))
 def test_kappa_equals_scikit_learn(values, weighting):
     from sklearn.metrics import cohen_kappa_score
@@ -70,7 +70,7 @@ def test_kappa_equals_scikit_learn(values, weighting):
         assert same(found.value, cohen_kappa_score(*both.T, weights=weights, labels=range(1, 8)))
 
 
-@THOUSAND
+@MANY
 @given(tables(), st.sampled_from(["identity", "linear", "quadratic", "ordinal"]))
 def test_gwet_and_fleiss_equal_irrcac(values, weighting):
     values = values[(~np.isnan(values)).any(axis=1)]
@@ -105,7 +105,7 @@ def irrcac(values: np.ndarray, scale: np.ndarray, weighting: str) -> tuple[dict,
     return weighted, plain, plain["pa"]
 
 
-@settings(THOUSAND, max_examples=150)
+@settings(MANY, max_examples=150)
 @given(tables())
 def test_icc_equals_pingouin(values):
     import pingouin
@@ -127,7 +127,7 @@ def test_icc_equals_pingouin(values):
         assert same(found[form], value), form
 
 
-@THOUSAND
+@MANY
 @given(tables())
 def test_icc_equals_the_analysis_of_variance_written_out(values):
     complete = values[~np.isnan(values).any(axis=1)]
@@ -157,7 +157,7 @@ def test_icc_equals_the_analysis_of_variance_written_out(values):
         assert same(icc(table, form=form).value, wanted[form]), form
 
 
-@THOUSAND
+@MANY
 @given(tables(most_raters=2))
 def test_correlations_equal_scipy(values):
     table = long_table(values)
@@ -170,7 +170,7 @@ def test_correlations_equal_scipy(values):
     assert all(same(each.value, other.statistic) for each, other in zip(found, wanted, strict=True))
 
 
-@settings(THOUSAND, max_examples=200)
+@settings(MANY, max_examples=200)
 @given(tables(most_raters=2))
 def test_errors_equal_scikit_learn(values):
     from sklearn import metrics
@@ -187,7 +187,7 @@ def test_errors_equal_scikit_learn(values):
     assert same(percent_agreement(table).value, metrics.accuracy_score(x, y))
 
 
-@settings(THOUSAND, max_examples=150)
+@settings(MANY, max_examples=150)
 @given(tables(most_raters=2))
 def test_classification_equals_scikit_learn(values):
     from sklearn import metrics
@@ -220,7 +220,7 @@ def test_classification_equals_scikit_learn(values):
         assert same(found["f1"].value, metrics.f1_score(actual == 1, predicted == 1, zero_division=0.0))
 
 
-@THOUSAND
+@MANY
 @given(tables(most_raters=2))
 def test_auc_equals_scikit_learn(values):
     from sklearn.metrics import roc_auc_score
@@ -234,7 +234,7 @@ def test_auc_equals_scikit_learn(values):
         assert same(found.value, roc_auc_score(positive, both[:, 0]))
 
 
-@settings(THOUSAND, max_examples=300)
+@settings(MANY, max_examples=300)
 @given(tables(most_raters=4, gaps=False))
 def test_zscored_icc_is_the_icc_of_zscores(values):
     found = zscored_icc(long_table(values))
@@ -248,7 +248,7 @@ def test_zscored_icc_is_the_icc_of_zscores(values):
     )
 
 
-@settings(THOUSAND, max_examples=200)
+@settings(MANY, max_examples=200)
 @given(tables(most_raters=4), st.sampled_from(["kappa", "spearman", "pairwise"]))
 def test_many_raters_give_the_mean_over_pairs(values, what):
     measure = {

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venire import Jury
+from venire import Jury, VenireError
 from venire.agents.orchestrator import Finding
 from venire.orchestration.counting import Tally, counting_rule
 from venire.orchestration.counting.averages import mode, trimmed_mean
+from venire.orchestration.counting.dawid_skene import SMOOTHING, _furthest, _maximise, learn
 from venire.orchestration.counting.rule import plain
 from venire.orchestration.counting.weighted import reliability
 from venire.rubrics.scale import NOT_APPLICABLE, Scale, Value
@@ -178,3 +181,49 @@ def test_dawid_skene_follows_those_who_agree_across_the_run(good: int) -> None:
     assert [counted("dawid-skene", one, run)[0] for one in run] == truth
     two = tally_of({f"j{pair[0]}": 1, f"j{2 - good}": 5}, case="new")
     assert counted("dawid-skene", two, [*run, two])[0] == 1
+
+
+def test_a_maximisation_is_the_shares_of_what_is_believed_and_of_what_each_juror_said_under_it() -> None:
+    """Two cases, the first believed to be 3 parts of 4 the first answer; both jurors give it the first, and the second the second."""
+    votes = [[("a", 0), ("b", 0)], [("a", 1), ("b", 0)]]
+    model = _maximise(votes, [(0.75, 0.25), (0.0, 1.0)], (1, 5))
+    e = SMOOTHING
+
+    priors = [(e + 0.75) / (2 * e + 2), (e + 1.25) / (2 * e + 2)]
+    assert list(map(math.exp, model.priors)) == pytest.approx(priors)
+    first, second = ([math.exp(cell) for cell in row] for row in model.errors["a"])
+    assert first == pytest.approx([(e + 0.75) / (2 * e + 0.75), (e + 0.25) / (2 * e + 1.25)])
+    assert second == pytest.approx([e / (2 * e + 0.75), (e + 1.0) / (2 * e + 1.25)])
+    weights = [priors[0] * first[0], priors[1] * first[1]]
+    assert model.beliefs([("a", 0)]) == pytest.approx([weight / sum(weights) for weight in weights])
+    # Of a juror who was never met nothing is known: its vote leaves what is common.
+    assert model.beliefs([("stranger", 0)]) == pytest.approx(priors)
+
+
+def test_learning_goes_on_until_nothing_changes() -> None:
+    run = [
+        tally(1, 1, 5, case="c1"),
+        tally(5, 5, 5, case="c2"),
+        tally(1, 5, 5, case="c3"),
+        tally(1, 1, 1, case="c4"),
+    ]
+    model = learn(run)
+    places = {vote: at for at, vote in enumerate(FIVE.values)}
+    votes = [[(name, places[vote]) for name, vote in one.votes.items()] for one in run]
+    beliefs = [model.beliefs(each) for each in votes]
+    again = _maximise(votes, beliefs, FIVE.values)
+
+    assert model.answers == FIVE.values
+    assert all(sum(each) == pytest.approx(1) for each in beliefs)
+    assert _furthest(beliefs, [again.beliefs(each) for each in votes]) < 1e-4
+    assert _furthest([(0.25, 0.75)], [(0.5, 0.5)]) == 0.25
+
+
+def test_of_two_answers_that_are_as_likely_the_lower_is_given() -> None:
+    assert counted("dawid-skene", tally(1, 5)) == (1, "dawid-skene")
+    assert counted("dawid-skene", tally(5, 1)) == (1, "dawid-skene")
+
+
+def test_any_number_is_no_answer_to_learn_errors_of() -> None:
+    with pytest.raises(VenireError, match="'x' takes any number"):
+        counted("dawid-skene", tally(1.5, scale=METRES))
