@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -232,20 +233,21 @@ def test_whatever_is_asked_for_a_limit_is_never_passed(limit: int, calls: list[t
 
 
 @pytest.mark.parametrize(
-    ("budget", "spent", "limit"),
+    ("limits", "spent", "limit"),
     [
-        (Budget(max_tokens=10), Cost(usage=Usage(6, 3)), None),
-        (Budget(max_tokens=10), Cost(usage=Usage(6, 4)), "max_tokens"),
-        (Budget(max_usd=1.0), Cost(calls=1, priced=1, known_usd=0.9), None),
-        (Budget(max_usd=1.0), Cost(calls=1, priced=1, known_usd=1.0), "max_usd"),
-        (Budget(max_calls=2), Cost(calls=1), None),
-        (Budget(max_calls=2), Cost(calls=2), "max_calls"),
-        (Budget(max_seconds=0.0), Cost(), "max_seconds"),
-        (Budget(max_seconds=1e6), Cost(), None),
-        (Budget(interrupted="interrupt", max_calls=0), Cost(), "interrupt"),
+        ({"max_tokens": 10}, Cost(usage=Usage(6, 3)), None),
+        ({"max_tokens": 10}, Cost(usage=Usage(6, 4)), "max_tokens"),
+        ({"max_usd": 1.0}, Cost(calls=1, priced=1, known_usd=0.9), None),
+        ({"max_usd": 1.0}, Cost(calls=1, priced=1, known_usd=1.0), "max_usd"),
+        ({"max_calls": 2}, Cost(calls=1), None),
+        ({"max_calls": 2}, Cost(calls=2), "max_calls"),
+        ({"max_seconds": 0.0}, Cost(), "max_seconds"),
+        ({"max_seconds": 1e6}, Cost(), None),
+        ({"interrupted": "interrupt", "max_calls": 0}, Cost(), "interrupt"),
     ],
 )
-def test_a_budget_says_which_limit_is_spent(budget: Budget, spent: Cost, limit: str | None) -> None:
+def test_a_budget_says_which_limit_is_spent(limits: dict[str, Any], spent: Cost, limit: str | None) -> None:
+    budget = Budget(**limits)
     budget.add(spent)
     if limit is None:
         budget.check()
@@ -330,3 +332,55 @@ def test_what_the_run_refuses_is_held_by_nobody() -> None:
 def test_without_a_limit_nothing_is_held() -> None:
     assert asyncio.run(Meter(Limits(), Budget()).reserve(request(), None)) is None
     assert Budget(max_calls=1).reservations.needed and not Budget().reservations.needed
+
+
+@pytest.mark.parametrize(
+    ("of_run", "limits", "raised", "limit"),
+    [
+        ({"max_tokens": 90}, {}, BudgetSpent, "max_tokens"),
+        ({"max_usd": 90.0}, {}, BudgetSpent, "max_usd"),
+        ({}, {"max_tokens": 90}, LimitReached, "max_tokens"),
+        ({}, {"max_usd": 90.0}, LimitReached, "max_usd"),
+    ],
+)
+def test_a_call_that_fits_into_no_limit_is_refused_before_it_is_sent(
+    of_run: dict[str, Any], limits: dict[str, float], raised: type[Exception], limit: str
+) -> None:
+    """Its prompt alone has 100 tokens, at a dollar each, and a dollar is spent."""
+    meter = Meter(Limits.model_validate(limits), Budget(**of_run))
+    meter.add(reply(0, prompt=0, usd=1.0), replayed=False)
+    with pytest.raises(raised) as caught:
+        asyncio.run(meter.reserve(request(), PRICE))
+    assert caught.value.limit == limit and str(caught.value) == limit  # type: ignore[attr-defined]
+    # From then on nothing is let in.
+    with pytest.raises(raised):
+        meter.admit()
+
+
+def test_dollars_are_held_while_calls_are_in_flight_and_let_go_when_they_end() -> None:
+    async def main() -> None:
+        held = reservations(max_usd=1.0)
+        first, second = [await held.reserve(of(usd=0.4)) for _ in range(2)]
+        held.release(first)
+        third = await asyncio.wait_for(held.reserve(of(usd=0.6)), 1)
+        waiting = asyncio.ensure_future(held.reserve(of(usd=0.1)))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        held.release(second)
+        held.release(third)
+        await asyncio.wait_for(waiting, 1)
+        held.release(waiting.result())
+        assert await asyncio.wait_for(held.reserve(of(usd=1.0)), 1)
+
+    asyncio.run(main())
+
+
+def test_what_is_spent_adds_up_call_by_call() -> None:
+    budget = Budget(max_calls=3)
+    for _ in range(2):
+        budget.add(Cost(calls=1))
+        budget.check()
+    budget.add(Cost(calls=1))
+    with pytest.raises(BudgetSpent):
+        budget.check()
+    assert taught(50, 50).estimate(request(), PRICE).likely_tokens == pytest.approx(200 * 300 / (2_100 + 200))

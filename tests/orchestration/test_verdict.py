@@ -11,8 +11,9 @@ from written_transcripts import abstained, cast, transcript_of
 
 from venire import Jury, Rubric, Stop, Transcript, Verdict
 from venire.agents.orchestrator import Finding
-from venire.orchestration.transcript import AnyEntry, Decided
-from venire.orchestration.verdict import outcome_signals, verdict
+from venire.orchestration.transcript import AnyEntry, Checked, Decided, Extracted
+from venire.orchestration.verdict import outcome_signals, tallies, verdict
+from venire.rubrics.claim import Check, Claim
 from venire.rubrics.scale import NOT_APPLICABLE, Value
 
 RUBRIC = Rubric.model_validate(
@@ -271,3 +272,112 @@ def test_recounting_a_stored_transcript_equals_counting(given_votes: dict[str, i
     stored = Transcript.model_validate_json(made.transcript.model_dump_json())
 
     assert verdict(stored, RUBRIC, bench(), count="mean") == made
+
+
+def test_a_question_that_hangs_on_another_answer_does_not_apply_to_who_answered_otherwise() -> None:
+    asked = {
+        "name": "r",
+        "version": 1,
+        "scales": {"five": RUBRIC.scales["five"]},
+        "attributes": [
+            {"name": "first", "question": "?", "scale": "five"},
+            {"name": "then", "question": "?", "scale": "five", "asked_if": {"first": 5}},
+        ],
+    }
+    rubric = Rubric.model_validate(asked)
+
+    def then(**firsts: int) -> tuple[str, Value | None]:
+        entries: list[AnyEntry] = [cast(name, {"first": value, "then": 3}) for name, value in firsts.items()]
+        entries.append(cast("z", {"then": 4}))
+        transcript = transcript_of(entries).with_stop(Stop(reason="complete"))
+        (_, tally) = tallies(transcript, rubric, bench(*firsts, "z"))
+        assert (tally.case, tally.attribute) == ("c", "then")
+        assert tally.cast == {name: 3 if value == 5 else NOT_APPLICABLE for name, value in firsts.items()} | {
+            "z": 4
+        }
+        found = verdict(transcript, rubric, bench(*firsts, "z"), count="mean")["then"]
+        return found.status, found.value
+
+    assert then(a=5, b=5) == ("reached", pytest.approx(10 / 3))
+    assert then(a=5, b=1) == ("reached", 3.5)
+    assert then(a=1, b=1) == ("not_applicable", None)
+
+
+def test_a_decision_that_it_does_not_apply_is_no_number() -> None:
+    finding = Finding(attribute="risk", value=NOT_APPLICABLE, rationale="Nothing was done.", weighed=())
+    votes = [cast("a", {"risk": 1}), cast("b", {"risk": 5}), cast("c", {"risk": NOT_APPLICABLE})]
+    found = counted(votes, [Decided(round=1, findings=(finding,))], count="decision")["risk"]
+
+    assert (found.status, found.value, found.method, found.votes) == ("not_applicable", None, "decision", 3)
+    assert found.support == pytest.approx(1 / 3) and found.spread == 4
+    assert [each.juror for each in found.dissent] == ["a", "b"] and "Nothing was done." in found.why
+
+
+def test_claims_are_counted_into_the_verdict_and_listed_with_it() -> None:
+    rubric = Rubric.model_validate(
+        {
+            "name": "r",
+            "version": 1,
+            "scales": {"share": {"level": "interval", "minimum": 0, "maximum": 1}},
+            "attributes": [
+                {"name": name, "question": "?", "scale": "share"} for name in ("support", "precision")
+            ],
+            "reference": "shown",
+        }
+    )
+    claims = tuple(Claim(id=f"c{n}", text="t") for n in range(2))
+    checks = tuple(Check(claim=claim.id, verdict=said) for claim, said in zip(claims, ("supported", "not_addressed"), strict=True))  # type: ignore[arg-type]  # fmt: skip
+
+    def found(*verifiers: str) -> Verdict:
+        made = transcript_of(
+            [Extracted(round=1, who="x", of="output", claims=claims)],
+            [
+                Checked(round=1, juror=name, of="output", against="reference", checks=checks)
+                for name in verifiers
+            ],
+            [cast(name, {"support": 0.5, "precision": 0.5}) for name in ("a", "b")],
+        ).model_copy(update={"protocol": "decompose-verify", "stop": Stop(reason="complete")})
+        return verdict(made, rubric, bench("a", "b"), count="claims")
+
+    both = found("a", "b")
+    assert (both["support"].value, both["precision"].value, both["support"].method) == (1.0, 0.5, "claims")
+    assert [each.verdict for each in both.claims] == ["supported", "not_addressed"]
+    # One verifier is no quorum of two.
+    assert [each.verdict for each in found("a").claims] == [None, None] and found("a")[
+        "support"
+    ].status == "hung"
+    assert voted({"a": 1, "b": 1}).claims == ()
+
+
+def test_the_page_of_a_notebook_has_a_head_a_caption_and_a_row_for_each_score() -> None:
+    page = counted([cast(name, {"accurate": 4, "risk": 2}) for name in "ab"])._repr_html_()
+    columns = "".join(f"<th>{name}</th>" for name in ("attribute", "value", "method", "support", "dissent"))
+
+    assert page.startswith(
+        f"<table><caption>c by j: complete</caption><thead><tr>{columns}</tr></thead><tbody><tr>"
+    )
+    assert "<tr><td>accurate</td><td>4</td><td>mean</td><td>100%</td><td></td></tr><tr><td>risk</td>" in page
+    assert page.endswith("<tr><td>safety</td><td>4</td><td>derived</td><td></td><td></td></tr><tr><td>overall</td><td>4</td><td>derived</td><td></td><td></td></tr></tbody></table>")  # fmt: skip
+
+
+def test_what_all_agree_on_has_a_line_without_dissent() -> None:
+    found = counted([cast(name, {"accurate": 4}) for name in "ab"])
+    assert str(found).splitlines()[1] == "  accurate: 4 by mean, support 100%"
+    assert found["accurate"].why == ""
+    bare = found["accurate"].model_copy(update={"support": None, "dissent": ()})
+    quiet = found["colour"].model_copy(update={"why": ""})
+    lines = str(found.model_copy(update={"outcomes": {"x": bare, "y": quiet}})).splitlines()
+    assert lines[1:3] == ["  x: 4 by mean", "  y: hung"]
+
+
+def test_signals_go_by_the_outcomes_support_and_by_how_many_could_have_voted() -> None:
+    made = voted({"a": 2, "b": 4})
+    transcript, scale = made.transcript, RUBRIC.scale_of("accurate")
+
+    def of(outcome: object = made["accurate"], **jury: object) -> dict[str, float]:
+        return outcome_signals(outcome, transcript, "accurate", scale, bench("a", "b", **jury))  # type: ignore[arg-type]
+
+    assert of() == of(repeats=3) == of(protocol="delphi")
+    assert of(protocol="single", repeats=3) == of(protocol="panel", repeats=3) != of()
+    assert of(made["accurate"].model_copy(update={"support": 1.0})) != of()
+    assert of(made["accurate"].model_copy(update={"spread": 0.0})) != of()

@@ -79,6 +79,7 @@ def test_words_are_counted_by_the_commonest_and_a_tie_goes_to_the_first_of_the_a
 
 def test_a_binary_tie_is_hung_by_the_median_and_not_by_what_has_a_rule_for_it() -> None:
     assert counted("median", tally(0, 1, scale=TWO)) == (None, "none")
+    assert counted("median", tally(0, 0, 1, 1, scale=TWO)) == (None, "none")
     assert counted("median", tally(0, 1, 1, scale=TWO)) == (1, "median")
     assert counted("median", tally(0, 0, 1, scale=TWO)) == (0, "median")
     assert counted("mode", tally(0, 1, scale=TWO)) == (0, "mode")
@@ -100,6 +101,7 @@ def test_a_tie_of_modes_goes_to_the_one_nearest_the_median_and_then_to_the_lower
     assert mode([2, 4]) == mode([4, 2]) == 2
     assert mode([5, 5, 1, 1, 4]) == 5
     assert mode([3]) == 3
+    assert counted("majority", tally(1, 5, 5)) == (5, "mode")
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=7), st.sampled_from(RULES), st.randoms())
