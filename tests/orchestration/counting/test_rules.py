@@ -12,7 +12,14 @@ from venire import Jury, VenireError
 from venire.agents.orchestrator import Finding
 from venire.orchestration.counting import Tally, counting_rule
 from venire.orchestration.counting.averages import mode, trimmed_mean
-from venire.orchestration.counting.dawid_skene import SMOOTHING, _furthest, _maximise, learn
+from venire.orchestration.counting.dawid_skene import (
+    SMOOTHING,
+    Learned,
+    _furthest,
+    _majority,
+    _maximise,
+    learn,
+)
 from venire.orchestration.counting.rule import plain
 from venire.orchestration.counting.weighted import reliability
 from venire.rubrics.scale import NOT_APPLICABLE, Scale, Value
@@ -224,8 +231,16 @@ def test_learning_goes_on_until_nothing_changes() -> None:
 def test_of_two_answers_that_are_as_likely_the_lower_is_given() -> None:
     assert counted("dawid-skene", tally(1, 5)) == (1, "dawid-skene")
     assert counted("dawid-skene", tally(5, 1)) == (1, "dawid-skene")
+    # The likeliest need not be likely.
+    assert counted("dawid-skene", tally(5, 5, 3, 1, 2)) == (5, "dawid-skene")
+
+
+def test_it_starts_from_the_majority_and_small_likelihoods_do_not_vanish() -> None:
+    assert _majority([("a", 0), ("b", 0), ("c", 2)], 3) == (2 / 3, 0, 1 / 3)
+    unlikely = Learned((1, 5), (-800.0, -800.0 + math.log(3)), {})
+    assert unlikely.beliefs([]) == pytest.approx((0.25, 0.75))
 
 
 def test_any_number_is_no_answer_to_learn_errors_of() -> None:
-    with pytest.raises(VenireError, match="'x' takes any number"):
+    with pytest.raises(VenireError, match=r"'x' takes any number.*\n.*median"):
         counted("dawid-skene", tally(1.5, scale=METRES))
