@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from venire import Case, Rubric
 
@@ -19,6 +20,10 @@ SLOW = (
     "evals/plugins/test_mlflow.py",
 )
 """Files to begin with: with several workers, a slow one that is begun last is waited for by all."""
+
+# How long an example takes tells of the machine and its other work, not of what is tested.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 for _proxy in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
     # Tests talk to loopback, and to nobody on the way there.
