@@ -81,7 +81,7 @@ def main() -> None:
         sys.exit(report_changes(modules, options.base, options.seconds))
     low = []
     for module in modules:
-        outcome = tested(module, only_survivors=options.survivors)
+        outcome = run_mutants(module, only_survivors=options.survivors)
         print(table_row(module, outcome), flush=True)
         write_table({module: outcome})
         write_survivors(module, outcome.survivors)
@@ -90,7 +90,7 @@ def main() -> None:
         sys.exit(f"below {FLOOR:.0%}: {', '.join(low)}")
 
 
-def tested(module: str, *, only_survivors: bool = False, **limits: Any) -> Outcome:
+def run_mutants(module: str, *, only_survivors: bool = False, **limits: Any) -> Outcome:
     """Runs the mutants of a module that have no outcome yet, and counts all of them.
 
     Raises:
@@ -209,7 +209,7 @@ def report_changes(modules: Sequence[str], base: str, seconds: float) -> int:
     for place, (module, changed) in enumerate(lines.items()):
         share = (until - time.monotonic()) / (len(lines) - place)
         try:
-            outcome = tested(module, lines=changed, seconds=share)
+            outcome = run_mutants(module, lines=changed, seconds=share)
         except RuntimeError as error:
             print(f"{error}\n{module}: left out")
             continue
