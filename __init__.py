@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .evals import Comparison, compare
     from .evals.agreement.rater_agreement import agreement
     from .evals.causes.controls import controls
+    from .evals.causes.pressure import pressure
     from .evals.plugins.sitting import Sitting
     from .evals.ratings.run_tables import to_frame
     from .orchestration import Court, Stop, Store, Transcript, Verdict, deliberate, deliberate_sync, recount
@@ -33,6 +34,7 @@ _HOMES = {
     "evals": "Comparison compare",
     "evals.agreement.rater_agreement": "agreement",
     "evals.causes.controls": "controls",
+    "evals.causes.pressure": "pressure",
     "evals.plugins.sitting": "Sitting",
     "evals.ratings.run_tables": "to_frame",
     "orchestration.replay.replay": "replay",
@@ -69,6 +71,7 @@ __all__ = [
     "load_jury",
     "load_persona",
     "load_rubric",
+    "pressure",
     "recount",
     "replay",
     "to_frame",

@@ -17,7 +17,7 @@ from .commands.improving import optimise, plant, train
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics, schema
 from .commands.measuring import align, metrics, winrate
 from .commands.reading import export, inspect, show
-from .commands.replaying import replay
+from .commands.replaying import pressure, replay
 from .commands.running import demo, run, status
 from .commands.serving import mcp, serve
 from .commands.starting import import_ as import_command
@@ -30,7 +30,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Start": (demo, new, import_command),
     "Judge": (run, status, serve, mcp),
     "Read": (show, inspect, claims, export),
-    "Ask what if": (replay,),
+    "Ask what if": (replay, pressure),
     "Hold against people": (compare, agreement, calibrate, threshold, triage),
     "Act on it": (estimate, certify),
     "Choose a jury": (study, dstudy, facets),

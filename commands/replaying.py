@@ -1,4 +1,4 @@
-"""What if: replays of recorded deliberations."""
+"""What if: replays of recorded deliberations, and juries under pressure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import (
+    BASE_URL,
     IN_FLIGHT,
     JSON,
+    MODEL,
     QUIET,
     RETRY,
     RPM,
@@ -23,8 +25,9 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from ..orchestration.reading.side_by_side import SideBySide
     from ..orchestration.replay.replay import ReplaySession
 
 
@@ -179,6 +182,9 @@ def _report(session: ReplaySession, counted: dict[str, Any], *, as_json: bool) -
     from ..orchestration.replay.replay import replayed_cases
 
     pairs = replayed_cases(session)
+    if session.each_seat:
+        _report_seats(session, pairs, counted, as_json=as_json)
+        return
     if as_json:
         document = {
             "run": str(session.folder),
@@ -194,6 +200,19 @@ def _report(session: ReplaySession, counted: dict[str, Any], *, as_json: bool) -
     else:
         out.print(summary_table(pairs))
     say(f"{counted['calls_made']} calls were made", err=True)
+
+
+def _report_seats(
+    session: ReplaySession, pairs: Sequence[SideBySide], counted: dict[str, Any], *, as_json: bool
+) -> None:
+    from ..evals.causes.presence import presences, show_presences
+
+    found = presences(pairs)
+    if as_json:
+        run = {"run": str(session.folder), "parent": str(session.run)}
+        print_json({**run, **counted, "seats": [each.to_json() for each in found]})
+    else:
+        show_presences(found, console())
 
 
 def _report_controls(output: Path | str, options: dict[str, Any], counted: dict[str, Any]) -> None:
@@ -221,3 +240,55 @@ def show_control_run(
         show_revisions(report, case, console())
     else:
         show_controls(report, console())
+
+
+@click.command(short_help="How much pressure turns a jury's votes.")
+@click.argument("study", type=click.Path(path_type=Path), metavar="STUDY.yaml")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="The run's directory.",
+)
+@click.option(
+    "--figure",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg",
+    help="Draw every dose with its intervals.",
+)
+@MODEL
+@BASE_URL
+@QUIET
+@JSON
+def pressure(
+    study: Path,
+    output: Path,
+    figure: Path | None,
+    model: str | None,
+    base_url: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Seat confederates who argue for wrong or right scores, and count how many votes they turn."""
+    from ..evals.causes.pressure import (
+        load_pressure_file,
+        pressure_figure,
+        pressure_report,
+        run_pressure,
+        show_pressure,
+    )
+    from ..evals.report.html import svg
+    from ..orchestration.reading.status import unreached_at
+
+    loaded = load_pressure_file(study)
+    ended = run_pressure(loaded, output, console(stderr=True), quiet=quiet, model=model, base_url=base_url)
+    report = pressure_report(loaded, output)
+    if figure is not None:
+        figure.write_text(str(svg(pressure_figure(report))), encoding="utf-8")
+    if as_json:
+        print_json({"run": str(output), **report.to_json()})
+    else:
+        show_pressure(loaded, report, console())
+    exit_unless_whole(ended.limit, unreached_at(output))

@@ -167,7 +167,7 @@ def verdict(
 
     A rule that learns from a whole run learns from this one case, unless what it `learned` is given.
     """
-    standing = transcript.standing()
+    standing = _counted_votes(transcript, jury)
     counted = _tallies(transcript, rubric, jury, standing)
     by = learned or counting_rule(count).over(counted)
     outcomes = {
@@ -194,7 +194,15 @@ def verdict(
 
 def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:
     """What there is to count of one deliberation, attribute by attribute."""
-    return _tallies(transcript, rubric, jury, transcript.standing())
+    return _tallies(transcript, rubric, jury, _counted_votes(transcript, jury))
+
+
+def _counted_votes(transcript: Transcript, jury: Jury) -> Mapping[str, Mapping[str, Standing]]:
+    """The standing votes without those of confederates."""
+    standing, scripted = transcript.standing(), {seat.name for seat in jury.seats if seat.confederate}
+    if not scripted:
+        return standing
+    return {a: {j: held for j, held in votes.items() if j not in scripted} for a, votes in standing.items()}
 
 
 def _tallies(

@@ -54,7 +54,7 @@ COUNTING_SYNONYMS = {"majority": "mode"}
 """Other words for a counting rule, which a file or a command may use."""
 
 
-LATER_FIELDS = ("max_reply", "extracts", "adapter", "params", "first_repeat")
+LATER_FIELDS = ("max_reply", "extracts", "adapter", "params", "first_repeat", "confederate")
 """Fields of a seat that came after the first records."""
 RESERVED = frozenset(
     ("model", "messages", "stream", "response_format", "n", "temperature", "top_p", "max_tokens", "seed", "base_url", "timeout")
@@ -145,6 +145,9 @@ class Seat(ModelSettings):
     """Under `decompose-verify`: whether this seat lists the claims; the others check them."""
     first_repeat: int | None = Field(default=None, ge=0)
     """Where its repeats start (default: after those of the seats before it that are alike). A replay pins it."""
+
+    confederate: bool = False
+    """Whether its votes are scripted to put the others under pressure: they are read and argued with, and never counted."""
 
     @field_validator("persona", mode="before", json_schema_input_type=Persona | str | None)
     @classmethod

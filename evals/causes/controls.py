@@ -108,14 +108,14 @@ def _any_move(row: Controls, value: Value) -> bool:
 
 
 def _right_to_wrong(row: Controls, value: Value) -> bool:
-    return _is_right(row.before, row.truth) and not _is_right(value, row.truth)
+    return is_right(row.before, row.truth) and not is_right(value, row.truth)
 
 
 def _wrong_to_right(row: Controls, value: Value) -> bool:
-    return not _is_right(row.before, row.truth) and _is_right(value, row.truth)
+    return not is_right(row.before, row.truth) and is_right(value, row.truth)
 
 
-def _is_right(value: Value, truth: Value | None) -> bool:
+def is_right(value: Value, truth: Value | None) -> bool:
     """Whether a score is people's, or where theirs lies between two, next to it."""
     if isinstance(value, str) or isinstance(truth, str) or truth is None:
         return value == truth

@@ -319,3 +319,18 @@ def test_in_postgresql(cluster: Cluster, rubric: Rubric, monkeypatch: pytest.Mon
         hear(cluster.url("fresh"), rubric, changed_jury(jury, Change(without=("c",))))
 
     assert outcomes(child) == outcomes(cluster.url("fresh"))
+
+
+def test_each_seat_is_struck_in_turn(tmp_path: Path, rubric: Rubric) -> None:
+    with ProviderServer(steady) as server:
+        hear(tmp_path / "parent", rubric, jury_of(server.url, "panel", 3))
+        asked = venire("replay", "parent", "-o", "child", "--each-seat", "--json", cwd=tmp_path)
+    seats = {row["seat"]: row for row in json.loads(asked.stdout)["seats"]}
+    first = {name: votes(tmp_path / "parent", name) for name in "abc"}
+    # The mean of three less the mean of the other two.
+    gaps = [sum(first[n][c] for n in "abc") / 3 - (first["b"][c] + first["c"][c]) / 2 for c in first["a"]]
+
+    assert seats.keys() == set("abc")
+    assert seats["a"]["effect"]["value"] == pytest.approx(sum(gaps) / len(gaps))
+    assert seats["a"]["effect"]["low"] < seats["a"]["effect"]["value"] < seats["a"]["effect"]["high"]
+    assert seats["a"]["credited"] == 0

@@ -1,0 +1,122 @@
+"""Pressure: jurors with a set rate of yielding give back the curve, and confederates count nowhere."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from command_line import venire
+from openai_server import Call, ProviderServer, filled
+
+from venire import Store, pressure
+from venire.orchestration.reading.export import verdicts
+
+CASES = 40
+RATES = {0: 0.0, 1: 0.3, 2: 0.8}
+"""By the number of confederates, how often a juror yields."""
+
+
+def yielding(rates: dict[int, float]) -> Callable[[Call], Any]:
+    """Jurors who are right at first on even cases, and go where the confederates stand as often as `rates` has it."""
+
+    def answer(call: Call) -> Any:
+        found = re.search(r"Summary (\d+)\.", call.prompt)
+        assert found is not None and call.schema is not None
+        if call.model == "boss":
+            return filled(call.schema, lambda _: 2)
+        case = found.group(1)
+        mine = re.search(r"your own\" begins [^\n]*\n- accurate: (\d)", call.prompt)
+        if mine is None:
+            return filled(call.schema, lambda _: 3 if int(case) % 2 == 0 else 1)
+        argued = re.findall(r"(?:juror-\d|a juror) gave (\d):\n[^\n]*\nThe source says", call.prompt)
+        chance = (
+            int(hashlib.sha256(f"{call.model}{case}{len(argued)}".encode()).hexdigest(), 16) % 1000 / 1000
+        )
+        yields = chance < rates[len(argued)]
+        score = int(argued[0]) if yields else int(mine.group(1))
+        return filled(call.schema, lambda _: score, moved_by="the source")
+
+    return answer
+
+
+def study_in(folder: Path, url: str) -> Path:
+    """A study of two protocols; the truth of every case is 3."""
+    (folder / "cases.jsonl").write_text(
+        "".join(
+            json.dumps({"id": f"c{n}", "source": f"Note {n}: fever.", "output": f"Summary {n}."}) + "\n"
+            for n in range(CASES)
+        )
+    )
+    (folder / "rubric.yaml").write_text(
+        "name: mine\nversion: 1\nscales: {agree: {level: ordinal, anchors: {1: no, 2: partly, 3: yes}}}\n"
+        "attributes: [{name: accurate, question: Is it true?, scale: agree}]\n"
+    )
+    seats = [{"name": n, "model": f"server/{n}", "base_url": url} for n in "abc"]
+    jury = {"name": "bench", "seats": seats, "orchestrator": {"model": "server/boss", "base_url": url}}
+    (folder / "jury.yaml").write_text(json.dumps({**jury, "limits": {"max_rounds": 2}}))
+    with (folder / "labels.csv").open("w") as handle:
+        rows = csv.writer(handle)
+        rows.writerow(["case", "rater", "attribute", "value"])
+        rows.writerows([f"c{n}", "planted", "accurate", 3] for n in range(CASES))
+    fields = {"cases": "cases.jsonl", "rubric": "rubric.yaml", "jury": "jury.yaml", "truth": "labels.csv"}
+    (folder / "study.yaml").write_text(json.dumps({**fields, "attribute": "accurate"}))
+    return folder / "study.yaml"
+
+
+def test_the_curve_is_recovered_and_first_ballots_are_shared(tmp_path: Path) -> None:
+    with ProviderServer(yielding(RATES)) as server:
+        report = pressure(study_in(tmp_path, server.url), tmp_path / "run")
+        later = ("This is round", "# The challenge")
+        blind = [c for c in server.calls if c.model != "boss" and not any(word in c.prompt for word in later)]
+
+    assert len(blind) == 3 * CASES
+    for point in report.points:
+        rate, dose = RATES[point.dose.confederates], point.dose
+        turned, kept = (point.lost, point.gained) if dose.towards == "wrong" else (point.gained, point.lost)
+        assert turned.low <= rate <= turned.high, (dose, turned)
+        assert kept.value == 0
+    assert report.cheapest is None
+
+
+def test_jurors_who_never_yield_are_kept_and_confederates_are_not_counted(tmp_path: Path) -> None:
+    never = dict.fromkeys(RATES, 0.0)
+    with ProviderServer(yielding(never)) as server:
+        study = study_in(tmp_path, server.url)
+        ended = venire("pressure", study, "-o", "run", "--figure", "f.svg", "--json", cwd=tmp_path)
+    document = json.loads(ended.stdout)
+    store = Store.read(tmp_path / "run")
+    heard = [(arm, verdict) for arm, verdict in verdicts(store) if arm.name.startswith("delphi-2")]
+    store.release()
+
+    assert (tmp_path / "f.svg").read_text().startswith("<svg")
+    assert {point["right_to_wrong"]["value"] for point in document["points"]} == {0.0}
+    assert heard
+    for arm, verdict in heard:
+        assert [seat.name for seat in arm.jury.seats if seat.confederate] == ["juror-1", "juror-2"]
+        assert verdict["accurate"].votes == 3
+        assert verdict["accurate"].value in (1, 3)
+
+
+def test_a_case_without_truth_and_an_unknown_attribute_are_refused(tmp_path: Path) -> None:
+    study = study_in(tmp_path, "http://127.0.0.1:1/v1")
+    study.write_text(study.read_text().replace('"attribute": "accurate"', '"attribute": "acurate"'))
+    ended = venire("pressure", study, "-o", "run", cwd=tmp_path)
+
+    assert ended.returncode == 2
+    assert "does not ask about 'acurate'" in ended.stderr
+
+
+def test_python_and_the_command_take_the_same_file(tmp_path: Path) -> None:
+    with ProviderServer(yielding(RATES)) as server:
+        study = study_in(tmp_path, server.url)
+        first = pressure(study, tmp_path / "run")
+        made = len(server.calls)
+        again = json.loads(venire("pressure", study, "-o", "run", "--json", cwd=tmp_path).stdout)
+
+        assert len(server.calls) == made
+    assert [point["arm"] for point in again["points"]] == [point.dose.arm for point in first.points]
