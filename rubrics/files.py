@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -97,7 +98,7 @@ def read_json(path: Path) -> Any:
 def json_value(text: str, where: str, remedy: str) -> Any:
     """What a JSON text says; an error at `where` for one that is broken, too deep, or has half a character in it."""
     try:
-        value = json.loads(text, parse_int=_integer)
+        value = json.loads(text, parse_int=_integer, object_pairs_hook=_unique_keys)
         if text.count("[") + text.count("{") > DEEPEST and _depth(value) > DEEPEST:
             raise RecursionError
         if "\\ud" in text or "\\uD" in text:
@@ -109,11 +110,27 @@ def json_value(text: str, where: str, remedy: str) -> Any:
         problem, remedy = f"nested more than {DEEPEST} levels deep", "write it flatter"
     except UnicodeEncodeError:
         problem, remedy = "half of a surrogate pair", "write characters as themselves, in UTF-8"
+    except _RepeatedKey as error:
+        problem, remedy = (
+            f"the key {str(error)[:60]!r} stands in one object more than once",
+            "keep one of them",
+        )
     except ValueError as error:
         problem, remedy = str(error), "write a smaller one, or quote it"
     else:
         return value
     raise InvalidFile(f"{where}: not valid JSON: {problem}", remedy=remedy) from None
+
+
+class _RepeatedKey(Exception):
+    """A key that stands in one object twice: the last would be taken, and nobody told."""
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _RepeatedKey(next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1))
+    return members
 
 
 def _integer(digits: str) -> int:

@@ -162,6 +162,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 raise broken_utf8(path, number) from None
 
 
+_BARE_RETURN = re.compile(r"(?<=\r)(?!\n)")
+"""Where a line ends as old spreadsheets and Macs end it."""
+
+
 def _too_long(path: Path, line: int) -> InvalidFile:
     return InvalidFile(
         f"{path}:{line}: a row of more than {LARGEST_ROW:,} bytes",
@@ -193,13 +197,19 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
             taken += len(line)
             if taken > LARGEST_ROW:
                 raise _too_long(path, number)
-            yield line
+            yield from filter(None, _BARE_RETURN.split(line))
 
     text = lines()
     first = next(text, "")
-    reader = csv.DictReader(chain([first], text), strict=True, delimiter=_delimiter(first))
+    line_number = 1
     try:
+        reader = csv.DictReader(chain([first], text), strict=True, delimiter=_delimiter(first))
         header = list(reader.fieldnames or [])
+        for name, times in Counter(filter(None, header)).items():
+            if times > 1:
+                raise InvalidFile(
+                    f"{path}:1: two columns are named {name!r}", remedy="give each its own name"
+                )
         if len(header) > MOST_COLUMNS:
             raise InvalidFile(
                 f"{path}:1: {len(header):,} columns, more than {MOST_COLUMNS:,}",
@@ -208,7 +218,7 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
         if header:
             _check_header(f"{path}:1", header, required, otherwise)
         for row in reader:
-            taken = 0
+            taken, line_number = 0, reader.line_num
             cells = len(header) + len(row.pop(None, [])) - sum(cell is None for cell in row.values())
             if cells != len(header):
                 raise InvalidFile(
@@ -218,7 +228,7 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
             yield reader.line_num, dict(row)
     except csv.Error as error:
         raise InvalidFile(
-            f"{path}:{reader.line_num}: not valid CSV: {error}", remedy="check the quotes near that line"
+            f"{path}:{line_number}: not valid CSV: {error}", remedy="check the quotes near that line"
         ) from None
 
 

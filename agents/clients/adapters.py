@@ -12,6 +12,7 @@ from ...rubrics.errors import VenireError
 
 SHIPPED = Path(__file__).parent.parent / "adapters" / "embedded-juror.gguf"
 """What `local` adds to the embedded base: weights taught to fill in ballots."""
+SHIPPED_SHA256 = "d4d936248258b84858df9cbfeaaa4b6614a831117af041594c3836f34f68294e"
 BARE = "local/base"
 """The embedded base without it."""
 
@@ -34,7 +35,17 @@ def adapter_of(settings: ModelSettings) -> Adapter | None:
                 remedy="name a local model: local, local/base or local/PATH.gguf",
             )
         return read_adapter(Path(settings.adapter).expanduser())
-    return read_adapter(SHIPPED) if model == "local" else None
+    return shipped_adapter() if model == "local" else None
+
+
+def shipped_adapter() -> Adapter:
+    """The adapter that is part of this package; a `VenireError` where it is not, byte for byte, the one it should be."""
+    if not SHIPPED.is_file() or file_sha256(SHIPPED) != SHIPPED_SHA256:
+        raise VenireError(
+            f"the adapter {SHIPPED.name} that is part of venire is missing or was changed",
+            remedy="install venire again, or ask local/base, which does without it",
+        )
+    return read_adapter(SHIPPED)
 
 
 def adapter_hashes(jury: Jury, *, presided: bool) -> dict[str, str]:
@@ -83,7 +94,7 @@ def _read(path: Path, changed: int, size: int) -> Adapter:
 
     try:
         header = GGUFFile(path).metadata
-    except ValueError:
+    except (ValueError, OSError):
         header = {}
     if header.get("general.type") != "adapter":
         raise VenireError(

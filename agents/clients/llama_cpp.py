@@ -10,16 +10,21 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import pickle
 import secrets
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ...rubrics.errors import VenireError
 from ..embedded.prompt_cache import PrefixSlots
-from ..model import Message, ModelFailure, Reply, Request, Usage
+from ..model import Message, ModelFailure, Reply, Request, Sampling, Usage
 from .adapters import Adapter
 from .bounded_schema import has_open_number, tighten
 from .local_engine import LocalEngine, check_awaited, most_tokens, sampling_of, worker_threads
@@ -27,6 +32,10 @@ from .local_engine import LocalEngine, check_awaited, most_tokens, sampling_of, 
 _CHUNK = 64
 _SLOTS = 2
 """Prompts kept for reuse: the jurors' and the orchestrator's open with different words and take turns."""
+_LOADING = 60.0
+"""Seconds in which a model is loaded, and one more for each ..."""
+_BYTES_A_SECOND = 20_000_000
+"""... so many bytes of its file."""
 _COMPACT = {"x-guidance": {"whitespace_flexible": False, "key_separator": ": ", "item_separator": ", "}}
 
 
@@ -136,6 +145,49 @@ class LlamaEngine(LocalEngine):
         if "error" in answer:
             raise RuntimeError(answer["error"].get("message", answer["error"]))
         return answer
+
+
+@lru_cache(maxsize=16)
+def try_loading(path: Path, adapter: Adapter | None, context: int) -> None:
+    """Have a model say one token in a process of its own: over a file that is damaged llama.cpp may end the process, or never end.
+
+    Raises:
+        VenireError: It did not get there.
+    """
+    program = (
+        "import sys, pickle; from venire.agents.clients.llama_cpp import answer_once; "
+        "answer_once(*pickle.load(sys.stdin.buffer))"
+    )
+    try:
+        tried = subprocess.run(
+            [sys.executable, "-c", program],
+            input=pickle.dumps((path, adapter, context)),
+            capture_output=True,
+            timeout=_LOADING + path.stat().st_size / _BYTES_A_SECOND,
+            check=False,
+        )
+        problem = "" if tried.returncode == 0 else "llama.cpp cannot run it"
+    except subprocess.TimeoutExpired:
+        problem = "llama.cpp does not come to an end with it"
+    if problem:
+        with_adapter = f" with {adapter.path.name}" if adapter else ""
+        raise VenireError(
+            f"{path.name}{with_adapter} cannot be used: {problem}",
+            remedy="fetch the file again, or convert the model anew",
+        )
+
+
+def answer_once(path: Path, adapter: Adapter | None, context: int) -> None:
+    """Load the model and have it say one token."""
+    asked = Request(
+        model="local",
+        messages=(Message("user", "Say yes."),),
+        schema=None,
+        settings=Sampling({"max_tokens": 1}),
+        repeat=0,
+        timeout=_LOADING,
+    )
+    LlamaEngine(path, adapter, context).answer(asked, threading.Event(), time.perf_counter())
 
 
 def load_server(path: Path, adapter: Adapter | None, context: int, key: str) -> Any:

@@ -16,13 +16,14 @@ from pathlib import Path
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ..cost import FREE, Price
+from ..embedded.gguf_file import GGUFFile, impossible_header
 from ..embedded.merged_weights import MergedWeights
 from ..embedded.sampling import read_thresholds
 from ..model import ModelFailure, Reply, Request
 from ..model_client import ClientFactory, ModelClient
 from .adapters import BARE, SHIPPED, Adapter, adapter_of, check_base
 from .embedded_engine import EmbeddedEngine
-from .llama_cpp import LlamaEngine
+from .llama_cpp import LlamaEngine, try_loading
 from .local_engine import LocalEngine
 from .weights import INSTALL, SIZE, weights_path
 
@@ -44,6 +45,9 @@ def connect(settings: ModelSettings) -> LocalClient:
             "a model file of your own is run by llama.cpp, which is not installed",
             remedy="pip install 'venire[gguf]'",
         )
+    else:
+        _check_header(path)
+        try_loading(path, adapter, settings.context or CONTEXT)
     return LocalClient(path, adapter, context=settings.context or CONTEXT)
 
 
@@ -124,6 +128,17 @@ def _own_file(name: str) -> Path:
     return path
 
 
+def _check_header(path: Path) -> None:
+    try:
+        problem = impossible_header(GGUFFile(path))
+    except (ValueError, OSError) as error:
+        problem = str(error)
+    if problem:
+        raise VenireError(
+            f"{path.name} is damaged: {problem}", remedy="fetch the file again, or convert the model anew"
+        )
+
+
 def _is_embedded(path: Path) -> bool:
     embedded = weights_path()
     return embedded is not None and embedded.samefile(path)
@@ -134,9 +149,10 @@ def _check_mergeable(base: Path, adapter: Adapter) -> None:
     """Refuse an adapter that cannot be added to the embedded base's weights, or whose header is not understood."""
     try:
         read_thresholds(MergedWeights(base, adapter.path).adapter_metadata)
-    except ValueError as error:
+    except Exception as error:
+        # An adapter's header may hold anything: whatever is raised over it, it cannot be used.
         raise VenireError(
-            f"{adapter.path.name} cannot be put on the embedded model: {error}",
+            f"{adapter.path.name} cannot be put on the embedded model: {str(error) or type(error).__name__}",
             remedy="give it a plain low-rank adapter of its matrices; see docs/training.md",
         ) from None
 

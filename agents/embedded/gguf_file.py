@@ -12,6 +12,8 @@ _MAGIC = b"GGUF"
 _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _ALIGNMENT = 32
+_MOST = 2**26
+"""What no count in a model's header reaches: the longest context there is has ten million tokens."""
 
 
 F32, F16, Q4_1, Q8_0, BF16 = 0, 1, 3, 8, 30
@@ -40,15 +42,8 @@ class GGUFFile:
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         try:
             self._read()
-        except (
-            struct.error,
-            UnicodeDecodeError,
-            KeyError,
-            OverflowError,
-            TypeError,
-            ZeroDivisionError,
-            RecursionError,
-        ):
+        except Exception:
+            # A header may hold anything: whatever Python says of it, the file cannot be used.
             raise ValueError(f"{path.name} is not a whole GGUF file") from None
 
     def _read(self) -> None:
@@ -73,6 +68,22 @@ class GGUFFile:
     def raw(self, tensor: Tensor) -> bytes:
         """A tensor's bytes as they are."""
         return self._bytes[tensor.start : tensor.start + packed_size(tensor.shape, tensor.kind)]
+
+
+def impossible_header(file: GGUFFile) -> str:
+    """What no model's header says, which an engine may not survive; empty where there is nothing of the kind."""
+    words = file.metadata
+    kind = words.get("general.architecture")
+    if not isinstance(kind, str):
+        return "the file names no architecture"
+    for name, value in words.items():
+        if name.startswith(f"{kind}.") and isinstance(value, int) and not 0 <= value < _MOST:
+            return f"{name} cannot be {value}"
+    blocks = {name.split(".")[1] for name in file.tensors if name.startswith("blk.")}
+    stated = words.get(f"{kind}.block_count")
+    if blocks and stated != len(blocks):
+        return f"{kind}.block_count is {stated}, and the file has {len(blocks)} blocks"
+    return ""
 
 
 def packed_size(shape: tuple[int, ...], kind: int) -> int:

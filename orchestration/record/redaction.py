@@ -32,6 +32,8 @@ _KEPT = {
     "failed", "of", "against", "claim", "verdict", "abstained",
 }  # fmt: skip
 """The fields whose words are names of seats, attributes, entries and kinds. Every other text is withheld."""
+_KEPT_OF_CASE = {"id", "group", "system"}
+"""The fields of a case that a redacted record may hold: what a case has besides is withheld."""
 _TELLING = {"limit", "not_called", "too_long", "timeout"}
 """The abstentions whose detail is this program's own words, never a model's or a provider's."""
 _STATUS = re.compile(r"HTTP \d{3}\b|[A-Z]\w+Error\b")
@@ -43,22 +45,18 @@ Mark = Callable[[str], str]
 
 
 def redacted_case(case: Case) -> Case:
-    """The case with hashes in place of texts, enough to say which changed. Id, group and system stay; metadata goes."""
+    """The case with hashes in place of texts, enough to say which changed. What `_KEPT_OF_CASE` names stays; metadata goes."""
     mark = _marker(f"case {case.id}")
 
-    def mark_or_none(text: str | None) -> str | None:
-        return None if text is None else mark(text)
+    def withheld(name: str, value: Any) -> Any:
+        if isinstance(value, str):
+            return mark(value)
+        if isinstance(value, tuple) and all(isinstance(part, str) for part in value):
+            return tuple(map(mark, value))
+        return type(case).model_fields[name].get_default(call_default_factory=True)
 
-    return case.model_copy(
-        update={
-            "output": mark(case.output),
-            "source": tuple(mark(note) for note in case.source),
-            "reference": mark_or_none(case.reference),
-            "question": mark_or_none(case.question),
-            "audience": mark_or_none(case.audience),
-            "metadata": {},
-        }
-    )
+    hidden = {name: withheld(name, value) for name, value in case if name not in _KEPT_OF_CASE}
+    return case.model_copy(update=hidden)
 
 
 def redacted_transcript(transcript: Transcript, case: Case) -> Transcript:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from venire.rubrics.errors import InvalidFile
-from venire.rubrics.rows import cell_number, without_thousands
+from venire.rubrics.rows import cell_number, read_rows, without_thousands
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,38 @@ def test_a_comma_before_three_digits_is_not_guessed(cell: str) -> None:
 )  # fmt: skip
 def test_only_commas_between_thousands_are_taken_out(text: str, plain: str) -> None:
     assert without_thousands(text) == plain
+
+
+def test_lines_that_end_as_on_old_macs_are_lines(tmp_path: Path) -> None:
+    file = tmp_path / "cases.csv"
+    file.write_bytes(b'id,output\ra,"Two\rlines"\rb,One\r')
+
+    assert [row for _, row in read_rows(file)] == [
+        {"id": "a", "output": "Two\rlines"},
+        {"id": "b", "output": "One"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        (
+            "c.jsonl",
+            '{"id": "a", "output": "x", "output": "y"}',
+            "the key 'output' stands in one object more than once",
+        ),
+        (
+            "c.jsonl",
+            '{"id": "a", "metadata": {"k": 1, "k": 2}}',
+            "the key 'k' stands in one object more than once",
+        ),
+        ("c.csv", "id,output,output\na,x,y\n", "two columns are named 'output'"),
+    ],
+)
+def test_what_is_named_twice_is_not_taken_from_the_last(
+    tmp_path: Path, name: str, text: str, told: str
+) -> None:
+    (tmp_path / name).write_text(text)
+
+    with pytest.raises(InvalidFile, match=told):
+        list(read_rows(tmp_path / name))

@@ -8,8 +8,15 @@ import pytest
 from gguf_files import f32, write_gguf
 
 from venire import Jury, Rubric
-from venire.agents.clients import weights
-from venire.agents.clients.adapters import SHIPPED, adapter_hashes, adapter_of, file_sha256, read_adapter
+from venire.agents.clients import adapters, weights
+from venire.agents.clients.adapters import (
+    SHIPPED,
+    adapter_hashes,
+    adapter_of,
+    check_base,
+    file_sha256,
+    read_adapter,
+)
 from venire.agents.clients.local import connect
 from venire.agents.clients.local_engine import sampling_of
 from venire.agents.doctor import diagnose
@@ -60,11 +67,43 @@ def test_base_weights_that_an_adapter_was_not_trained_on_are_refused(tmp_path: P
 
 
 def test_an_adapter_that_names_its_base_or_none_is_taken(tmp_path: Path, base: Path) -> None:
-    pytest.importorskip("xllamacpp")
     for name, stated in (("named.gguf", file_sha256(base)), ("unnamed.gguf", None)):
-        adapter = adapter_file(tmp_path / name, base=stated)
+        check_base(read_adapter(adapter_file(tmp_path / name, base=stated)), base)
 
-        assert connect(ModelSettings(model=f"local/{base}", adapter=str(adapter)))._engine is not None
+
+def test_a_shipped_adapter_that_was_changed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = bytearray(SHIPPED.read_bytes())
+    changed[-1] ^= 1
+    (tmp_path / "embedded-juror.gguf").write_bytes(changed)
+    assert adapters.shipped_adapter().sha256 == adapters.SHIPPED_SHA256
+    monkeypatch.setattr(adapters, "SHIPPED", tmp_path / "embedded-juror.gguf")
+
+    with pytest.raises(VenireError, match="missing or was changed"):
+        adapter_of(ModelSettings(model="local"))
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [("block_count", 2**32 - 1), ("context_length", 2**31 - 1), ("block_count", 3)]
+)
+def test_a_model_with_an_impossible_header_is_refused_before_it_is_loaded(
+    tmp_path: Path, name: str, number: int
+) -> None:
+    pytest.importorskip("xllamacpp")
+    words = {"general.architecture": "llama", "llama.block_count": 1, f"llama.{name}": number}
+    path = write_gguf(tmp_path / "odd.gguf", words, {"blk.0.attn_q.weight": f32([[1.0] * 32])})
+
+    with pytest.raises(VenireError, match=rf"odd\.gguf is damaged: llama\.{name}"):
+        connect(ModelSettings(model=f"local/{path}"))
+
+
+def test_a_model_that_llama_cpp_cannot_run_is_refused_before_it_is_asked(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    path = write_gguf(tmp_path / "odd.gguf", {"general.architecture": "llama"})
+
+    with pytest.raises(VenireError, match=r"llama\.cpp cannot run it"):
+        connect(ModelSettings(model=f"local/{path}"))
 
 
 @pytest.mark.skipif(weights.weights_path() is None, reason="needs the embedded weights")
