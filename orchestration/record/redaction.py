@@ -48,14 +48,14 @@ def redacted_case(case: Case) -> Case:
     """The case with hashes in place of texts, enough to say which changed. What `_KEPT_OF_CASE` names stays; metadata goes."""
     mark = _marker(f"case {case.id}")
 
-    def withheld(name: str, value: Any) -> Any:
+    def hidden_form(name: str, value: Any) -> Any:
         if isinstance(value, str):
             return mark(value)
         if isinstance(value, tuple) and all(isinstance(part, str) for part in value):
             return tuple(map(mark, value))
         return type(case).model_fields[name].get_default(call_default_factory=True)
 
-    hidden = {name: withheld(name, value) for name, value in case if name not in _KEPT_OF_CASE}
+    hidden = {name: hidden_form(name, value) for name, value in case if name not in _KEPT_OF_CASE}
     return case.model_copy(update=hidden)
 
 
