@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..evals.statistics.icc import Interval
 
 from .options import (
+    FULL,
     HARMFUL,
     JSON,
     MARGIN,
@@ -72,6 +73,7 @@ from .options import (
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES
 @QUIET
+@FULL
 @JSON
 @sheet_option("human")
 def compare(
@@ -92,6 +94,7 @@ def compare(
     seed: int,
     resamples: int,
     quiet: bool,
+    full: bool,
     as_json: bool,
 ) -> None:
     """The arms of RUN against people: who comes nearer, and whether that can be told from chance."""
@@ -144,6 +147,15 @@ def compare(
         say(f"written: {write_report(found, output, pictures=pictures)}", err=True)
     if as_json:
         print_json(comparison_json(found))
+        return
+    from ..evals.comparison.comparison_summary import first_page
+    from ..evals.report.terminal import show_first_page
+
+    where = f"in {output}, and " if output is not None else ""
+    show_first_page(
+        first_page(found, f"The rest, with every test and note: {where}here with --full."), console()
+    )
+    if not full:
         return
     console().print(comparison_tables(found))
     for sentence in found.sentences():
@@ -209,6 +221,9 @@ def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
 @click.option("--wide", is_flag=True, help="One column an attribute.")
 @click.option("--rubric", help="Take each attribute's level and values from this rubric.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
+@click.option(
+    "--all", "every", is_flag=True, help="Also the coefficients that do not fit the scale and its level."
+)
 @REFERENCE
 @METHOD
 @click.option("--seed", type=int, expose_value=False, hidden=True)
@@ -220,6 +235,7 @@ def agreement(
     wide: bool,
     rubric: str | None,
     output: Path | None,
+    every: bool,
     reference: Rule | None,
     method: Interval,
     as_json: bool,
@@ -248,7 +264,7 @@ def agreement(
     for line in report_lines(found):
         say(line)
     say("")
-    console().print(agreement_table(found))
+    console().print(agreement_table(found, every=every))
     console().print(raters_table(found))
     for note in found.notes:
         say(f"  note: {note}")

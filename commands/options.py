@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
+FULL = click.option("--full", is_flag=True, help="Everything, after the first page.")
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 MODEL = click.option("--model", help="The model of every seat that names none.")
 BASE_URL = click.option("--base-url", help="The address of that model's server.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import (
+    FULL,
     IN_FLIGHT,
     JSON,
     QUIET,
@@ -161,14 +162,15 @@ def run(study: Path, output: Path | str | None, as_json: bool, **pace: Any) -> N
     "-o", "--output", type=click.Path(path_type=Path), help="A folder for the page, its tables and figures."
 )
 @RESAMPLES
+@FULL
 @JSON
-def report(study: Path, output: Path | None, resamples: int, as_json: bool) -> None:
+def report(study: Path, output: Path | None, resamples: int, full: bool, as_json: bool) -> None:
     """What STUDY (its file, or its run) found: the frontier of agreement against cost, and which arm to use."""
     from ..evals.studies.findings import findings_at
     from ..evals.studies.study_report import write_study_report
 
     found = findings_at(study, resamples=resamples)
-    _show(write_study_report(found, output), as_json)
+    _show(write_study_report(found, output), as_json, full=full)
 
 
 @study.command(hidden=True)
@@ -180,8 +182,11 @@ def report(study: Path, output: Path | None, resamples: int, as_json: bool) -> N
 @RETRY
 @QUIET
 @RESAMPLES
+@FULL
 @JSON
-def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool, **pace: Any) -> None:
+def whole(
+    study: Path, output: Path | str | None, resamples: int, full: bool, as_json: bool, **pace: Any
+) -> None:
     """Plan, run and report."""
     session = _session(study, output, pace)
     planned = _plan_with_models(study, session)
@@ -191,11 +196,11 @@ def whole(study: Path, output: Path | str | None, resamples: int, as_json: bool,
     from ..evals.studies.study_report import write_study_report
 
     if not pace["quiet"]:
-        show_plan(planned, console(stderr=True))
+        show_plan(planned, console(stderr=True), arms=full)
     ended = _run(planned, session)
     if ended.limit is None:
         found = plan_findings(planned, ended.folder, resamples=resamples)
-        _show(write_study_report(found), as_json)
+        _show(write_study_report(found), as_json, full=full)
     exit_unless_whole(ended.limit, ended.unreached)
 
 
@@ -220,9 +225,9 @@ def _run(planned: StudyPlan, session: StudySession) -> StudyRun:
     return run_plan(planned, session)
 
 
-def _show(written: StudyReport, as_json: bool) -> None:
+def _show(written: StudyReport, as_json: bool, *, full: bool) -> None:
     if as_json:
         print_json(written.document)
         return
-    written.show(console())
+    written.show(console(), full=full)
     say(f"written: {written.page}", err=True)

@@ -84,7 +84,8 @@ class Court:
         Seats that are `absent` are not asked; `meter` goes on counting what was spent on the case before.
         """
         meter = meter or Meter(jury.limits, self.budget)
-        before = again * len(jury.seats) * max(jury.repeats, jury.escalation.repeats)
+        earlier = again + jury.hearing - 1
+        before = earlier * len(jury.seats) * max(jury.repeats, jury.escalation.repeats)
 
         def gateway(settings: ModelSettings, first_repeat: int = 0) -> ModelGateway:
             return ModelGateway(

@@ -185,6 +185,8 @@ class Jury(BaseModel):
     """Whether an instant unanimous score at the end of its scale is challenged once."""
     repeats: Repeats = 1
     """How often a single judge, or each seat of a panel, is asked."""
+    hearing: int = Field(default=1, ge=1)
+    """Which of a study's repeats of the whole deliberation it is: each has answers, and seeds, of its own."""
     shots: Shots | None = None
     """The worked examples that jurors are shown before their first ballot."""
     escalation: Escalation = Escalation()
@@ -298,6 +300,8 @@ class Jury(BaseModel):
                 fields.pop(name, None)
         if self.claims == ClaimOptions():
             fields.pop("claims", None)
+        if self.hearing == 1:
+            fields.pop("hearing", None)
         if self.rule is None:
             for name in ("escalate_to", "rule"):
                 fields.pop(name, None)
@@ -306,6 +310,15 @@ class Jury(BaseModel):
     @cached_property
     def seat_names(self) -> tuple[str, ...]:
         return tuple(seat.name for seat in self.seats)
+
+    def heard_again(self, hearing: int) -> Jury:
+        """The jury as it hears the same cases another time, under a name that says so."""
+        return self.model_copy(update={"name": f"{self.name}-r{hearing}", "hearing": hearing})
+
+    @property
+    def first_name(self) -> str:
+        """The name under which it first heard its cases."""
+        return self.name if self.hearing == 1 else self.name.removesuffix(f"-r{self.hearing}")
 
     @property
     def single_judge(self) -> bool:

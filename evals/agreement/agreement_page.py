@@ -46,13 +46,29 @@ def agreement_page(agreement: Agreement) -> str:
     return page("Agreement of raters", under, body)
 
 
-def agreement_table(agreement: Agreement) -> Table:
-    """Each attribute's coefficients as far as they are defined, with the band that the whole interval falls in; grey, with how
+ANY_LEVEL = ("percent",)
+FITTING = {
+    "nominal": ("alpha_nominal", "ac1", "kappa", "fleiss"),
+    "binary": ("alpha_nominal", "ac1", "kappa", "fleiss"),
+    "ordinal": ("alpha_ordinal", "ac2", "kappa_quadratic", "spearman", "kendall", "icc2", "icc3k", "offset", "mae"),
+    "interval": ("alpha_interval", "icc2", "icc2k", "icc3k", "pearson", "spearman", "offset", "mae", "rmse"),
+    "ratio": ("alpha_ratio", "alpha_interval", "icc2", "icc2k", "icc3k", "pearson", "spearman", "offset", "mae", "rmse"),
+}  # fmt: skip
+"""By level, the coefficients that fit it."""
+
+
+def agreement_table(agreement: Agreement, *, every: bool = False) -> Table:
+    """Each attribute's coefficients that fit its level (or `every` one) as far as they are defined, with the band that the whole interval falls in; grey, with how
     few cases there are, where they are few."""
     table = plain_table("attribute", "coefficient", "value", "n", "reads as")
     for name, found in {**agreement.attributes, OVERALL: agreement.overall}.items():
+        level = agreement.levels.get(name, "")
+        fit = {*FITTING.get(level, found), *ANY_LEVEL}
+        fit |= {
+            choice.coefficient for at, choice in agreement.report.items() if at == name and choice.coefficient
+        }
         for coefficient, estimate in found.items():
-            if estimate.defined:
+            if estimate.defined and (every or coefficient in fit):
                 reads = band(coefficient, estimate)
                 told = f"{reads.word}, {reads.source}" if reads else ""
                 table.add_row(

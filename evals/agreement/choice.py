@@ -27,6 +27,13 @@ class Choice(NamedTuple):
     why: str
 
 
+def assumed_level(values: pd.Series) -> str:
+    """The level of values whose scale nobody declared: words are nominal, a few numbers ordinal, others an interval."""
+    if is_text(values.dropna()):
+        return "nominal"
+    return "ordinal" if values.nunique() <= SHORT else "interval"
+
+
 def coefficient_choice(ratings: pd.DataFrame, level: str | None, found: dict[str, Estimate]) -> Choice:
     """The coefficient that fits the design, of those that are defined.
 

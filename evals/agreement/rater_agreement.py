@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from ..ratings.people import last_round
-from ..ratings.pooling import table_pooling
+from ..ratings.pooling import OVERALL, table_pooling
 from ..ratings.question import Question, assumed_question
 from ..ratings.reference import Rule, reference
 from ..report.section import estimate_json
@@ -17,7 +17,7 @@ from ..statistics.estimate import Estimate, undefined
 from ..statistics.icc import Interval
 from ..statistics.jackknife import Jackknife
 from ..statistics.matrix import InvalidRatings, Value
-from .choice import Choice, beside_refused, coefficient_choice
+from .choice import Choice, assumed_level, beside_refused, coefficient_choice
 from .coefficient import MANY_VALUES, Setting, band, is_text, registered_coefficients
 
 Estimates = dict[str, Estimate]
@@ -36,6 +36,8 @@ class Agreement:
     """Where the raters have no reference among them, for want of a majority."""
     report: Mapping[str, Choice] = field(default_factory=dict)
     """By attribute, which coefficient to report for its design, and why."""
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """By attribute, and overall, its level: as declared, or as its values look."""
 
     @property
     def table(self) -> pd.DataFrame:
@@ -110,7 +112,10 @@ def agreement(
         name: coefficient_choice(part, declared[name], attributes[name]) for name, part in parts.items()
     }
     notes = _notes(parts, asked, declared, scales, reference)
-    return Agreement(attributes, overall, raters, notes, report)
+    likely = {name: declared[name] or assumed_level(part["value"]) for name, part in parts.items()}
+    pooled = set(likely.values())
+    likely |= {OVERALL: pooled.pop()} if len(pooled) == 1 else {}
+    return Agreement(attributes, overall, raters, notes, report, likely)
 
 
 def _notes(

@@ -58,6 +58,10 @@ class Given(NamedTuple):
     mark: float
 
 
+MOST_REASONS = 3
+"""Reasons that a case is given, the gravest."""
+
+
 def case_reasons(
     cases: Iterable[str],
     moments: pd.DataFrame,
@@ -200,7 +204,7 @@ def triage(
     known = None if wrong is None else wrong.reindex(cases).to_numpy(float)
     found["priority"] = weighed_signals(shares, list(SIGNALS), known, cluster.astype(np.int64))
     reasons = case_reasons(cases, moments, votes, verdicts, marks, severity)
-    found["reasons"] = [reasons.get(case, ()) for case in found.index]
+    found["reasons"] = [reasons.get(case, ())[:MOST_REASONS] for case in found.index]
     key = -(found["undecided"].astype(float) * 2 + found["priority"]).to_numpy(float)
     found["place"] = np.searchsorted(np.sort(key), key) + 1
     ordered = found.iloc[np.argsort(key, kind="stable")]

@@ -12,9 +12,13 @@ from ..ratings.pooling import OVERALL
 from ..ratings.score_tables import CONSTANT
 from ..report.charts import forest_figure
 from ..report.drawing import Figure
+from ..report.section import Section
+from ..report.terminal import estimate_words
 from ..statistics.estimate import Estimate
 from ..statistics.significance import LEVEL
-from .comparison import Comparison
+from .comparison import Comparison, charged_unit
+from .deliberation import NAME as DELIBERATION
+from .deliberation import effect_cells, effects_in_short
 
 OFF = "absolute error"
 """The measure of the answer: how far off an arm is, in points of the scale."""
@@ -59,10 +63,50 @@ def _question(comparison: Comparison) -> str:
     )  # fmt: skip
 
 
+def first_page(comparison: Comparison, rest: str) -> Section:
+    """The question, the answer in three sentences, one row an arm, what is uncertain, and where the rest is."""
+    effects = effect_cells(section := deliberation_of(comparison))
+    costs = comparison.costs.set_index("arm") if len(comparison.costs) else comparison.costs
+    unit = charged_unit(comparison.costs) if len(comparison.costs) else "calls"
+    rows = []
+    for arm, attributes in comparison.agreement.items():
+        spent = costs.loc[arm] if arm in costs.index else None
+        rows.append(
+            {
+                "arm": arm,
+                "kind": comparison.kinds[arm],
+                "mean abs error": estimate_words(attributes[OVERALL]["mae"]) if attributes[OVERALL]["mae"].defined else "",
+                "ICC(3,k)": estimate_words(attributes[OVERALL]["icc3k"]) if attributes[OVERALL]["icc3k"].defined else "",
+                "deliberation": effects.get(arm, ""),
+                f"{unit} a case": "" if spent is None else f"{spent[unit] / spent['cases']:.4g}",
+                "seconds": "" if spent is None else f"{spent['seconds_per_case']:.2g}",
+            }
+        )  # fmt: skip
+    said = _answer_sentences(comparison)
+    answer = [" ".join(said[:2]), said[-1], effects_in_short(section)] if len(said) > 1 else [*said, effects_in_short(section)]  # fmt: skip
+    return Section(
+        "summary",
+        _question(comparison),
+        tuple(dict.fromkeys(answer)),
+        {"arms": pd.DataFrame(rows)},
+        notes=(_certainty(comparison),),
+        lead=rest,
+    )
+
+
+def deliberation_of(comparison: Comparison) -> Section | None:
+    """The comparison's section on deliberation, where an arm deliberates."""
+    return next((part for part in comparison.sections if part.name == DELIBERATION), None)
+
+
 def _answer(comparison: Comparison) -> str:
+    return " ".join([*_answer_sentences(comparison), *([effects_in_short(part)] if (part := deliberation_of(comparison)) else [])])  # fmt: skip
+
+
+def _answer_sentences(comparison: Comparison) -> list[str]:
     arms = _distances(comparison)
     if not arms:
-        return "It cannot be said: no arm and person scored the same question with numbers."
+        return ["It cannot be said: no arm and person scored the same question with numbers."]
     best = min(arms, key=lambda arm: arms[arm].value)
     said = [f"{best} comes closest: on average it is {arms[best].value:.2f} points away from people."]
     other = next((arm for arm in sorted(arms, key=lambda arm: arms[arm].value) if comparison.kinds[arm] != comparison.kinds[best]), None)  # fmt: skip
@@ -77,7 +121,7 @@ def _answer(comparison: Comparison) -> str:
     constant = comparison.agreement[CONSTANT][OVERALL]["mae"]
     nearer = constant.defined and constant.value < arms[best].value
     said.append(_against(comparison, best, CONSTANT, constant, nearer=nearer))
-    return " ".join(said)
+    return said
 
 
 def _against(comparison: Comparison, best: str, other: str, scored: Estimate, *, nearer: bool = False) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -135,6 +135,53 @@ def blind_advice(effects: pd.DataFrame) -> list[str]:
             + (f"{saved}{time}." if saved else "")
         )
     return said
+
+
+def effect_cells(section: Section | None) -> dict[str, str]:
+    """By arm, its effect in a cell: the difference with its interval, and which of the four it is."""
+    if section is None:
+        return {}
+    found = {}
+    for row in section.tables["effects"].to_dict("records"):
+        ends = "" if math.isnan(row["low"]) else f" [{signed_number(row['low'])}, {signed_number(row['high'])}]"  # fmt: skip
+        word = {"no difference larger than the margin": "no difference"}.get(row["outcome"], row["outcome"])
+        found[row["arm"]] = "cannot be told" if math.isnan(row["value"]) else f"{signed_number(row['value'])}{ends} {word}"  # fmt: skip
+    return found
+
+
+def effects_in_short(section: Section | None) -> str:
+    """What deliberation did to all arms, in one sentence of their rows."""
+    if section is None:
+        return "No arm deliberates."
+    effects = section.tables["effects"]
+    known = effects[effects["value"].notna()]
+    said = [
+        f"{verb} {_names(known[known['outcome'] == outcome]['arm'])}"
+        for outcome, verb in (
+            ("harmed", "harmed"),
+            ("helped", "helped"),
+            ("no difference larger than the margin", "made no difference larger than the margin for"),
+            ("not shown", "is shown neither to help nor to harm"),
+        )
+        if (known["outcome"] == outcome).any()
+    ]
+    untold = effects[effects["value"].isna()]["arm"]
+    counted = effects[effects["count_blind"] & (effects["outcome"] != "not shown")]
+    saved = [
+        f"{row['arm']} (saves {row['saved']:.0%} of its {UNIT_WORDS[row['unit']]})"
+        for row in counted.to_dict("records")
+    ]
+    count = f"; count the blind ballots of {_names(saved)}" if saved else ""
+    open_still = [f"what deliberation did to {_names(untold)} cannot be told"] if len(untold) else []
+    told = f"Deliberation {', '.join(said)}{count} (by {effects['objective'].iloc[0]})" if said else ""
+    whole = "; ".join(filter(None, [told, *open_still]))
+    return f"{whole[0].upper()}{whole[1:]}."
+
+
+def _names(names: Iterable[str], most: int = 3) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
 
 
 def _balance(row: Row, what: str) -> str:

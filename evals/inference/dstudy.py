@@ -10,7 +10,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from ...rubrics.files import nearest
 from ...rubrics.scale import NOT_APPLICABLE
 from ..ratings.run_tables import arm_tables
 from ..report.section import Section, answer_json, records
+from ..statistics.jackknife import RAW, jackknife_spread
 from ..statistics.matrix import FloatArray
 from ..statistics.mixed import mixed_model
 
@@ -195,7 +196,8 @@ class BallotTable:
             for (attribute, juror), value in given.items():
                 if arm.rubric.scale_of(attribute).ordered and value != NOT_APPLICABLE:
                     seat, _, again = juror.partition("#")
-                    self._rows.append((arm.name, verdict.case, seat, again or "1", attribute, stage, value))
+                    repeat = again or str(arm.jury.hearing)
+                    self._rows.append((arm.jury.first_name, verdict.case, seat, repeat, attribute, stage, value))  # fmt: skip
 
     def table(self) -> pd.DataFrame:
         columns = ["arm", "case", "juror", "repeat", "attribute", "stage", "value"]
@@ -211,7 +213,7 @@ def run_dstudy(run: Store | Path | str, *, arm: str | None = None, attribute: st
     """
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        arms = {each.name: each for each in store.arms()}
+        arms = {each.name: each for each in store.arms() if each.jury.hearing == 1}
         if arm is not None and arm not in arms:
             raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, arms))
         (votes,) = arm_tables(store, BallotTable())
@@ -276,6 +278,104 @@ def study(votes: pd.DataFrame, attribute: str, stage: str, usd: float = math.nan
             }
         )
     return DStudy(attribute, stage, found, pd.DataFrame(rows))
+
+
+REPEATS_NAME = "repeats"
+SHARES = ("case", "seat", "case_seat", "repeat")
+
+
+class VerdictTable:
+    """One row for each verdict with a number: `arm` (under its first name), `case`, `repeat` (of the deliberation), `attribute`, `value`."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[object, ...]] = []
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        self._rows += [
+            (arm.jury.first_name, verdict.case, arm.jury.hearing, name, outcome.value)
+            for name, outcome in verdict.outcomes.items()
+            if outcome.status == "reached" and arm.rubric.scale_of(name).ordered
+        ]
+
+    def table(self) -> pd.DataFrame:
+        found = pd.DataFrame(self._rows, columns=["arm", "case", "repeat", "attribute", "value"])
+        return found.assign(value=pd.to_numeric(found["value"]))
+
+
+def repeats_section(store: Store, arms: Collection[str]) -> Section | None:
+    """Where the variance of verdicts and votes comes from in arms whose deliberations were repeated, and whether one run is enough.
+
+    One row for each arm, attribute and what varies (the verdict; the seats' votes before and after deliberation): the variances, and each one's
+    share with its interval. None where no deliberation was repeated.
+    """
+    if not arms:
+        return None
+    verdicts, votes = arm_tables(store, VerdictTable(), BallotTable())
+    rows, sentences = [], []
+    for (arm, attribute), mine in verdicts[verdicts["arm"].isin(list(arms))].groupby(["arm", "attribute"], sort=False):  # fmt: skip
+        whole = _shares_row(mine, verdict_variances)
+        rows.append({"arm": arm, "attribute": attribute, "of": "verdict", **whole})
+        for stage, words in (("first", "votes, first round"), ("final", "votes, last round")):
+            cast = votes[(votes["arm"] == arm) & (votes["attribute"] == attribute) & (votes["stage"] == stage)]  # fmt: skip
+            rows.append({"arm": arm, "attribute": attribute, "of": words, **_shares_row(cast, _vote_variances)})  # fmt: skip
+        sentences.append(_repeats_sentence(str(arm), str(attribute), whole))
+    return Section(
+        REPEATS_NAME,
+        "Is one run of a deliberation enough?",
+        tuple(sentences),
+        {"variances": pd.DataFrame(rows)},
+        methods=(
+            "Repeats of deliberations: the variance of verdicts between cases and between repeats of one case, and of votes between cases, seats, both together and "
+            "repeats, by mean squares (Brennan 2001); shares have the jackknife's interval over cases. An arm's verdict is the median of its repeats, or their majority.",
+        ),
+    )  # fmt: skip
+
+
+def verdict_variances(verdicts: pd.DataFrame) -> dict[str, float]:
+    """The variance of verdicts between cases, and between repeats of one case; NaN with fewer than two cases or no repeat."""
+    cells = verdicts.groupby("case")["value"].agg(["mean", "var", "count"])
+    within = _within(cells)
+    if len(cells) < 2 or math.isnan(within):
+        return {"case": math.nan, "repeat": math.nan}
+    times = float(len(cells) / (1 / cells["count"]).sum())
+    return {"case": float(cells["mean"].var()) - within / times, "repeat": within}
+
+
+def _vote_variances(votes: pd.DataFrame) -> dict[str, float]:
+    of = variance_components(votes)
+    return {"case": of.case, "seat": of.juror, "case_seat": of.interaction, "repeat": of.repeat}
+
+
+def _shares_row(table: pd.DataFrame, variances: Callable[[pd.DataFrame], dict[str, float]]) -> dict[str, Any]:
+    """The variances, and what share of their sum each is; a negative one counts as 0 there."""
+    found = variances(table)
+    cases = list(dict.fromkeys(table["case"]))
+    without = [_variance_shares(variances(table[table["case"] != case])) for case in cases]
+    shares = _variance_shares(found)
+    row: dict[str, Any] = {"cases": len(cases), "repeats": int(table["repeat"].nunique())}
+    for name in SHARES:
+        row[name] = found.get(name, math.nan)
+        spread = jackknife_spread(shares[name], np.array([each[name] for each in without]), RAW) if name in found and len(cases) > 2 else ""  # fmt: skip
+        low, high = (math.nan, math.nan) if isinstance(spread, str) else spread.bounds()
+        low, high = np.clip([low, high], 0.0, 1.0).tolist()
+        row |= {f"{name}_share": shares[name], f"{name}_low": low, f"{name}_high": high}
+    return row
+
+
+def _variance_shares(found: Mapping[str, float]) -> dict[str, float]:
+    kept = {name: max(0.0, value) if not math.isnan(value) else math.nan for name, value in found.items()}
+    total = sum(kept.values())
+    return {name: kept.get(name, math.nan) / total if total > 0 else math.nan for name in SHARES}
+
+
+def _repeats_sentence(arm: str, attribute: str, row: Mapping[str, Any]) -> str:
+    if math.isnan(row["repeat"]) or math.isnan(row["repeat_share"]):
+        return f"{arm}, {attribute}: whether one run is enough cannot be told: verdicts do not vary, or none was repeated."
+    one = 1 - row["repeat_share"]
+    several = _share(max(0.0, row["case"]), row["repeat"] / row["repeats"])
+    interval = "" if math.isnan(row["repeat_high"]) else f" (95% interval {1 - row['repeat_high']:.2f} to {1 - row['repeat_low']:.2f})"  # fmt: skip
+    told = "one run is enough" if one >= ENOUGH else "one run is not enough"
+    return f"{arm}, {attribute}: {told}: {one:.2f}{interval} of a verdict's variance is the case's with one run, {several:.2f} with {row['repeats']} (enough is {ENOUGH:g})."
 
 
 def _unmoved(votes: pd.DataFrame) -> bool:

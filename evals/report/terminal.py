@@ -56,6 +56,37 @@ def show_section(part: Section, console: Console) -> None:
         console.print(f"  note: {note}", highlight=False, markup=False, soft_wrap=True)
 
 
+FIRST_PAGE = 45
+"""Lines of a first page, at 100 columns."""
+
+
+def show_first_page(part: Section, console: Console) -> None:
+    """The question (the section's title), the answer, one table, what is uncertain (its notes) and where the rest is (its lead).
+
+    The table's cells are words. Rows that would take the page beyond its length are left out, and that is said.
+    """
+    answer = [Text(f"- {sentence}") for sentence in part.sentences]
+    doubts = [Text(f"  {note}", style="dim") for note in part.notes]
+    words = [Text(part.title, style="bold"), *answer, *doubts, Text(part.lead, style="dim")]
+    used = sum(len(console.render_lines(each, pad=False)) for each in words) + 4
+    (frame,) = part.tables.values()
+    heads = {column: [str(cell) for cell in frame[column]] for column in map(str, frame.columns)}
+    heads = {head: cells for head, cells in heads.items() if any(cells)}
+    rows, room = len(frame), FIRST_PAGE - used
+    while rows > 1 and len(console.render_lines(_columns_table({head: cells[:rows] for head, cells in heads.items()}))) > room:  # fmt: skip
+        rows -= 1
+    console.print(words[0], highlight=False)
+    for each in answer:
+        console.print(each, highlight=False)
+    console.print()
+    console.print(_columns_table({head: cells[:rows] for head, cells in heads.items()}))
+    if rows < len(frame):
+        console.print(f"{len(frame) - rows} rows more with --full", style="dim", highlight=False)
+    console.print()
+    for each in (*doubts, words[-1]):
+        console.print(each, highlight=False)
+
+
 def show_answer(part: Section, console: Console) -> None:
     """What a command answers, in the terminal: its tables, each under its name if it has one, then the sentences and notes.
 

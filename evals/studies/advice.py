@@ -106,7 +106,7 @@ def _use(tables: AdviceTables) -> str:
     worse = f"; what is cheaper is demonstrably worse ({_arms(passed)})" if passed else ""
     if int((within & cheaper).sum()):
         worse += "; what is cheaper is of the kind that is shown to be worse"
-    unpaid = "no jury is shown to pay, and it is " if arm["kind"] == "jury" and not _pays(tables) else ""
+    unpaid = "no jury is shown to pay, and it is " if arm["kind"] == "jury" and not juries_pay(tables) else ""
     measured = (
         "Agreement with people" if tables.measure == "mean credit" else f"Its {tables.measure} with people"
     )
@@ -141,7 +141,7 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
             "No jury is shown to be better than the best single judge: the best jury minus the best single judge, both chosen on "
             f"other cases, is {size}" + ("." if math.isnan(row["high"]) else f"; a gain of more than {max(row['high'], 0):.3f} is unlikely.")
         )  # fmt: skip
-    if row["value"] > 0 and not _pays(tables):
+    if row["value"] > 0 and not juries_pay(tables):
         return (
             f"No jury is shown to pay: the best jury agrees better than the best single judge, both chosen on other cases, by {size}, but is not shown to agree better "
             "than one answer to everything."
@@ -188,7 +188,7 @@ def _next(tables: AdviceTables) -> list[str]:
         len(chosen) > 2
         and int(np.argmax(chosen["score"])) == len(chosen) - 1
         and tables.choices is None
-        and _pays(tables)
+        and juries_pay(tables)
     ):
         said.append(
             f"Try larger juries: of the sizes searched the largest, {chosen['size'].max()}, agreed best."
@@ -214,7 +214,7 @@ def _next(tables: AdviceTables) -> list[str]:
     return said
 
 
-def _pays(tables: AdviceTables) -> bool:
+def juries_pay(tables: AdviceTables) -> bool:
     """Whether a jury is shown to be better than the best single judge, and, where that is known, than one answer to everything."""
     return _jury_sign(tables.answers) > 0 and not tables.over_constant <= 0
 

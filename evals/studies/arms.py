@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -125,6 +125,13 @@ class StudyArm:
     axes: Mapping[str, str] = field(default_factory=dict)
     on: HeardOn = "all"
     """The cases it hears: all, the test cases, or so many of these (of all, where none is held out)."""
+    hearings: int = 1
+    """How often its whole deliberation is held; the second and later are arms of the record of their own."""
+
+    def every_hearing(self) -> list[StudyArm]:
+        """The arm, and its repeats of the whole deliberation."""
+        later = [replace(self, jury=self.jury.heard_again(number)) for number in range(2, self.hearings + 1)]
+        return [self, *later]
 
     def hears(self, cases: Sequence[Case], split: CaseSplit | None) -> list[Case]:
         """The cases that it is to hear, of those of the study."""
@@ -152,7 +159,7 @@ class StudyArm:
     @property
     def identity(self) -> tuple[object, ...]:
         """What decides its scores: arms that are alike in this are one."""
-        return self.asks, self.jury.count, tuple(self.jury.weights.items()), self.calibration
+        return self.asks, self.jury.count, tuple(self.jury.weights.items()), self.calibration, self.hearings
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +182,7 @@ def listed_arms(
                 name = entry.name or entry.jury
                 yield LeftOut(f"the arm {name} is left out: there is no adapter {adapter}")
             else:
-                yield _listed_arm(study, entry, part, split)
+                yield from _listed_arm(study, entry, part, split).every_hearing()
         except VenireError as error:
             yield error
 
@@ -215,7 +222,14 @@ def _listed_arm(study: Study, entry: ArmEntry, part: Written, split: CaseSplit |
             f"{part.path}:{part.line('on')}: {jury.name} hears test cases alone, and the split has none",
             remedy="hold out a part of the cases: split: {test: 0.2}; or leave on out",
         )
-    return StudyArm(jury, entry.calibration, on=entry.on)
+    if entry.repeats and not unused_option("repeats", jury.protocol):
+        return StudyArm(jury.model_copy(update={"repeats": entry.repeats}), entry.calibration, on=entry.on)
+    if (entry.repeats or 1) > 1 and entry.calibration != "none":
+        raise InvalidFile(
+            f"{part.path}:{part.line('repeats')}: repeats of a deliberation are counted together, and cannot be calibrated apart",
+            remedy="leave calibration or repeats out",
+        )
+    return StudyArm(jury, entry.calibration, on=entry.on, hearings=entry.repeats or 1)
 
 
 def _with_adapter(jury: Jury, adapter: str) -> Jury:

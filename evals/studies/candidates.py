@@ -61,6 +61,10 @@ class Composition:
     measure: str = "agreement with people"
     methods: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    chosen_apart: bool = False
+    """Whether what to use is said for each attribute, or by weights: by `choices`, and not by the frontier."""
+    pays: bool = False
+    """Whether a jury is shown to pay on all attributes together."""
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:

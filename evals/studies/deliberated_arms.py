@@ -23,7 +23,7 @@ from ..ratings.reference import KEYS, Rule, require_columns
 from ..statistics.draws import Draws
 from ..statistics.estimate import undefined
 from ..statistics.matrix import FloatArray
-from .advice import AdviceTables, advice, arm_methods, recommended_arm
+from .advice import AdviceTables, advice, arm_methods, juries_pay, recommended_arm
 from .attribute_choice import ArmChoice, HeldArm, usual_answers
 from .candidates import (
     JURY,
@@ -149,6 +149,8 @@ def weigh(
     )  # fmt: skip
     return Composition(
         advice=advice(grounds),
+        chosen_apart=grounds.choices is not None,
+        pays=juries_pay(grounds),
         choices=choices.table,
         measures=choices.measures,
         notes=tuple(f"Not chosen for {note}." for note in skipped),

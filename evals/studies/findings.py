@@ -17,6 +17,7 @@ from ..audits.independence import independence_section
 from ..comparison.comparison import Comparison, compare_evidence
 from ..comparison.deliberation import deliberation_section
 from ..comparison.objectives import OBJECTIVES
+from ..inference.dstudy import repeats_section
 from ..ratings.evidence import gather, two_panels
 from ..ratings.people import check_ratings
 from ..ratings.question import Question, rubric_questions
@@ -176,7 +177,12 @@ def run_findings(folder: Path, *, resamples: int) -> RunFindings:
     try:
         found = _findings(study, folder, store, people, resamples)
         asked_for = _sections(study, folder, store, everyone, resamples)
-        held = _deliberation(store, study, people), *asked_for, *_independence(store, study, people, found)
+        held = (
+            _deliberation(store, study, people),
+            repeats_section(store, set(study.hearings.values())),
+            *asked_for,
+            *_independence(store, study, people, found),
+        )
         return replace(found, sections=tuple(filter(None, held)))
     finally:
         store.release()
@@ -208,6 +214,9 @@ def _deliberation(store: Store, study: StudyRecord, people: pd.DataFrame) -> Sec
     rated, _ = check_ratings(people[people["attribute"].astype(str).isin(list(questions))], questions)
     blind, changes = arm_tables(store, BlindCounts(), VoteChanges())
     goal = study.goal or Goal(OBJECTIVES["credit"])
+    blind, changes = (
+        table.assign(arm=table["arm"].replace(dict(study.hearings))) for table in (blind, changes)
+    )
     return deliberation_section(
         blind[blind["arm"].isin(list(study.arms))],
         changes[changes["arm"].isin(list(study.arms))],
@@ -268,6 +277,7 @@ def _findings(
         rule=study.reference,
         unit=study.unit,
         seed=study.seed,
+        hearings=study.hearings,
     )
     questions = _questions(store, study)
     heard = table.dropna(subset=["credit"]).groupby("arm")["case"].agg(set)
@@ -347,11 +357,14 @@ def _arms_table(store: Store, study: StudyRecord, found: Composition) -> pd.Data
             "protocol": arm.jury.protocol,
             "count": arm.jury.count or "",
             "calibration": study.arms[arm.name],
-            "calls": sum(transcript.cost.calls for transcript in store.transcripts(arm)),
+            "calls": 0,
         }
         for arm in store.arms()
         if arm.name in study.arms
     }
+    for arm in store.arms():
+        if arm.jury.first_name in made:
+            made[arm.jury.first_name]["calls"] += sum(t.cost.calls for t in store.transcripts(arm))
     rows = found.frontier.drop(columns=["size", "jurors"])
     for column in ("seats", "protocol", "count", "calibration", "calls"):
         rows[column] = [made[arm][column] for arm in rows["arm"]]

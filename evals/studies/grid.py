@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -211,7 +211,8 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
                     beside,
                     where,
                 )  # fmt: skip
-                yield StudyArm(jury, calibration, {key: words for key, words in labels.items() if words})
+                arm = StudyArm(jury, calibration, {key: words for key, words in labels.items() if words})
+                yield from replace(arm, hearings=asked.get("hearings", 1)).every_hearing()
             except VenireError as error:
                 yield error
     if axes.singles:
@@ -223,13 +224,13 @@ def _ways_of_asking(axes: Axes, way: str) -> Iterator[tuple[dict[str, Any], dict
     an arm's name that tells it from the others."""
     known = protocol(way).options.model_fields
     presided = axes.orchestrators if protocol(way).orchestrator else axes.orchestrators[:1]
-    repeats = axes.repeats if "repeats" in known else (1,)
+    repeats = axes.repeats
     shots = axes.shots if "shots" in known else (None,)
     for (chair, boss), times, (number, examples), temperature, (place, params) in product(
         enumerate(presided, 1), repeats, enumerate(shots), axes.temperatures, enumerate(axes.params)
     ):
         asked = {"orchestrator": boss, "temperature": temperature, "params": params}
-        asked |= {"repeats": times} if times > 1 else {}
+        asked |= {"repeats" if "repeats" in known else "hearings": times} if times > 1 else {}
         asked |= {"shots": examples} if examples else {}
         yield (
             asked,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from statistics import median
 
 import numpy as np
 import pandas as pd
 
 from ...agents.cost import CostUnit
+from ...orchestration.counting import mode
 from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Arm, Store
 from ...orchestration.transcript import Cast, Transcript
@@ -145,11 +147,14 @@ def credit_table(
     rule: Rule | None,
     unit: CostUnit,
     seed: int,
+    hearings: Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """One row for each arm, case and attribute with the credit it earned: what `weigh` takes; and what was left out."""
     sat = [arm for arm in store.arms() if arm.name in arms]
     questions = rubric_questions(*(arm.rubric for arm in sat), only=attributes)
-    values, spent = arm_values(store, [arm.name for arm in sat], cases, unit)
+    values, spent = arm_values(store, [*(arm.name for arm in sat), *(hearings or {})], cases, unit)
+    if hearings:
+        values, spent = _together(values, spent, hearings, questions)
     values, notes = calibrate_arms(
         store, people, values, {arm.name: arms[arm.name] for arm in sat}, rule=rule, seed=seed
     )
@@ -175,6 +180,30 @@ def credit_table(
         *notes,
         *silent,
     )
+
+
+def _together(
+    values: pd.DataFrame,
+    spent: pd.DataFrame,
+    hearings: Mapping[str, str],
+    questions: Mapping[str, Question],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The verdicts of an arm's repeated deliberations counted as one, as a judge's repeats are: by the median, or the majority.
+
+    Its cost is that of all of them, its seconds those of the slowest.
+    """
+    named = values.assign(rater=values["rater"].replace(dict(hearings)))
+    repeated = named["rater"].isin(set(hearings.values()))
+    rows = []
+    for (case, rater, attribute), mine in named[repeated].groupby(["case", "rater", "attribute"], sort=False):
+        ordered = attribute in questions and questions[str(attribute)].scale.level in ("ordinal", "interval")
+        given = mine["value"].tolist()
+        rows.append((case, rater, attribute, median(map(float, given)) if ordered else mode(given)))
+    counted = pd.concat([named[~repeated], pd.DataFrame(rows, columns=list(VALUES))], ignore_index=True)
+    cost = spent.assign(arm=spent["arm"].replace(dict(hearings))).groupby(["arm", "case"], sort=False)
+    return counted, cost.agg(
+        cost=("cost", lambda each: each.sum(skipna=False)), seconds=("seconds", "max")
+    ).reset_index()
 
 
 def _by_arm(spent: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from ..ratings.question import Question
 from ..ratings.reference import Rule
 from ..statistics.draws import Draws
 from ..statistics.significance import shown_sign
-from .advice import AdviceTables, advice, pool_methods, recommended_arm
+from .advice import AdviceTables, advice, juries_pay, pool_methods, recommended_arm
 from .attribute_choice import ArmChoice, composed_arms
 from .candidates import (
     DIFFERENCE,
@@ -126,6 +126,8 @@ def analyse(
     )
     return Composition(
         advice=advice(grounds),
+        chosen_apart=goal is not None,
+        pays=chosen_by.pooled.pays if goal and chosen_by.pooled is not None else juries_pay(grounds),
         choices=chosen_by.table,
         measures=chosen_by.measures,
         recommended=recommended,

@@ -79,6 +79,8 @@ class ArmEntry(StrictModel):
     protocol: str | None = None
     count: str | None = None
     calibration: Calibration = "none"
+    repeats: int | None = Field(default=None, ge=1)
+    """How often a single judge or each seat of a panel is asked, or the whole deliberation is held."""
     shots: StudyShots | None = None
     """Worked examples out of the study's own cases."""
     adapter: Path | None = None
@@ -132,7 +134,7 @@ class Grid(StrictModel):
         BeforeValidator(_as_tuple, json_schema_input_type=int | tuple[int, ...]),
         Field(min_length=1),
     ] = (1,)
-    """How often a single judge, or each seat of a panel, is asked."""
+    """How often a single judge, or each seat of a panel, is asked, or the whole deliberation is held."""
     shots: Annotated[
         tuple[dict[str, Any] | None, ...],
         BeforeValidator(

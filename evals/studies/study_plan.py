@@ -15,9 +15,9 @@ from .plan_cost import CostEstimate
 FREE = CostEstimate(least=Cost(), further=Cost())
 
 
-def show_plan(plan: StudyPlan, console: Console) -> None:
-    """Every arm with what it costs alone, then what the study costs, and what that rests on."""
-    if isinstance(plan, Plan):
+def show_plan(plan: StudyPlan, console: Console, *, arms: bool = True) -> None:
+    """Every arm with what it costs alone, if `arms`; then what the study costs, and what that rests on."""
+    if arms and isinstance(plan, Plan):
         console.print(_arms_table(plan))
     for line in plan_lines(plan):
         console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -57,6 +57,8 @@ class StudyRecord:
     """The tables that its file asks for."""
     chosen_from: tuple[str, ...] | None = None
     """The arms that heard cases to be chosen on; None where all did."""
+    hearings: Mapping[str, str] = field(default_factory=dict)
+    """By arm of the record that repeats another's deliberations, that other."""
 
 
 def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = None) -> None:
@@ -65,7 +67,12 @@ def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = Non
     document = {
         "study": study.name,
         "description": study.description,
-        "arms": {arm.name: arm.calibration for arm in (plan.arms if arms is None else arms)},
+        "arms": {
+            arm.name: arm.calibration
+            for arm in (plan.arms if arms is None else arms)
+            if arm.jury.hearing == 1
+        },
+        "hearings": {arm.name: arm.jury.first_name for arm in plan.arms if arm.jury.hearing > 1},
         "attributes": list(study.attributes or plan.rubric.names),
         "selection": list(plan.split.selection),
         "test": list(plan.split.test),
@@ -84,7 +91,7 @@ def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = Non
         "design": study.design.model_dump(mode="json"),
         "chosen_from": None
         if all(arm.on == "all" for arm in plan.arms)
-        else [arm.name for arm in plan.arms if arm.on == "all"],
+        else [arm.name for arm in plan.arms if arm.on == "all" and arm.jury.hearing == 1],
     }
     write_ratings(folder, pd.concat([plan.ratings, plan.rescored], ignore_index=True))
     write_atomically(folder / RECORD, json.dumps(document, indent=1) + "\n")
@@ -120,6 +127,7 @@ def read_record(folder: Path) -> StudyRecord:
             goal=_goal(document["goal"]),
             design=Design.model_validate(document["design"]),
             chosen_from=None if document["chosen_from"] is None else tuple(document["chosen_from"]),
+            hearings=document.get("hearings", {}),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidFile(f"{path}: not a study's record: {error}", remedy="run the study again") from None

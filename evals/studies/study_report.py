@@ -12,14 +12,16 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
+from ..comparison.deliberation import NAME as DELIBERATION
+from ..comparison.deliberation import effect_cells, effects_in_short
 from ..report.drawing import COLOURS, INK, Figure, below, caption, clip, decimal, legend, text_width
 from ..report.files import write_folder
 from ..report.html import report_page, section_figures
 from ..report.panel import DASHED, Look, Panel, Tick, name_axis, number_axis, padded_range
 from ..report.section import Section, records, section_json
-from ..report.terminal import interval_words, plain_table, show_section
+from ..report.terminal import interval_words, show_first_page, show_section
 from ..statistics.significance import interval_phrase
-from .candidates import Composition
+from .candidates import DIFFERENCE, Composition
 from .findings import Findings, RecordedFindings, RunFindings
 from .judgements import UNITS
 from .study_files import REPORT
@@ -60,23 +62,16 @@ class StudyReport:
     page: Path
     document: Mapping[str, Any]
     """What `--json` prints."""
-    arms: pd.DataFrame
-    unit: str
+    first: Section
+    """The first page."""
     sections: tuple[Section, ...] = ()
 
-    def show(self, console: Console) -> None:
-        """The arms that nothing beats, then what to use."""
-        front = self.arms[self.arms["front"]]
-        table = plain_table("on the frontier", "kind", "agreement", self.unit, "seconds")
-        table.columns[0].no_wrap = True
-        for row in front.to_dict("records"):
-            agreement = interval_words(row["score"], row["low"], row["high"])
-            seconds = "" if pd.isna(row["seconds"]) else f"{row['seconds']:.2g}"
-            table.add_row(str(row["arm"]), str(row["kind"]), agreement, f"{row['cost']:.4g}", seconds)
-        console.print(table)
-        if rest := len(self.arms) - len(front):
-            more = "1 arm more is" if rest == 1 else f"{rest} arms more are"
-            console.print(f"{more} not on it\n", style="dim", highlight=False)
+    def show(self, console: Console, *, full: bool = False) -> None:
+        """The first page; in `full`, then all that is advised, every section and every note."""
+        show_first_page(self.first, console)
+        if not full:
+            return
+        console.print("\nAdvice", style="bold")
         for sentence in self.document["advice"]:
             console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
         for part in self.sections:
@@ -85,13 +80,96 @@ class StudyReport:
             console.print(f"  note: {note}", highlight=False, markup=False, soft_wrap=True)
 
 
+AGREEMENT, MEAN_CREDIT = "agreement with people", "mean credit with people"
+UNIT_HEADS = {"US dollars a case": "US dollars", "tokens a case": "tokens", "model calls a case": "calls", "votes a case": "votes"}  # fmt: skip
+
+
+def first_page(
+    name: str, composition: Composition, sections: Sequence[Section], page: Path, doubts: Sequence[str] = ()
+) -> Section:
+    """The question, the answer in three sentences, one row an arm, what is uncertain, and where the rest is."""
+    deliberation = next((part for part in sections if part.name == DELIBERATION), None)
+    effects = effect_cells(deliberation)
+    front = composition.frontier
+    used = front["arm"].isin([composition.recommended])
+    order = front.assign(used=~used, off=~front["front"].astype(bool)).sort_values(["used", "off"], kind="stable")  # fmt: skip
+    rows = [
+        {
+            "arm": f"{'> ' if row['arm'] == composition.recommended else ''}{row['arm']}",
+            "kind": row["kind"],
+            composition.measure.removesuffix(" with people"): interval_words(row["score"], row["low"], row["high"]),
+            "deliberation": effects.get(str(row["arm"]), ""),
+            UNIT_HEADS.get(composition.unit, "cost"): f"{row['cost']:.4g}",
+            "seconds": "" if pd.isna(row["seconds"]) else f"{row['seconds']:.2g}",
+        }
+        for row in order.to_dict("records")
+    ]  # fmt: skip
+    short = [_use_in_short(composition), _juries_in_short(composition)]
+    if deliberation is not None:
+        short.append(effects_in_short(deliberation))
+    return Section(
+        "summary",
+        f"{name}: which of {len(front)} arms to use, by {MEAN_CREDIT if composition.measure == AGREEMENT else composition.measure}? (cost and time are of a case)",
+        tuple(short),
+        {"arms": pd.DataFrame(rows)},
+        notes=(*_uncertain(composition), *doubts),
+        lead=f"The rest: {page}, or here with --full.",
+    )
+
+
+def _use_in_short(composition: Composition) -> str:
+    """What to use, from the rows that say so."""
+    apart = composition.choices
+    if composition.chosen_apart and len(apart):
+        together: dict[str, list[str]] = {}
+        for row in apart.to_dict("records"):
+            together.setdefault(str(row["use"]), []).append(str(row["attribute"]))
+        said = "; ".join(f"{arm} for {', '.join(names)}" for arm, names in list(together.items())[:4])
+        more = f"; {len(together) - 4} more with --full" if len(together) > 4 else ""
+        return f"Use {said}{more}: each the cheapest that is not shown to be worse."
+    name = composition.recommended
+    if not composition.noise["p"].notna().any():
+        return f"No arm can be recommended yet: {name} scored best, but {composition.noise['note'].iloc[0]}."
+    arm = composition.frontier[composition.frontier["arm"] == name].to_dict("records")[0]
+    return f"Use {name}: the cheapest arm that is not shown to be worse than the best ({interval_words(arm['score'], arm['low'], arm['high'])}, {arm['cost']:.4g} {composition.unit})."
+
+
+def _juries_in_short(composition: Composition) -> str:
+    """Whether a jury pays, from the row of the difference, or for each attribute from its own."""
+    if composition.chosen_apart and len(composition.choices):
+        paying = composition.choices[composition.choices["pays"].astype(bool)]["attribute"].tolist()
+        return (
+            f"A jury pays on {', '.join(paying)}." if paying else "No jury is shown to pay on any attribute."
+        )
+    found = composition.answers[composition.answers["what"] == DIFFERENCE].to_dict("records")
+    if not found or math.isnan(found[0]["p"]):
+        return "Whether a jury pays cannot be told."
+    row = found[0]
+    told = "A jury pays" if composition.pays else "No jury is shown to pay"
+    return f"{told}: the best jury minus the best single judge, both chosen on other cases, is {interval_words(row['value'], row['low'], row['high'])}."
+
+
+def _uncertain(composition: Composition) -> list[str]:
+    """What so many cases cannot tell, and how much was noted."""
+    said = []
+    for row in composition.power.head(1).to_dict("records"):
+        if not math.isnan(row["detectable"]):
+            said.append(
+                f"{row['n']} cases or groups miss a difference of {row['first']} and {row['second']} below {row['detectable']:.3f} more than once in five times."
+            )
+    if composition.notes:
+        said.append(f"{len(composition.notes)} notes say what was left out or could not be told.")
+    return said
+
+
 def write_study_report(found: Findings, output: Path | None = None) -> StudyReport:
     """The report of a run beside it, where the inspector finds it, and in `output`; that of recorded judgements in
     `output`, or in the study's own folder."""
     if isinstance(found, RecordedFindings):
         page = write_composition(found.jurors, output or found.folder, found.sections)
         document = {"study": found.study, **composition_json(found.jurors, found.sections)}
-        return StudyReport(page, document, found.jurors.frontier, found.jurors.unit, found.sections)
+        first = first_page(found.study, found.jurors, found.sections, page)
+        return StudyReport(page, document, first, found.sections)
     figures = _run_figures(found)
     tables = {"arms": found.table, "trials": found.trials}
     for prefix, composition in (("arms", found.arms), ("jurors", found.jurors)):
@@ -110,7 +188,8 @@ def write_study_report(found: Findings, output: Path | None = None) -> StudyRepo
         for folder in (found.folder / REPORT, output)
         if folder
     ]
-    return StudyReport(written[-1], document, found.table, UNITS[found.study.unit], found.sections)
+    first = first_page(found.study.name, found.arms, found.sections, written[-1], (found.paid_sentence,))
+    return StudyReport(written[-1], document, first, found.sections)
 
 
 def write_composition(composition: Composition, folder: Path, sections: tuple[Section, ...] = ()) -> Path:
@@ -359,7 +438,8 @@ def pareto_figure(arms: pd.DataFrame, *, recommended: str, unit: str, measure: s
     few = table["kind"].map(table["kind"].value_counts()) <= FEW
     named = table[table["front"] | (table["arm"] == recommended) | few]
     low, high = padded_range([*table["score"], *named["low"], *named["high"]])
-    y = number_axis(max(0.0, low), min(1.0, high), about=6, title=measure, lines=True)
+    inside = measure != AGREEMENT
+    y = number_axis(low if inside else max(0.0, low), high if inside else min(1.0, high), about=6, title=measure, lines=True)  # fmt: skip
     least, most, log = _ends(table["cost"].tolist())
     panel = Panel(number_axis(least, most, about=6, title=unit, log=log), y, 536, 306)
     front = named[named["front"]].sort_values("cost")
