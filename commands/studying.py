@@ -125,8 +125,11 @@ def study() -> None:
 
 @study.command()
 @STUDY
+@click.option(
+    "--lock", is_flag=True, help="Register it: write hashes of what is decided beside STUDY, for the report."
+)
 @JSON
-def plan(study: Path, as_json: bool) -> None:
+def plan(study: Path, lock: bool, as_json: bool) -> None:
     """Every arm of STUDY with its calls, tokens and price; everything that is wrong. Spends nothing."""
     from ..evals.studies.plan import plan_study
     from ..evals.studies.study_plan import plan_json, show_plan
@@ -136,6 +139,10 @@ def plan(study: Path, as_json: bool) -> None:
         print_json(plan_json(planned))
     else:
         show_plan(planned, console())
+    if lock:
+        from ..evals.studies.registration import lock_study
+
+        say(f"registered: {lock_study(planned)}", err=True)
 
 
 @study.command()

@@ -33,6 +33,7 @@ from .design_sections import design_sections, gather_design
 from .judgements import UNITS, blind_ballots, credit_table, groups_of
 from .juror_pool import legal_judgements
 from .plan import RecordedPlan, StudyPlan, plan_recorded, task_folder
+from .registration import Registration, registration
 from .study import load_study
 from .study_files import default_folder
 from .study_record import StudyRecord, read_record, recorded_ratings, trials_table
@@ -59,6 +60,8 @@ class RunFindings:
     alone: int
     """The calls that all arms, those given up early among them, would have made each in a run of its own."""
     notes: tuple[str, ...]
+    registration: Registration
+    """Whether it was registered, and what has changed since."""
     sections: tuple[Section, ...] = ()
     """The tables that the study's design asks for, and what its juries are worth in independent votes."""
 
@@ -107,14 +110,18 @@ def findings_at(path: Path, *, resamples: int = 1000) -> Findings:
             f"{path}: there is no run of it at {folder}",
             remedy=f"venire study run {path}; or, if it was kept elsewhere, name the run",
         )
-    return run_findings(folder, resamples=resamples)
+    return replace(
+        (found := run_findings(folder, resamples=resamples)),
+        registration=registration(path, found.study.document),
+    )
 
 
 def plan_findings(plan: StudyPlan, folder: Path, *, resamples: int = 1000) -> Findings:
     """The findings of a plan that was just run into `folder`."""
     if isinstance(plan, RecordedPlan):
         return recorded_findings(plan, folder, resamples=resamples)
-    return run_findings(folder, resamples=resamples)
+    found = run_findings(folder, resamples=resamples)
+    return replace(found, registration=registration(plan.path, found.study.document))
 
 
 def recorded_findings(plan: RecordedPlan, folder: Path, *, resamples: int) -> RecordedFindings:
@@ -323,6 +330,7 @@ def _findings(
         paid=store.cost(),
         alone=sum(each.cost.calls for arm in store.arms() for each in store.transcripts(arm)),
         notes=(*notes, *apart, *found.notes, *further),
+        registration=registration(None, study.document),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -206,6 +207,32 @@ def plan_study(path: Path, *, ask_models: AskModels | None = None) -> StudyPlan:
     if study.judgements is not None:
         return plan_recorded(path, study)
     return _plan(path, study, written, ask_models)
+
+
+class PlanParts(NamedTuple):
+    """What a study file decides, before anything of it is priced."""
+
+    study: Study
+    rubric: Rubric
+    cases: tuple[Case, ...]
+    ratings: pd.DataFrame
+    arms: tuple[StudyArm, ...]
+    split: CaseSplit
+
+
+def plan_parts(path: Path) -> PlanParts:
+    """The parts of the study in a file; raises the first thing that is wrong with them."""
+    study, written = load_study(path)
+    assert study.cases is not None and study.rubric is not None and study.ratings is not None
+    cases = _cases(path.parent / study.cases)
+    groups = {case.id: case.group for case in cases if case.group is not None}
+    split = split_cases([case.id for case in cases], groups, study.split, seed=study.seeds.split)
+    errors = ErrorList()
+    arms, _, _ = _arms(study, written, split, errors)
+    if errors:
+        raise errors.as_one(path)
+    ratings = load_ratings(path.parent / study.ratings, wide=study.wide)
+    return PlanParts(study, named_rubric(study.rubric, path.parent), cases, ratings, tuple(arms), split)
 
 
 def _plan(path: Path, study: Study, written: Written, ask_models: AskModels | None) -> Plan:

@@ -31,6 +31,7 @@ from ..report.files import csv_text
 from .arms import StudyArm
 from .choices import Goal
 from .plan import Plan, TaskPlan, task_folder
+from .registration import recorded_fields
 from .schema import Calibration, Design
 from .study import Study
 from .study_files import RATINGS, RECORD, TRIALS
@@ -59,6 +60,8 @@ class StudyRecord:
     """The arms that heard cases to be chosen on; None where all did."""
     hearings: Mapping[str, str] = field(default_factory=dict)
     """By arm of the record that repeats another's deliberations, that other."""
+    document: Mapping[str, Any] = field(default_factory=dict)
+    """All of `study.json`: also what was registered, and what the plan decided."""
 
 
 def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = None) -> None:
@@ -93,6 +96,9 @@ def write_record(plan: Plan, folder: Path, arms: Sequence[StudyArm] | None = Non
         if all(arm.on == "all" for arm in plan.arms)
         else [arm.name for arm in plan.arms if arm.on == "all" and arm.jury.hearing == 1],
     }
+    path = folder / RECORD
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    document |= recorded_fields(plan, before)
     write_ratings(folder, pd.concat([plan.ratings, plan.rescored], ignore_index=True))
     write_atomically(folder / RECORD, json.dumps(document, indent=1) + "\n")
 
@@ -128,6 +134,7 @@ def read_record(folder: Path) -> StudyRecord:
             design=Design.model_validate(document["design"]),
             chosen_from=None if document["chosen_from"] is None else tuple(document["chosen_from"]),
             hearings=document.get("hearings", {}),
+            document=document,
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidFile(f"{path}: not a study's record: {error}", remedy="run the study again") from None

@@ -188,7 +188,13 @@ def write_study_report(found: Findings, output: Path | None = None) -> StudyRepo
         for folder in (found.folder / REPORT, output)
         if folder
     ]
-    first = first_page(found.study.name, found.arms, found.sections, written[-1], (found.paid_sentence,))
+    first = first_page(
+        found.study.name,
+        found.arms,
+        found.sections,
+        written[-1],
+        (found.registration.sentence, found.paid_sentence),
+    )
     return StudyReport(written[-1], document, first, found.sections)
 
 
@@ -244,7 +250,7 @@ def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
     drawn = {CAPTIONS[name]: figure for name, figure in figures.items()}
     frontier = {words: figure for words, figure in drawn.items() if words == CAPTIONS["frontier"]}
     parts = [
-        Section("use", "What to use", tuple(found.sentences())),
+        Section("use", "What to use", (*found.sentences(), found.registration.sentence)),
         _tables_section(
             ("arms",),
             {"arms": found.table},
@@ -309,6 +315,7 @@ def _document(
     return {
         "study": study.name,
         "description": study.description,
+        "registration": found.registration.to_json(),
         "recommended": found.arms.recommended,
         "advice": found.sentences(),
         "measure": found.arms.measure,
