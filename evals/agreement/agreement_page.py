@@ -55,6 +55,34 @@ FITTING = {
     "ratio": ("alpha_ratio", "alpha_interval", "icc2", "icc2k", "icc3k", "pearson", "spearman", "offset", "mae", "rmse"),
 }  # fmt: skip
 """By level, the coefficients that fit it."""
+SHIPPED = frozenset(
+    [
+        "icc1",
+        "icc2",
+        "icc3",
+        "icc1k",
+        "icc2k",
+        "icc3k",
+        "alpha_nominal",
+        "alpha_ordinal",
+        "alpha_interval",
+        "alpha_ratio",
+        "ac1",
+        "ac2",
+        "kappa",
+        "kappa_linear",
+        "kappa_quadratic",
+        "fleiss",
+        "percent",
+        "spearman",
+        "kendall",
+        "pearson",
+        "offset",
+        "rmse",
+        "mae",
+    ]
+)
+"""Those that need to fit; a plug-in's says itself what it is of."""
 
 
 def agreement_table(agreement: Agreement, *, every: bool = False) -> Table:
@@ -68,7 +96,7 @@ def agreement_table(agreement: Agreement, *, every: bool = False) -> Table:
             choice.coefficient for at, choice in agreement.report.items() if at == name and choice.coefficient
         }
         for coefficient, estimate in found.items():
-            if estimate.defined and (every or coefficient in fit):
+            if estimate.defined and (every or coefficient in fit or coefficient not in SHIPPED):
                 reads = band(coefficient, estimate)
                 told = f"{reads.word}, {reads.source}" if reads else ""
                 table.add_row(
