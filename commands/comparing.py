@@ -148,12 +148,13 @@ def compare(
     if as_json:
         print_json(comparison_json(found))
         return
-    from ..evals.comparison.comparison_summary import first_page
+    from ..evals.comparison.comparison_summary import comparison_first_page
     from ..evals.report.terminal import show_first_page
 
     where = f"in {output}, and " if output is not None else ""
     show_first_page(
-        first_page(found, f"The rest, with every test and note: {where}here with --full."), console()
+        comparison_first_page(found, f"The rest, with every test and note: {where}here with --full."),
+        console(),
     )
     if not full:
         return

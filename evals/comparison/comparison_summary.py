@@ -63,7 +63,7 @@ def _question(comparison: Comparison) -> str:
     )  # fmt: skip
 
 
-def first_page(comparison: Comparison, rest: str) -> Section:
+def comparison_first_page(comparison: Comparison, rest: str) -> Section:
     """The question, the answer in three sentences, one row an arm, what is uncertain, and where the rest is."""
     effects = effect_cells(section := deliberation_of(comparison))
     costs = comparison.costs.set_index("arm") if len(comparison.costs) else comparison.costs

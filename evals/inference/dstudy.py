@@ -284,7 +284,7 @@ REPEATS_NAME = "repeats"
 SHARES = ("case", "seat", "case_seat", "repeat")
 
 
-class VerdictTable:
+class RepeatedVerdicts:
     """One row for each verdict with a number: `arm` (under its first name), `case`, `repeat` (of the deliberation), `attribute`, `value`."""
 
     def __init__(self) -> None:
@@ -310,7 +310,7 @@ def repeats_section(store: Store, arms: Collection[str]) -> Section | None:
     """
     if not arms:
         return None
-    verdicts, votes = arm_tables(store, VerdictTable(), BallotTable())
+    verdicts, votes = arm_tables(store, RepeatedVerdicts(), BallotTable())
     rows, sentences = [], []
     for (arm, attribute), mine in verdicts[verdicts["arm"].isin(list(arms))].groupby(["arm", "attribute"], sort=False):  # fmt: skip
         whole = _shares_row(mine, verdict_variances)

@@ -81,7 +81,7 @@ def _fields(
         "cases": _hash(sorted(case.model_dump_json() for case in cases)),
         "ratings": _hash(ratings),
         "rubric": _hash(rubric.model_dump_json()),
-        "arms": {arm.name: _hash([_judged(arm, rubric), arm.calibration, str(arm.on)]) for arm in arms},
+        "arms": {arm.name: _hash([_jury_hash(arm, rubric), arm.calibration, str(arm.on)]) for arm in arms},
         "objective": study.objective or "credit",
         "choose": study.choose,
         "margin": study.margin,
@@ -95,7 +95,7 @@ def _fields(
     }
 
 
-def _judged(arm: StudyArm, rubric: Rubric) -> str:
+def _jury_hash(arm: StudyArm, rubric: Rubric) -> str:
     """What the arm answers by; where a model's server stands is not among it."""
     return judged_by(arm.jury, rubric).model_dump_json(exclude={"rubric"})
 

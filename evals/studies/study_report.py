@@ -84,7 +84,7 @@ AGREEMENT, MEAN_CREDIT = "agreement with people", "mean credit with people"
 UNIT_HEADS = {"US dollars a case": "US dollars", "tokens a case": "tokens", "model calls a case": "calls", "votes a case": "votes"}  # fmt: skip
 
 
-def first_page(
+def study_first_page(
     name: str, composition: Composition, sections: Sequence[Section], page: Path, doubts: Sequence[str] = ()
 ) -> Section:
     """The question, the answer in three sentences, one row an arm, what is uncertain, and where the rest is."""
@@ -168,7 +168,7 @@ def write_study_report(found: Findings, output: Path | None = None) -> StudyRepo
     if isinstance(found, RecordedFindings):
         page = write_composition(found.jurors, output or found.folder, found.sections)
         document = {"study": found.study, **composition_json(found.jurors, found.sections)}
-        first = first_page(found.study, found.jurors, found.sections, page)
+        first = study_first_page(found.study, found.jurors, found.sections, page)
         return StudyReport(page, document, first, found.sections)
     figures = _run_figures(found)
     tables = {"arms": found.table, "trials": found.trials}
@@ -188,7 +188,7 @@ def write_study_report(found: Findings, output: Path | None = None) -> StudyRepo
         for folder in (found.folder / REPORT, output)
         if folder
     ]
-    first = first_page(
+    first = study_first_page(
         found.study.name,
         found.arms,
         found.sections,
