@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -359,7 +360,7 @@ def _jurors(
 
 def _arms_table(store: Store, study: StudyRecord, found: Composition) -> pd.DataFrame:
     """The frontier with how each arm is made, and what it earned on the cases it was chosen on."""
-    made = {
+    made: dict[str, dict[str, Any]] = {
         arm.name: {
             "seats": len(arm.jury.seats),
             "protocol": arm.jury.protocol,
