@@ -15,6 +15,7 @@ import argparse
 import csv
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -194,7 +195,7 @@ def run_in_tree(task: Mapping[str, Any]) -> None:
 
 
 def report_changes(modules: Sequence[str], base: str, seconds: float) -> int:
-    """Prints what survives on changed lines; the exit code is 1 where fewer than the floor are killed and more than one survives."""
+    """Prints what survives on changed lines; the exit code is 1 where chance would rarely kill so few of a sample at the floor."""
     until = time.monotonic() + seconds
     base = base or _merge_base()
     if not base:
@@ -218,9 +219,14 @@ def report_changes(modules: Sequence[str], base: str, seconds: float) -> int:
         killed, survivors = killed + outcome.killed, survivors + fresh
     for row in survivors:
         print(f"  {row['module']} {row['function']}\n  - {row['was']}\n  + {row['becomes']}")
-    low = len(survivors) > 1 and killed / (killed + len(survivors)) < FLOOR
+    low = _chance_of_so_few(killed, killed + len(survivors)) < 0.05
     print(f"mutants: {killed} of {killed + len(survivors)} killed" + (f", below {FLOOR:.0%}" if low else ""))
     return int(low)
+
+
+def _chance_of_so_few(killed: int, run: int) -> float:
+    """How likely as few or fewer are killed of so many that were run, where the floor holds: the exact binomial test's p."""
+    return sum(math.comb(run, few) * FLOOR**few * (1 - FLOOR) ** (run - few) for few in range(killed + 1))
 
 
 def _merge_base() -> str:
