@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from base64 import b64encode
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 
@@ -66,8 +67,8 @@ class ForwardProxy:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
+            await _close(writer)
             self._handlers.discard(task)
-            writer.close()
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[:-2]
@@ -96,7 +97,14 @@ class ForwardProxy:
         try:
             await asyncio.gather(_pump(reader, there_writer), _pump(there_reader, writer))
         finally:
-            there_writer.close()
+            await _close(there_writer)
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """Close a connection, and wait until its socket is closed: a loop that ends sooner leaves it open."""
+    writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
