@@ -140,7 +140,7 @@ def test_costs_are_seen_in_the_terminal_and_in_json(tmp_path: Path) -> None:
     )
     made = venire("run", "cases.jsonl", "--rubric", "asr-impact", "--jury", "j.yaml", "-o", "run", "--quiet", cwd=tmp_path)  # fmt: skip
     assert made.returncode == 0, made.stderr
-    told = venire("compare", "run", "--human", "r.csv", cwd=tmp_path)
+    told = venire("compare", "run", "--human", "r.csv", "--full", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
     assert "What pays best without looking" in " ".join(told.stdout.split())
 
