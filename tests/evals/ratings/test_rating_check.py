@@ -172,7 +172,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ["triage", "run"],
         ["calibrate", "run"],
-        ["compare", "run"],
+        ["compare", "run", "--full"],
         ["threshold", "run", "--score", "accurate"],
         ["metrics", DEMO / "cases.jsonl", "--family", "edit", "--rubric", "clinical-note", "--attribute", "accurate"],
     ],

@@ -106,7 +106,8 @@ def document(command: str, folder: Path, *options: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_question_is_left_out_counted_and_said(command: str, folder: Path, tmp_path: Path) -> None:
-    shown = venire(*COMMANDS[command], "--resamples", 20, cwd=folder)
+    whole = ("--full",) if command in ("compare", "study") else ()
+    shown = venire(*COMMANDS[command], *whole, "--resamples", 20, cwd=folder)
     found = document(command, folder)
     notes = (found["review"] or found)["notes"] if command == "triage" else found["notes"]
 
