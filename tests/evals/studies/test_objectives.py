@@ -284,7 +284,7 @@ def test_a_study_file_names_its_objective_and_costs_need_a_matrix(tmp_path: Path
     )
     (tmp_path / "bad.yaml").write_text(f"{study}objective: costs\n")
 
-    good = venire("study", "good.yaml", "--resamples", "20", cwd=tmp_path)
+    good = venire("study", "good.yaml", "--full", "--resamples", "20", cwd=tmp_path)
     bad = venire("study", "bad.yaml", cwd=tmp_path)
 
     assert good.returncode == 0 and "(by quadratic kappa, on cases that did not choose it)" in good.stdout

@@ -342,7 +342,9 @@ def test_how_seats_are_asked_are_axes_too(tmp_path: Path) -> None:
     panels = [arm.jury for arm in plan.arms if arm.jury.protocol == "panel"]
     presided = [arm.jury for arm in plan.arms if arm.jury.protocol == "orchestrated"]
     assert len(panels) == 2 * 2 * 2 * 2, "repeats, shots, temperature, params"
-    assert len(presided) == 2 * 2 * 2 * 2, "orchestrator, shots, temperature, params"
+    assert len(presided) == 2 * 2 * 2 * 2 * (1 + 3), (
+        "orchestrator, shots, temperature, params; each repeat is a hearing"
+    )
     assert {jury.orchestrator.model for jury in presided} == {"server/a", "server/b"}
     assert {jury.repeats for jury in panels} == {1, 3}
     assert {jury.seats[0].temperature for jury in panels} == {0, 1}
