@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from juror_worlds import YES_OR_NO, clueless_votes, judgement_tables
 
+from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, ScoredVotes
 from venire.evals.ratings.folds import folds
 from venire.evals.studies import jury_search
 from venire.evals.studies.attribute_choice import choose, composed_arms
 from venire.evals.studies.juror_pool import Pool, pool_of
 from venire.evals.studies.jury_search import VoteCounter, best_juries, by_inner_folds, held_out
-from venire.evals.studies.objectives import OBJECTIVES, AnswerScale, ScoredVotes
 
 RNG = np.random.default_rng
 SIZES = (1, 3, 5)
