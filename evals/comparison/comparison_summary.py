@@ -169,7 +169,7 @@ def _certainty(comparison: Comparison) -> str:
             f"{hung} scores were left open by a jury that could not decide, and count for nothing here."
         )
     if comparison.notes:
-        said.append(f"{len(comparison.notes)} notes at the end say what was left out.")
+        said.append(f"What was left out is said at the end ({len(comparison.notes)}).")
     return " ".join(said)
 
 

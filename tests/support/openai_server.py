@@ -122,6 +122,9 @@ class ProviderServer:
         self._ready.set()
         await self._stop.wait()
         await runner.cleanup()
+        if self._tls is not None:
+            # The end of a handshake that a client broke off is read after it.
+            await asyncio.sleep(0.05)
 
     def _refuses(self, request: web.Request) -> bool:
         return self._key is not None and request.headers.get("Authorization") != f"Bearer {self._key}"

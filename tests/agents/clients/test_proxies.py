@@ -23,6 +23,8 @@ from venire.rubrics.errors import ModelUnreachable
 HOST = "models.hospital.test"
 """A name that only the proxy can look up."""
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+# asyncio leaves the socket of a handshake that the other side broke off to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore:.*:pytest.PytestUnraisableExceptionWarning")
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl for certificates")
 
 
