@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .agents.model import Message, ModelFailure, Reply, Request, Subject, TransientFailure, Usage
     from .agents.model_client import ClientFactory, ModelClient
     from .agents.prompting import Brief, Prompts, Statement
-    from .evals.agreement.coefficient import Coefficient, Setting
+    from .evals.agreement.coefficients import Coefficient, Setting
     from .evals.audits.audit import Audit, AuditInput
     from .evals.exchange.import_format import ImportFormat, Item, ToolRecords
     from .evals.metrics.metric import Metric
@@ -103,7 +103,7 @@ _HOMES = {
     # a counting rule
     "orchestration.counting.rule": "Count Counted Rule Tally too_few",
     # a coefficient
-    "evals.agreement.coefficient": "Coefficient Setting",
+    "evals.agreement.coefficients": "Coefficient Setting",
     "evals.statistics.jackknife": "FISHER Jackknife LOG RATIO RAW SHARE",
     "evals.statistics.weighted": "Statistic",
     "evals.statistics.estimate": "Estimate undefined",

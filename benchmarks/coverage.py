@@ -33,9 +33,11 @@ from threadpoolctl import threadpool_limits
 from venire.evals.statistics.alpha import alpha_coefficient, krippendorff_alpha
 from venire.evals.statistics.chance import (
     ac_coefficient,
+    cohen_kappa,
     fleiss_coefficient,
     fleiss_kappa,
     gwet_ac,
+    kappa_statistic,
     percent_agreement,
 )
 from venire.evals.statistics.contrast import paired_difference
@@ -45,7 +47,6 @@ from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.gate import OPEN, RANKED_PAIRS, SQUARED_PAIRS
 from venire.evals.statistics.icc import icc, icc_coefficient
 from venire.evals.statistics.jackknife import CASES, Jackknife
-from venire.evals.statistics.kappa import cohen_kappa, kappa_statistic
 from venire.evals.statistics.matrix import Matrix
 
 Measure = Callable[..., Estimate]

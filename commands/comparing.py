@@ -243,8 +243,8 @@ def agreement(
 ) -> None:
     """How far the raters of any ratings table agree: every coefficient that fits, with intervals."""
     from ..evals import load_ratings
-    from ..evals.agreement.agreement_page import agreement_table, raters_table, report_lines
     from ..evals.agreement.rater_agreement import agreement as agreed
+    from ..evals.agreement.rater_agreement import agreement_table, raters_table, report_lines
     from ..evals.ratings.people import usable_ratings
     from ..evals.ratings.question import rubric_questions
     from ..rubrics import load_rubric
@@ -254,7 +254,7 @@ def agreement(
     found = agreed(table, questions=questions, reference=reference, method=method)
     found = replace(found, notes=(*left_out, *found.notes))
     if output is not None:
-        from ..evals.agreement.agreement_page import agreement_page
+        from ..evals.agreement.rater_agreement import agreement_page
         from ..orchestration.record.private_files import write_atomically
 
         write_atomically(output, agreement_page(found))

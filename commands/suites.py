@@ -235,7 +235,7 @@ for without_a_file in (table, score, import_helm):
 @JSON
 def check(suite: Path, data: Path | None, as_json: bool) -> None:
     """Everything that SUITE names, read and checked: its scenarios, cases, prompts, systems and outputs. Asks nobody."""
-    from ..evals.suites.suite_plan_tables import check_json, check_sentences, check_table
+    from ..evals.suites.suite_plan import check_json, check_sentences, check_table
 
     loaded = load_suite_file(suite, data)
     if as_json:
@@ -260,8 +260,7 @@ def plan(
     as_json: bool,
 ) -> None:
     """Every call that SUITE has left to make, what it costs at the most, and how long the embedded model would take. Spends nothing."""
-    from ..evals.suites.suite_plan import plan_suite
-    from ..evals.suites.suite_plan_tables import plan_sentences, plan_table, suite_plan_json
+    from ..evals.suites.suite_plan import plan_sentences, plan_suite, plan_table, suite_plan_json
 
     planned = plan_suite(
         load_suite_file(suite, data), suite_session(suite, output, model=model, base_url=base_url)
@@ -381,7 +380,7 @@ def coverage(
     suite: Path | None, taxonomy: str | None, survey: Path | None, data: Path | None, as_json: bool
 ) -> None:
     """Which places of the taxonomy SUITE covers; without one, the 35 listed benchmarks of MedHELM."""
-    from ..evals.suites.suite_plan_tables import (
+    from ..evals.suites.suite_plan import (
         coverage_json,
         coverage_sentences,
         coverage_table,

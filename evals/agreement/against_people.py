@@ -8,15 +8,14 @@ from ...rubrics.scale import Scale
 from ..ratings.question import nearest_legal
 from ..ratings.score_tables import ARM, PEOPLE
 from ..statistics.alpha import krippendorff_alpha
-from ..statistics.chance import gwet_ac, percent_agreement
+from ..statistics.chance import cohen_kappa, gwet_ac, percent_agreement
 from ..statistics.correlation import spearman
 from ..statistics.error import mae, offset, rmse
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.icc import Interval, icc
 from ..statistics.jackknife import Jackknife
-from ..statistics.kappa import cohen_kappa
 from ..statistics.matrix import Matrix
-from .choice import beside_refused
+from .coefficients import beside_refused
 
 MEASURES = (
     "icc3k",

@@ -1,21 +1,243 @@
-"""The coefficients that are shipped: each is a function of `statistics/`, with its range, its bands and what it asks of a scale."""
+"""The registry of coefficients: each is a function of `statistics/` with its range, its bands and what it asks of a scale; which fit a scale."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal, NamedTuple
 
 import pandas as pd
 
+from ...rubrics.plugins import registered_plugins
 from ..statistics.alpha import Level, krippendorff_alpha
-from ..statistics.chance import Weighting, fleiss_kappa, gwet_ac, percent_agreement
+from ..statistics.chance import Weighting, cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
 from ..statistics.correlation import kendall, pearson, spearman
 from ..statistics.error import mae, offset, rmse
 from ..statistics.estimate import Estimate
-from ..statistics.icc import Form, icc
-from ..statistics.kappa import cohen_kappa
-from .coefficient import KOO_LI, KRIPPENDORFF, LANDIS_KOCH, SCHOBER, Coefficient, Setting
+from ..statistics.icc import Form, Interval, icc
+from ..statistics.jackknife import Jackknife
+from ..statistics.matrix import Value
+
+
+class Band(NamedTuple):
+    """What a value is called, and by whom."""
+
+    word: str
+    source: str
+
+
+class Bands(NamedTuple):
+    """Whose words, and from which value up each of them holds, the highest first."""
+
+    source: str
+    floors: tuple[tuple[float, str], ...]
+    shown: Callable[[float], float] = float
+    """What of a value is held against the floors: all of it, unless its size or its first decimals only."""
+
+    def band(self, estimate: Estimate) -> Band | None:
+        """The one word for everything that the interval holds; None where it holds several, or there is no interval."""
+        low, high = estimate.low, estimate.high
+        if math.isnan(low) or math.isnan(estimate.value):
+            return None
+        # Of sizes, an interval about zero holds the smallest too.
+        words = {self._word(value) for value in (low, estimate.value, high, min(max(0.0, low), high))}
+        return Band(words.pop(), self.source) if len(words) == 1 else None
+
+    def _word(self, value: float) -> str:
+        shown = self.shown(value)
+        return next(word for floor, word in self.floors if shown >= floor)
+
+
+LANDIS_KOCH = Bands(
+    "Landis and Koch (1977)",
+    (
+        (0.81, "almost perfect"),
+        (0.61, "substantial"),
+        (0.41, "moderate"),
+        (0.21, "fair"),
+        (0.0, "slight"),
+        (-math.inf, "poor"),
+    ),
+    # They print two decimals: 0.20 is slight, 0.21 fair.
+    shown=lambda value: round(value, 2),
+)
+KOO_LI = Bands(
+    "Koo and Li (2016)",
+    ((0.9, "excellent"), (0.75, "good"), (0.5, "moderate"), (-math.inf, "poor")),
+)
+KRIPPENDORFF = Bands(
+    "Krippendorff (2004)",
+    ((0.8, "reliable"), (0.667, "tentative"), (-math.inf, "unreliable")),
+)
+SCHOBER = Bands(
+    "Schober, Boer and Schwarte (2018)",
+    ((0.9, "very strong"), (0.7, "strong"), (0.4, "moderate"), (0.1, "weak"), (0.0, "negligible")),
+    # The size of a correlation is banded, whatever its sign.
+    shown=abs,
+)
+
+
+GROUP = "venire.coefficients"
+MANY_VALUES = 100
+"""Distinct values beyond which nothing is told by how often each occurs."""
+
+
+class Setting(NamedTuple):
+    """How a coefficient is to be computed."""
+
+    jackknife: Jackknife
+    """What its interval leaves out as a whole."""
+    categories: Sequence[Value] | None
+    """The values of the scale, used or not, where they are declared."""
+    icc_interval: Interval = "jackknife"
+    """`f` where published F intervals of the ICC are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A coefficient of agreement, as `venire agreement` names it."""
+
+    name: str
+    estimate: Callable[[pd.DataFrame, Setting], Estimate]
+    """From a ratings table (`case`, `rater`, `value` and what is left out together) to the value with its interval."""
+    range: tuple[float, float]
+    """The lowest and the highest value that it can have."""
+    place: int = 1000
+    """Where it stands among the others: the lowest first, equals by name."""
+    level: Literal["nominal", "ordinal", "ratio"] = "ordinal"
+    """The least that ratings must be: labels, numbers with an order, or numbers with a true zero."""
+    counts_values: bool = False
+    """Whether it counts how often each value occurs, and so needs values that recur."""
+    orders_words: bool = False
+    """Whether words will do in place of numbers where the values are declared in order."""
+    bands: Bands | None = None
+    """What its values are called, and by whom."""
+
+    def unfit(self, values: pd.Series, level: str | None, categories: Sequence[Value] | None) -> str:
+        """Why it does not fit ratings of this level, or nothing."""
+        words = is_text(values)
+        if level in ("nominal", "binary") and self.level != "nominal":
+            return f"needs more than the {level} level"
+        if words and self.level != "nominal":
+            fits = self.orders_words and categories is not None
+            return "" if fits else "needs numbers; the values are text"
+        if self.level == "ratio" and level in ("ordinal", "interval"):
+            return f"needs a true zero, which the {level} level does not have"
+        if self.level == "ratio" and (values.astype(float) < 0).any():
+            return "needs values of zero or more"
+        distinct = int(values.nunique())
+        if self.counts_values and distinct > MANY_VALUES:
+            return f"needs values that recur; there are {distinct} distinct ones"
+        return ""
+
+
+def is_text(values: pd.Series) -> bool:
+    """Whether any of the values is no number."""
+    return bool(pd.to_numeric(values, errors="coerce").isna().any())
+
+
+@cache
+def registered_coefficients() -> dict[str, Coefficient]:
+    """Every coefficient that is registered, by name, in the order in which they are shown."""
+    everyone: list[Coefficient] = [plugin.load() for plugin in registered_plugins(GROUP).values()]
+    return {each.name: each for each in sorted(everyone, key=lambda each: (each.place, each.name))}
+
+
+def band(coefficient: str, estimate: Estimate) -> Band | None:
+    """What a coefficient is called where its whole interval bears the word; None where nobody has words for it."""
+    known = registered_coefficients().get(coefficient)
+    return None if known is None or known.bands is None else known.bands.band(estimate)
+
+
+DOMINANT = 0.75
+"""From this share of all ratings on, one value leaves so little to agree on beyond chance that kappa and alpha collapse."""
+SHORT = 12
+"""Numbers of so few distinct values are taken for an ordinal scale where no level is declared."""
+
+
+STANDS_IN = {"ac2": "AC2", "ac1": "AC1", "percent": "percent agreement", "exact": "exact agreement"}
+"""What is told beside a coefficient that has no interval, the first that has one."""
+
+
+class Choice(NamedTuple):
+    """The coefficient to report, and why this one; no coefficient where there is nothing to report."""
+
+    coefficient: str | None
+    why: str
+
+
+def assumed_level(values: pd.Series) -> str:
+    """The level of values whose scale nobody declared: words are nominal, a few numbers ordinal, others an interval."""
+    if is_text(values.dropna()):
+        return "nominal"
+    return "ordinal" if values.nunique() <= SHORT else "interval"
+
+
+def coefficient_choice(ratings: pd.DataFrame, level: str | None, found: dict[str, Estimate]) -> Choice:
+    """The coefficient that fits the design, of those that are defined.
+
+    Args:
+        ratings: Columns `case`, `rater`, `value`, of one attribute.
+        level: As declared; None where it is not.
+        found: The coefficients of these ratings.
+    """
+    known = ratings.dropna(subset=["value"])
+    raters, cases = known["rater"].nunique(), known["case"].nunique()
+    if raters < 2 or not known["case"].duplicated().any():
+        return Choice(None, "no case has the ratings of two raters")
+    share = float(known["value"].value_counts(normalize=True).iloc[0])
+    if share == 1:
+        return Choice(None, "everyone gave one value throughout: say that, for no coefficient can")
+    whole = len(known) == raters * cases
+    words = is_text(known["value"])
+    unordered = level in ("nominal", "binary") or (level is None and words)
+    short = level == "ordinal" or (level is None and known["value"].nunique() <= SHORT)
+    who = f"{raters} raters of {cases} cases" + ("" if whole else ", not all of whom rated every case")
+    for name, why in _candidates(unordered, short, whole, raters, share):
+        if name in found and found[name].defined:
+            return Choice(name, f"{who}; {why}")
+    return Choice(None, "no coefficient that fits the design is defined; the table says why")
+
+
+def beside_refused(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
+    """The estimates, those whose raters depart together too seldom for an interval with one beside them that has its own."""
+    sure = next(
+        (name for name in STANDS_IN if name in estimates and estimates[name].low < estimates[name].high), None
+    )
+    if sure is None:
+        return estimates
+    beside = estimates[sure]
+    words = f"{STANDS_IN[sure]} is {beside.value:.2f} [{beside.low:.2f}, {beside.high:.2f}]"
+    return {
+        name: replace(each, note=f"{each.note}; {words}") if "depart together" in each.note else each
+        for name, each in estimates.items()
+    }
+
+
+def _candidates(
+    unordered: bool, short: bool, whole: bool, raters: int, share: float
+) -> list[tuple[str, str]]:
+    """Coefficients that fit, best first, each with the reason."""
+    ranked: list[tuple[str, str]] = []
+    if share >= DOMINANT and (unordered or short):
+        name = "ac1" if unordered else "ac2"
+        ranked.append((name, f"one value is {share:.0%} of all ratings, where kappa and alpha collapse and {name.upper()} does not"))  # fmt: skip
+    if unordered:
+        if whole and raters == 2:
+            ranked.append(("kappa", "categories without an order, beyond what both raters' habits give by chance"))  # fmt: skip
+        if whole and raters > 2:
+            ranked.append(("fleiss", "categories without an order, more than two raters"))
+        return [*ranked, ("alpha_nominal", "alpha takes any number of raters and missing ratings")]
+    if short:
+        if whole and raters == 2:
+            ranked.append(("kappa_quadratic", "an ordered scale: a miss by two counts four times a miss by one"))  # fmt: skip
+        return [*ranked, ("alpha_ordinal", "an ordered scale whose steps need not be equal; alpha takes any number of raters and missing ratings")]  # fmt: skip
+    if whole:
+        ranked.append(("icc2", "numbers with equal steps, absolute agreement of one rating by raters who stand for others like them; where their mean is used, report icc2k too"))  # fmt: skip
+    return [*ranked, ("alpha_interval", "numbers with equal steps; alpha takes missing ratings")]
+
 
 _SIGNED = (-1.0, 1.0)
 _UP_TO_ONE = (-math.inf, 1.0)

@@ -18,9 +18,9 @@ from ..report.charts import forest_figure
 from ..report.drawing import Figure
 from ..report.section import Section, estimate_cells, estimate_phrase
 from ..statistics.chance import fleiss_kappa
+from ..statistics.classification import YES_NO_METRICS, YesNoMetric, yes_no_estimates
 from ..statistics.estimate import Estimate
 from ..statistics.proportion import wilson
-from ..statistics.yes_no import YES_NO_METRICS, YesNoMetric, yes_no_estimates
 from .audit import Audit
 
 TITLE = "Yes-or-no questions against the majority of people"

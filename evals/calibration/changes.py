@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..statistics.chance import concordance_statistic
 from ..statistics.contrast import Contrast, paired_difference
 from ..statistics.correlation import stratified_spearman_statistic
 from ..statistics.error import offset_statistic, rmse_statistic
 from ..statistics.estimate import Estimate
 from ..statistics.gate import OPEN, RANKED_PAIRS, SQUARED_PAIRS, Gate
 from ..statistics.jackknife import FISHER, LOG, RAW, Jackknife, Transform
-from ..statistics.kappa import concordance_statistic
 from ..statistics.matrix import FloatArray, IntArray, Matrix
 from ..statistics.weighted import Coefficient, Statistic
 

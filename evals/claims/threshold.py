@@ -23,12 +23,12 @@ from ..ratings.people import check_ratings, without_stray_words
 from ..ratings.question import Question, rubric_questions
 from ..ratings.reference import reference
 from ..report.section import estimate_json, records
+from ..statistics.classification import YES_NO_METRICS, YesNoMetric, yes_no_estimates, yes_no_values
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
 from ..statistics.jackknife import Jackknife
 from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.roc import roc_auc, roc_curve
-from ..statistics.yes_no import YES_NO_METRICS, YesNoMetric, yes_no_estimates, yes_no_values
 from .run_claims import cards, case_groups
 
 _ZERO_OR_ONE = Question(Scale(level="binary", anchors={0: "No", 1: "Yes"}), "high")

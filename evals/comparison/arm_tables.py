@@ -16,12 +16,12 @@ from ..metrics.normalisation import Normalisation
 from ..ratings.pooling import OVERALL, pooling
 from ..ratings.question import nearest_legal
 from ..ratings.score_tables import ARM, CONSTANT, PEOPLE, Sheet, pairs, scores
+from ..statistics.chance import cohen_kappa
 from ..statistics.classical_tests import differences, wilcoxon_signed_rank
 from ..statistics.contrast import IccChange, as_extra_rater, as_substitute
 from ..statistics.correlation import spearman
 from ..statistics.estimate import Estimate
 from ..statistics.icc import Interval
-from ..statistics.kappa import cohen_kappa
 from ..statistics.matrix import Matrix
 
 

@@ -14,10 +14,10 @@ from ..ratings.score_tables import ARM, PEOPLE, SECOND, Marks, pairs
 from ..report.drawing import INK, Figure, below, beside, legend, series_colour
 from ..report.panel import DASHED, Panel, number_axis, padded_range
 from ..report.section import Section
+from ..statistics.chance import cohen_kappa
 from ..statistics.correlation import spearman
 from ..statistics.error import offset, rmse
 from ..statistics.estimate import Estimate
-from ..statistics.kappa import cohen_kappa
 from ..statistics.matrix import IntArray
 
 SIDE = 200

@@ -1,21 +1,33 @@
-"""Overlap with a reference: BLEU-1 to 4 and chrF by sacrebleu, ROUGE by rouge-score, and the ROUGE-L that a judge has to beat.
+"""Words held against a reference: BLEU-1 to 4 and chrF by sacrebleu, ROUGE by rouge-score, WER, CER, MER and WIL by jiwer, METEOR by
+nltk, and the ROUGE-L that a judge has to beat.
 
-BLEU is not smoothed and splits at spaces; ROUGE does not stem. All are from 0 to 1 and NaN without a reference.
+BLEU is not smoothed and splits at spaces; ROUGE does not stem. Overlaps are from 0 to 1; all are NaN without a reference.
+nltk reads WordNet as its own downloader lays it out; where that is missing, any folder of WordNet's database files does, such as Debian's.
 
 References:
     Papineni et al. (2002), "BLEU: a method for automatic evaluation of machine translation".
     Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
     Popovic (2015), "chrF: character n-gram F-score for automatic MT evaluation".
+    Morris, Maier and Green (2004), "From WER and RIL to MER and WIL".
 """
 
 from __future__ import annotations
 
+import io
 import math
+import os
 import re
-from collections.abc import Callable
-from typing import Any
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal
 
-from .metric import Metric, packaged_metric
+from ...rubrics.errors import MissingExtra
+from .metric import EXTRA, Metric, Progress, check_package, packaged_metric
+
+if TYPE_CHECKING:
+    from nltk.corpus.reader import WordNetCorpusReader
 
 WORD = re.compile(r"\w+")
 
@@ -100,3 +112,94 @@ ROUGE1, ROUGE2 = map(_rouge_n, (1, 2))
 ROUGE_LCS = _rouge("rougeL", "ROUGE-L", 26, _rouge_lcs)
 CHRF = _chrf("chrf", "chrF", 27, word_order=0)
 CHRF_WORDS = _chrf("chrf++", "chrF++", 28, word_order=2)
+
+
+def _error_rate(name: Literal["wer", "cer", "mer", "wil"], place: int, most: float) -> Metric:
+    def scorer(jiwer: Any) -> Callable[[str, str], float]:
+        rate = getattr(jiwer, name)
+        # Spaces of any kind part words, and one counts as a character.
+        return lambda output, reference: rate(" ".join(reference.split()), " ".join(output.split()))
+
+    return packaged_metric(
+        name, name.upper(), place, "jiwer", scorer, family="edit", direction="low", bounds=(0.0, most)
+    )
+
+
+WER = _error_rate("wer", 10, math.inf)
+CER = _error_rate("cer", 11, math.inf)
+MER = _error_rate("mer", 12, 1.0)
+WIL = _error_rate("wil", 13, 1.0)
+
+
+FOLDER = "WNSEARCHDIR"
+"""The environment variable by which WordNet's own programs find their database."""
+DEBIAN = Path("/usr/share/wordnet")
+LEXICOGRAPHER_FILES = 45
+DATA = f"apt-get install wordnet-base, or python -m nltk.downloader wordnet, or set {FOLDER} to the folder of WordNet's files (data.noun, ...)"
+
+
+def _meteor(pairs: Sequence[tuple[str, str]], progress: Progress | None) -> dict[str, list[float]]:
+    """References: Banerjee and Lavie (2005), "METEOR: an automatic metric for MT evaluation"."""
+    check_package("METEOR", "nltk", f"{EXTRA}; then {DATA}")
+    from nltk.translate.meteor_score import single_meteor_score
+
+    wordnet = _wordnet(os.environ.get(FOLDER, ""))
+    return {
+        "METEOR": [
+            single_meteor_score(reference.split(), output.split(), wordnet=wordnet)
+            if reference.split()
+            else math.nan
+            for output, reference in pairs
+        ]
+    }
+
+
+def _wordnet(named: str) -> WordNetCorpusReader:
+    """WordNet from the folder that is named, or else from nltk's data, or else from where Debian puts it.
+
+    Raises:
+        MissingExtra: It is in none of these, or not in the folder that is named.
+    """
+    from nltk.corpus import wordnet
+
+    if named:
+        if not (Path(named) / "data.noun").is_file():
+            raise MissingExtra(f"{FOLDER} is {named}, which has no file data.noun of WordNet", remedy=DATA)
+        return wordnet_folder(Path(named))
+    try:
+        wordnet.ensure_loaded()
+    except LookupError:
+        if not (DEBIAN / "data.noun").is_file():
+            raise MissingExtra("METEOR needs the data of WordNet", remedy=DATA) from None
+        return wordnet_folder(DEBIAN)
+    return wordnet
+
+
+@cache
+def wordnet_folder(folder: Path) -> WordNetCorpusReader:
+    """nltk's reader of English WordNet over a folder of database files that its downloader did not make."""
+    import nltk.data
+    from nltk.corpus.reader import WordNetCorpusReader
+
+    class PlainFolder(WordNetCorpusReader):  # type: ignore[misc]
+        def open(self, file: str) -> IO[str]:
+            # Debian leaves out this file, whose names METEOR does not use.
+            if file == "lexnames" and not (folder / file).exists():
+                return io.StringIO(
+                    "".join(f"{number:02d} file-{number:02d} 0\n" for number in range(LEXICOGRAPHER_FILES))
+                )
+            return super().open(file)
+
+        def map_wn(self, version: str = "wordnet") -> None:
+            """No table to other WordNets: nltk would look for its own data, and uses it for other languages only."""
+
+    root = str(folder.resolve())
+    # nltk reads nothing outside its registered folders.
+    if root not in nltk.data.path:
+        nltk.data.path.append(root)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The multilingual functions")
+        return PlainFolder(root, None)
+
+
+METEOR = Metric("meteor", "METEOR", _meteor, 29, baseline=False)

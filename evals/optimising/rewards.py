@@ -16,11 +16,11 @@ from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Scale, Value
 from ..ratings.question import rubric_questions
 from ..ratings.reference import Rule, reference
+from ..statistics.chance import kappa_statistic
 from ..statistics.classification import f1_coefficient
 from ..statistics.contrast import Contrast, paired_difference
 from ..statistics.error import offset_statistic
 from ..statistics.icc import icc_coefficient
-from ..statistics.kappa import kappa_statistic
 from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.weighted import Coefficient, Statistic
 from .schema import MeasureName, Reward

@@ -10,18 +10,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...orchestration.record.private_files import write_atomically
 from ...rubrics.case import load_cases
 from ...rubrics.errors import MissingExtra, VenireError
 from .examples import Examples, examples_from, write_examples
 from .gguf_adapter import write_adapter, write_peft_folder
-from .settings import DPOSettings, Recipe, SFTSettings, TrainFile
+from .settings import DPOSettings, Recipe, SearchSettings, SFTSettings, StageSettings, TrainFile
 
 if TYPE_CHECKING:
-    from .torch_trainer import TrainedModel
+    import optuna
 
+    from .torch_trainer import TrainedModel
 
 DONE = "training.json"
 PARTIAL = "unfinished"
@@ -176,8 +177,6 @@ def _best_recipe(
     if not sft.dev:
         raise VenireError("a search needs a dev split", remedy="give `dev:` a share above 0, and more cases")
     trainer, search = _trainer(), file.search
-    from .setting_search import search_dpo, search_sft
-
     assert search is not None
     trials_file = partial / "trials.json"
     trials: list[dict[str, Any]] = (
@@ -318,3 +317,55 @@ def _first_and_last(outcome: Mapping[str, Any]) -> str:
         for end in ("first", "last")
     )
     return f"First step: {first}; last: {last}."
+
+
+Settings = TypeVar("Settings", bound=StageSettings)
+
+
+def search_sft(
+    start: SFTSettings, search: SearchSettings, loss_of: Callable[[SFTSettings], float], seed: int
+) -> SFTSettings:
+    """The settings with the lowest dev loss among those tried, `start` among them."""
+
+    def settings_of(trial: optuna.trial.BaseTrial) -> SFTSettings:
+        rank = trial.suggest_categorical("rank", list(search.ranks))
+        times = trial.suggest_categorical("alpha_by_rank", [1, 2, 4])
+        rate = trial.suggest_float("rate", *search.rates, log=True)
+        return start.model_copy(update={"rank": rank, "alpha": float(rank * times), "rate": rate})
+
+    return _lowest(start, settings_of, loss_of, search.trials, seed)
+
+
+def search_dpo(
+    start: DPOSettings, search: SearchSettings, margin_of: Callable[[DPOSettings], float], seed: int
+) -> DPOSettings:
+    """The settings with the largest dev margin among those tried, `start` among them."""
+    low, high = (rate / 100 for rate in search.rates)
+
+    def settings_of(trial: optuna.trial.BaseTrial) -> DPOSettings:
+        rate = trial.suggest_float("rate", low, high, log=True)
+        return start.model_copy(update={"rate": rate, "beta": trial.suggest_float("beta", *search.betas)})
+
+    return _lowest(start, settings_of, lambda settings: -margin_of(settings), search.trials, seed)
+
+
+def _lowest(
+    start: Settings,
+    settings_of: Callable[[optuna.trial.BaseTrial], Settings],
+    cost_of: Callable[[Settings], float],
+    trials: int,
+    seed: int,
+) -> Settings:
+    """The settings of the lowest cost; `start` where no trial came below it, or all failed (a cost that is no number)."""
+    import optuna
+    from optuna.samplers import TPESampler
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(direction="minimize", sampler=TPESampler(seed=seed))
+    study.optimize(lambda trial: cost_of(settings_of(trial)), n_trials=trials)
+    complete = study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.COMPLETE])
+    if cost_of(start) <= min(
+        (trial.value for trial in complete if trial.value is not None), default=float("inf")
+    ):
+        return start
+    return settings_of(optuna.trial.FixedTrial(study.best_params))

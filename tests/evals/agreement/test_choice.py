@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from venire.evals.agreement.agreement_page import report_lines
-from venire.evals.agreement.rater_agreement import agreement
+from venire.evals.agreement.rater_agreement import agreement, report_lines
 
 
 def ratings(raters: int, values: list[object], *, gaps: bool = False, noise: float = 0.3) -> pd.DataFrame:

@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, by_rater, long_table
 
-from venire.evals.agreement.agreement_page import agreement_page, agreement_table
-from venire.evals.agreement.coefficient import registered_coefficients
-from venire.evals.agreement.rater_agreement import agreement
+from venire.evals.agreement.coefficients import registered_coefficients
+from venire.evals.agreement.rater_agreement import agreement, agreement_page, agreement_table
 from venire.evals.statistics.matrix import InvalidRatings
 
 NAMES = [

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from venire import agreement
-from venire.evals.agreement.coefficient import registered_coefficients
+from venire.evals.agreement.coefficients import registered_coefficients
 
 TABLES = int(os.environ.get("VENIRE_RANDOM_TABLES", "120"))
 """5,000 of them take a quarter of an hour; a sample is drawn anew from the same seeds."""

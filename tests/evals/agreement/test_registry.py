@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from venire.evals.agreement import coefficient
-from venire.evals.agreement.coefficient import Coefficient, Setting, registered_coefficients
+from venire.evals.agreement import coefficients
+from venire.evals.agreement.coefficients import Coefficient, Setting, registered_coefficients
 from venire.evals.agreement.rater_agreement import agreement
 from venire.evals.statistics.estimate import Estimate
 
@@ -42,8 +42,8 @@ class OwnPlugin:
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One coefficient more is registered than venire brings itself."""
-    known = dict(coefficient.registered_plugins(coefficient.GROUP))
-    monkeypatch.setattr(coefficient, "registered_plugins", lambda group: {"spread": OwnPlugin(), **known})
+    known = dict(coefficients.registered_plugins(coefficients.GROUP))
+    monkeypatch.setattr(coefficients, "registered_plugins", lambda group: {"spread": OwnPlugin(), **known})
     registered_coefficients.cache_clear()
     yield
     registered_coefficients.cache_clear()

@@ -14,9 +14,9 @@ from venire.evals.ratings.evidence import two_panels
 from venire.evals.ratings.question import Question
 from venire.evals.report.html import svg
 from venire.evals.report.section import Section
+from venire.evals.statistics.chance import concordance_statistic
 from venire.evals.statistics.correlation import stratified_spearman_statistic
 from venire.evals.statistics.draws import Draws
-from venire.evals.statistics.kappa import concordance_statistic
 from venire.evals.statistics.ranks import rank_agreement, ranking
 
 NAMES = ("alpha", "beta", "gamma", "delta")

@@ -18,8 +18,8 @@ from venire.evals.calibration.labelled_scores import labelled_scores
 from venire.evals.calibration.section import changes_table
 from venire.evals.comparison.comparison import comparison_sections
 from venire.evals.ratings.evidence import Evidence
+from venire.evals.statistics.chance import concordance_statistic
 from venire.evals.statistics.draws import Draws
-from venire.evals.statistics.kappa import concordance_statistic
 
 
 def balanced_pair(seed: int, n: int) -> tuple[dict[str, np.ndarray], np.ndarray]:

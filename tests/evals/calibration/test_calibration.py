@@ -20,10 +20,10 @@ from venire.evals.comparison.comparison import comparison_sections as sections
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.folds import fold_numbers
 from venire.evals.ratings.question import Question
+from venire.evals.statistics.chance import cohen_kappa
 from venire.evals.statistics.correlation import spearman
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.estimate import Estimate
-from venire.evals.statistics.kappa import cohen_kappa
 from venire.evals.statistics.matrix import FloatArray
 
 

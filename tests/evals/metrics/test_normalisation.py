@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from shared_data import shared_file
 
-from venire.evals.metrics.edit import WER
 from venire.evals.metrics.normalisation import load_normalisation
+from venire.evals.metrics.overlap import WER
 from venire.rubrics import InvalidFile, VenireError
 
 SPOKEN = load_normalisation("asr-en")

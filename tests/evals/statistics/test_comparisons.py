@@ -9,7 +9,7 @@ import pytest
 from rating_tables import long_table
 from shared_data import shared_file
 
-from venire.evals.agreement.coefficient import band
+from venire.evals.agreement.coefficients import band
 from venire.evals.statistics.alpha import rater_outliers
 from venire.evals.statistics.classical_tests import differences, wilcoxon_signed_rank
 from venire.evals.statistics.contrast import as_extra_rater, as_substitute

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from venire.evals.statistics.chance import concordance_statistic
 from venire.evals.statistics.contrast import Contrast, jackknifed_change, paired_difference
 from venire.evals.statistics.correlation import spearman_statistic
 from venire.evals.statistics.error import mae_statistic
 from venire.evals.statistics.gate import OPEN, SQUARED, Gate
 from venire.evals.statistics.icc import icc_coefficient
-from venire.evals.statistics.kappa import concordance_statistic
 from venire.evals.statistics.matrix import Matrix
 from venire.evals.statistics.weighted import Coefficient
 

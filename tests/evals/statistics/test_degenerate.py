@@ -8,13 +8,12 @@ import pytest
 from rating_tables import long_table
 
 from venire.evals.statistics.alpha import LEVELS, krippendorff_alpha, rater_outliers
-from venire.evals.statistics.chance import fleiss_kappa, gwet_ac, percent_agreement
+from venire.evals.statistics.chance import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
 from venire.evals.statistics.classical_tests import differences, wilcoxon_signed_rank
 from venire.evals.statistics.contrast import as_extra_rater, as_substitute
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.error import mae, offset, rmse, rmse_statistic
 from venire.evals.statistics.icc import FORMS, icc, pairwise_icc, zscored_icc
-from venire.evals.statistics.kappa import cohen_kappa
 from venire.evals.statistics.matrix import InvalidRatings
 from venire.evals.statistics.roc import roc_auc, roc_curve
 

@@ -11,14 +11,13 @@ from rating_tables import long_table
 from scipy.stats import t
 
 from venire.evals.statistics.alpha import krippendorff_alpha
-from venire.evals.statistics.chance import fleiss_kappa, gwet_ac, percent_agreement
+from venire.evals.statistics.chance import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.error import mae, offset, rmse
 from venire.evals.statistics.gate import SQUARED, interval_refusal
 from venire.evals.statistics.icc import F_WARNING, FORMS, icc
 from venire.evals.statistics.jackknife import Jackknife
-from venire.evals.statistics.kappa import cohen_kappa
 from venire.evals.statistics.matrix import Matrix, matrix
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)

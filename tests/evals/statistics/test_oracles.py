@@ -12,14 +12,18 @@ from rating_tables import long_table
 from scipy import stats
 
 from venire.evals.statistics.alpha import krippendorff_alpha
-from venire.evals.statistics.chance import agreement_weights, fleiss_kappa, gwet_ac, percent_agreement
-from venire.evals.statistics.classification import ClassAnswers, class_scores
+from venire.evals.statistics.chance import (
+    agreement_weights,
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac,
+    percent_agreement,
+)
+from venire.evals.statistics.classification import ClassAnswers, class_scores, yes_no_estimates
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.error import mae, offset, rmse
 from venire.evals.statistics.icc import FORMS, icc, pairwise_icc, zscored_icc
-from venire.evals.statistics.kappa import cohen_kappa
 from venire.evals.statistics.roc import roc_auc
-from venire.evals.statistics.yes_no import yes_no_estimates
 
 PAIR = ("r0", "r1")
 CLOSE = 1e-9

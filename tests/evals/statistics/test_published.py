@@ -15,12 +15,11 @@ from rating_tables import (
 from shared_data import shared_file
 
 from venire.evals.statistics.alpha import krippendorff_alpha
-from venire.evals.statistics.chance import fleiss_kappa, gwet_ac
+from venire.evals.statistics.chance import cohen_kappa, fleiss_kappa, gwet_ac
 from venire.evals.statistics.classical_tests import wilcoxon_signed_rank
 from venire.evals.statistics.correlation import pearson
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.jackknife import Jackknife
-from venire.evals.statistics.kappa import cohen_kappa
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,9 @@ import pytest
 from shared_data import shared_file
 
 from venire.evals.statistics.alpha import krippendorff_alpha
-from venire.evals.statistics.chance import fleiss_kappa, percent_agreement
-from venire.evals.statistics.classification import ClassAnswers, class_scores
+from venire.evals.statistics.chance import cohen_kappa, fleiss_kappa, percent_agreement
+from venire.evals.statistics.classification import ClassAnswers, class_scores, yes_no_estimates
 from venire.evals.statistics.correlation import kendall, spearman
-from venire.evals.statistics.kappa import cohen_kappa
-from venire.evals.statistics.yes_no import yes_no_estimates
 
 
 def melted(frame: pd.DataFrame, **columns: str) -> pd.DataFrame:

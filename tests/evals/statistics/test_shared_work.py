@@ -8,14 +8,13 @@ import pytest
 from scipy import stats
 
 from venire.evals.statistics.alpha import krippendorff_alpha
-from venire.evals.statistics.chance import percent_agreement
+from venire.evals.statistics.chance import cohen_kappa, percent_agreement
 from venire.evals.statistics.classical_tests import wilcoxon_signed_rank
 from venire.evals.statistics.classification import ClassAnswers, class_scores, f1_coefficient
 from venire.evals.statistics.correlation import mean_ranks, spearman, stratified_spearman_statistic
 from venire.evals.statistics.error import mae, offset
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.jackknife import RATIO, Jackknife
-from venire.evals.statistics.kappa import cohen_kappa
 from venire.evals.statistics.matrix import Matrix, matrix
 from venire.evals.statistics.pairs import pair_tables
 from venire.evals.statistics.weighted import over_clusters

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score, f1_score
 
-from venire.evals.statistics.yes_no import yes_no_estimates, yes_no_values
+from venire.evals.statistics.classification import yes_no_estimates, yes_no_values
 
 
 def answers(tp: int, fp: int, fn: int, tn: int) -> tuple[np.ndarray, np.ndarray]:

@@ -217,7 +217,7 @@ def test_a_search_leaves_every_trial_in_the_card_and_goes_on_where_it_was_cut(
 
 def test_a_search_in_which_every_loss_is_no_number_keeps_the_settings_of_the_file(tmp_path: Path) -> None:
     pytest.importorskip("optuna", reason="the search is Optuna's")
-    from venire.evals.training.setting_search import search_dpo, search_sft
+    from venire.evals.training.training_run import search_dpo, search_sft
 
     few = SearchSettings(trials=2)
 
