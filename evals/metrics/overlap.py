@@ -131,19 +131,19 @@ MER = _error_rate("mer", 12, 1.0)
 WIL = _error_rate("wil", 13, 1.0)
 
 
-FOLDER = "WNSEARCHDIR"
+WORDNET_VARIABLE = "WNSEARCHDIR"
 """The environment variable by which WordNet's own programs find their database."""
-DEBIAN = Path("/usr/share/wordnet")
+DEBIAN_WORDNET = Path("/usr/share/wordnet")
 LEXICOGRAPHER_FILES = 45
-DATA = f"apt-get install wordnet-base, or python -m nltk.downloader wordnet, or set {FOLDER} to the folder of WordNet's files (data.noun, ...)"
+WORDNET_REMEDY = f"apt-get install wordnet-base, or python -m nltk.downloader wordnet, or set {WORDNET_VARIABLE} to the folder of WordNet's files (data.noun, ...)"
 
 
 def _meteor(pairs: Sequence[tuple[str, str]], progress: Progress | None) -> dict[str, list[float]]:
     """References: Banerjee and Lavie (2005), "METEOR: an automatic metric for MT evaluation"."""
-    check_package("METEOR", "nltk", f"{EXTRA}; then {DATA}")
+    check_package("METEOR", "nltk", f"{EXTRA}; then {WORDNET_REMEDY}")
     from nltk.translate.meteor_score import single_meteor_score
 
-    wordnet = _wordnet(os.environ.get(FOLDER, ""))
+    wordnet = _wordnet(os.environ.get(WORDNET_VARIABLE, ""))
     return {
         "METEOR": [
             single_meteor_score(reference.split(), output.split(), wordnet=wordnet)
@@ -164,14 +164,17 @@ def _wordnet(named: str) -> WordNetCorpusReader:
 
     if named:
         if not (Path(named) / "data.noun").is_file():
-            raise MissingExtra(f"{FOLDER} is {named}, which has no file data.noun of WordNet", remedy=DATA)
+            raise MissingExtra(
+                f"{WORDNET_VARIABLE} is {named}, which has no file data.noun of WordNet",
+                remedy=WORDNET_REMEDY,
+            )
         return wordnet_folder(Path(named))
     try:
         wordnet.ensure_loaded()
     except LookupError:
-        if not (DEBIAN / "data.noun").is_file():
-            raise MissingExtra("METEOR needs the data of WordNet", remedy=DATA) from None
-        return wordnet_folder(DEBIAN)
+        if not (DEBIAN_WORDNET / "data.noun").is_file():
+            raise MissingExtra("METEOR needs the data of WordNet", remedy=WORDNET_REMEDY) from None
+        return wordnet_folder(DEBIAN_WORDNET)
     return wordnet
 
 

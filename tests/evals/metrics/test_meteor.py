@@ -7,7 +7,7 @@ from pathlib import Path
 import nltk.corpus
 import pytest
 
-from venire.evals.metrics import meteor
+from venire.evals.metrics import overlap
 from venire.evals.metrics.measuring import TextPair, measure
 from venire.evals.metrics.metric import chosen_metrics
 from venire.evals.metrics.normalisation import load_normalisation
@@ -24,8 +24,8 @@ class NoData:
 @pytest.fixture
 def no_wordnet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(nltk.corpus, "wordnet", NoData())
-    monkeypatch.setattr(meteor, "DEBIAN", tmp_path / "nowhere")
-    monkeypatch.delenv(meteor.FOLDER, raising=False)
+    monkeypatch.setattr(overlap, "DEBIAN_WORDNET", tmp_path / "nowhere")
+    monkeypatch.delenv(overlap.WORDNET_VARIABLE, raising=False)
 
 
 def write_wordnet(folder: Path) -> Path:
@@ -48,7 +48,7 @@ def meteor_of(said: str, heard: str) -> float:
 
 @pytest.mark.usefixtures("no_wordnet")
 def test_a_plain_folder_of_wordnet_gives_synonyms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(meteor.FOLDER, str(write_wordnet(tmp_path / "dict")))
+    monkeypatch.setenv(overlap.WORDNET_VARIABLE, str(write_wordnet(tmp_path / "dict")))
 
     # All three words match in one chunk: the penalty is half of (1/3) to the third.
     assert meteor_of("see the doctor", "see the physicians") == pytest.approx(1 - 0.5 / 27)
@@ -57,7 +57,7 @@ def test_a_plain_folder_of_wordnet_gives_synonyms(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("no_wordnet")
 def test_debians_folder_is_found_unasked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(meteor, "DEBIAN", write_wordnet(tmp_path / "dict"))
+    monkeypatch.setattr(overlap, "DEBIAN_WORDNET", write_wordnet(tmp_path / "dict"))
 
     assert meteor_of("the doctor", "the physician") == pytest.approx(1 - 0.5 / 8)
 
@@ -75,7 +75,7 @@ def test_without_wordnet_the_remedies_are_named() -> None:
 
 @pytest.mark.usefixtures("no_wordnet")
 def test_a_folder_without_wordnet_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(meteor.FOLDER, str(tmp_path))
+    monkeypatch.setenv(overlap.WORDNET_VARIABLE, str(tmp_path))
 
     with pytest.raises(MissingExtra, match="which has no file"):
         meteor_of("a", "a")
