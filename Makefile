@@ -34,10 +34,11 @@ types: $(VENV)/.test | .editable/venire
 .editable/venire:
 	mkdir -p .editable && ln -s .. $@
 
-# The tests start the command line thousands of times: without bytecode each start compiles the package anew.
+# The tests start the command line thousands of times: without bytecode each start compiles the package anew. Four workers on two cores,
+# since half of their time is waiting for a browser, a server or a database.
 unit: export PYTHONDONTWRITEBYTECODE :=
 unit: $(VENV)/.test $(HOSTS)/.ready
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "venire needs Python 3.11 or newer: make PYTHON=python3.11"; exit 2; }
@@ -62,7 +63,7 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 # The tests once more, counting lines; below the floor it fails.
 coverage: $(VENV)/.test $(HOSTS)/.ready
 	$(call install,$(VENV)) pytest-cov
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-fail-under=85
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-fail-under=85
 
 # Small faults planted in the modules of .ci/mutants.toml, one or several of them with MODULE=; see docs/benchmarks.md.
 mutants: $(VENV)/.mutants
