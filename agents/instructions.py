@@ -326,9 +326,27 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
 )
 """Ways in which a folded text speaks to the jury."""
+_OUTPUT = r"(?:output|response|answer|assistant|candidate|option|summary|note|text|version|model|system|completion|reply)"
+_IS = (
+    r"(?:is|was|are|has|had|lacks?|contains?|misses|omits?|invents?|fabricat\w+|hallucinat\w+|fails?|gets?|makes?|wins?|won|loses?|lost|beats?|cannot|"
+    r"should|must|deserves?|copies|plagiari\w+)"
+)
+PAIR_PATTERNS: tuple[Pattern, ...] = (
+    _pattern(
+        "output|response|answer|assistant|candidate|option|summary|note|text|version|model|system|completion|reply|other|prefer|[[|winner|better|verdict",
+        rf"\b{_OUTPUT}[ _-]?[\"'(\[]?(?:a|b|1|2|one|two)[\"')\]]?(?:'s)? (?:\w+ ){{0,2}}?{_IS}\b",
+        rf"\bthe (?:other|first|second|opposing|competing|rival|alternative) {_OUTPUT}(?:'s)? (?:\w+ ){{0,2}}?{_IS}\b|\bunlike the (?:other|first|second|competing|rival) {_OUTPUT}\b",
+        rf"\b(?:prefer|choose|select|pick|favou?r|vote for|rank|declare|compared (?:to|with)|better than|worse than|superior to|inferior to) (?:\w+ ){{0,2}}?{_OUTPUT} ?(?:a|b|1|2|one|two)\b",
+        rf"\b(?:prefer|choose|select|pick|favou?r|vote for) (?:this|the other|my|the first|the second) (?:{_OUTPUT}|one)\b",
+        rf"\b(?:better|preferred|winning|superior|stronger|worse|inferior|losing) {_OUTPUT} is\b|\b(?:this|my) {_OUTPUT} (?:is|was) (?:\w+ ){{0,2}}?(?:better|superior|preferred|preferable|the winner|stronger)\b",
+        r"\[\[? ?(?:a|b|c|tie) ?\]\]|\b(?:winner|preference|verdict|preferred)\W{0,3}[:=]\W*(?:output|response|answer|assistant)?\W*(?:a|b|tie|-?1|0)\b",
+    ),
+)
+"""Ways in which one output of a pair speaks of the comparison: a verdict in its own favour, or words about the other."""
+_PAIR = ("output A", "output B")
 _WORDS = {
     word: max(word.split(), key=len)
-    for pattern in (*PATTERNS, *SCORE_REQUESTS)
+    for pattern in (*PATTERNS, *SCORE_REQUESTS, *PAIR_PATTERNS)
     for words in (pattern.hints, *(alternative.needs for alternative in pattern.alternatives))
     for word in words
 }
@@ -381,25 +399,25 @@ def attempts_to_instruct(exhibits: Iterable[Exhibit]) -> tuple[str, ...]:
     """Passages in which a text seems to speak to the jury, as `exhibit: words`, the words as they look once unmasked."""
     found: list[str] = []
     for exhibit in exhibits:
-        for passage in _all_passages(exhibit.text):
-            found.append(f"{exhibit.name}: {passage}")
-            if len(found) == _FLAGS:
-                return tuple(found)
+        pair = exhibit.name in _PAIR
+        # What is found in one output of a pair must not keep what is in the other from being shown.
+        most = _FLAGS if pair else _FLAGS - len(found)
+        found += [f"{exhibit.name}: {passage}" for passage in _all_passages(exhibit.text, pair)[:most]]
     return tuple(found)
 
 
 @lru_cache(maxsize=256)
-def _all_passages(text: str) -> tuple[str, ...]:
+def _all_passages(text: str, pair: bool) -> tuple[str, ...]:
     """Cached: every arm of a run, and often many cases, have the same source."""
-    return tuple(islice(_passages(text), _FLAGS))
+    return tuple(islice(_passages(text, pair), _FLAGS))
 
 
-def _passages(text: str) -> Iterator[str]:
+def _passages(text: str, pair: bool) -> Iterator[str]:
     folded = fold(text)
     # Letters keep their places where nothing but their case was folded.
     shown = text if len(folded) == len(text) and text.isascii() else folded
     words = known_words(folded)
-    for pattern in (*PATTERNS, *SCORE_REQUESTS):
+    for pattern in (*PATTERNS, *SCORE_REQUESTS, *(PAIR_PATTERNS if pair else ())):
         for match in pattern.find(folded, words):
             around = folded[max(0, match.start() - 60) : match.end() + 60]
             if pattern not in SCORE_REQUESTS or not CLINICAL.search(around):
@@ -410,7 +428,7 @@ def _passages(text: str) -> Iterator[str]:
         yield f"characters that cannot be seen: {fold(hidden.group())[:60]!r}"
     if _RUN in text.translate(_AS_RUNS):
         for encoded in _BASE64.findall(text):
-            yield from _passages(_decode_base64(encoded))
+            yield from _passages(_decode_base64(encoded), pair)
 
 
 _CLOSED_UP = re.compile(

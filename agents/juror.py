@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from ..personas.jury import PairOrder
 from ..personas.persona import Persona
 from ..rubrics.ballot import Abstention, Ballot, Vote, ballot_shape, has_words, votes_from
+from ..rubrics.case import Label
 from ..rubrics.scale import Value
 from .answers import legal_attributes
 from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
+from .model import CachedText
 from .orchestrator import NAME
 from .prompting import (
     PROMPTS,
@@ -30,6 +34,9 @@ from .prompting import (
     words,
 )
 
+Shown = Literal["A", "B", "both"]
+"""Which output of a pair stood first in a prompt; `both` where a seat was asked in either order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -37,6 +44,8 @@ class Turn:
 
     answer: Ballot | Abstention
     spent: Receipt
+    first: Shown | None = None
+    """Which output of a pair was shown first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +59,23 @@ class OrchestratorQuestion:
 class Juror:
     """A persona on a model, for one deliberation."""
 
-    def __init__(self, name: str, persona: Persona | None, gateway: ModelGateway) -> None:
+    def __init__(
+        self,
+        name: str,
+        persona: Persona | None,
+        gateway: ModelGateway,
+        *,
+        place: int = 0,
+        order: PairOrder = "balanced",
+    ) -> None:
         self.name = name
         self.persona = persona
         self.gateway = gateway
         """Its access to its model, for what is asked of it besides ballots."""
         self._stance = _stance(persona)
+        self._place = place
+        """Its seat's number: of a pair, neighbours are shown the outputs in different orders."""
+        self._order = order
 
     async def cast(
         self,
@@ -70,7 +90,9 @@ class Juror:
         """A first ballot, made with nothing of the others in sight."""
 
         def ask(form: str, names: str, room: int | None) -> str:
-            return same_words("ballot", stance=self._stance, examples=examples, asked=names, form=form)
+            return same_words(
+                PROMPTS, "ballot", stance=self._stance, examples=examples, asked=names, form=form
+            )
 
         return await self._answer(
             brief, asked, ask, round=1, confidence=confidence, repeat=repeat, name=name or self.name
@@ -81,7 +103,7 @@ class Juror:
         form = form_of(ballot_shape(brief.rubric))
         asked = ", ".join(brief.rubric.names)
         tail = words("ballot", stance=self._stance, examples="", asked=asked, form=form)
-        return self.gateway.window.overflow(same_words("juror"), brief.text, tail)
+        return self.gateway.window.overflow(same_words(brief.prompts, "juror"), brief.text, tail)
 
     async def revise(
         self,
@@ -159,22 +181,25 @@ class Juror:
         own: Mapping[str, Vote],
         heard: Sequence[Statement],
     ) -> Turn:
-        """An advocate's ballot: the best honest case for the `side` of the scale, against the other's last one."""
+        """An advocate's ballot: the best honest case for the `side` of the scale, against the other's last one.
 
-        parts = {
-            "side": "better" if side == "high" else "worse",
-            "against": "too severe" if side == "high" else "too lenient",
-            "moved": words("moved") if own else "",
-        }
+        Of a pair, the low side is output A and the high one output B.
+        """
+
+        if brief.rubric.compares:
+            named = ("output B", "output A") if side == "high" else ("output A", "output B")
+        else:
+            named = ("better", "too severe") if side == "high" else ("worse", "too lenient")
+        parts = {"side": named[0], "against": named[1], "moved": words("moved") if own else ""}
         return await self.ask(
-            brief, asked, PROMPTS, "advocate", round=round, own=own or None, heard=heard, parts=parts
+            brief, asked, brief.prompts, "advocate", round=round, own=own or None, heard=heard, parts=parts
         )
 
     async def vote(
         self, brief: Brief, asked: Sequence[str], *, round: int, heard: Sequence[Statement]
     ) -> Turn:
         """A first ballot by a juror who has listened to advocates."""
-        return await self.ask(brief, asked, PROMPTS, "vote", round=round, heard=heard)
+        return await self.ask(brief, asked, brief.prompts, "vote", round=round, heard=heard)
 
     async def ask(
         self,
@@ -252,7 +277,37 @@ class Juror:
         repeat: int = 0,
         name: str | None = None,
     ) -> Turn:
-        name, asked = name or self.name, tuple(asked)
+        """The seat's answer; of a pair, to the outputs in the order in which this seat is shown them."""
+
+        async def shown(first: Label | None) -> Turn:
+            return await self._answer_to(
+                brief, brief.shown(first), asked, ask, round=round, held=held, saw=saw,
+                confidence=confidence, repeat=repeat, name=name or self.name,
+            )  # fmt: skip
+
+        first = brief.first(self._place + repeat)
+        if first is None:
+            return await shown(None)
+        if self._order != "both":
+            first = "A" if self._order == "fixed" else first
+            return replace(await shown(first), first=first)
+        return in_both_orders(*await asyncio.gather(shown("A"), shown("B")))
+
+    async def _answer_to(
+        self,
+        brief: Brief,
+        text: CachedText,
+        asked: Sequence[str],
+        ask: Callable[[str, str, int | None], str],
+        *,
+        round: int,
+        held: Mapping[str, Value] | None,
+        saw: tuple[str, ...],
+        confidence: bool,
+        repeat: int,
+        name: str,
+    ) -> Turn:
+        asked = tuple(asked)
         able = self.gateway.answers_for(brief.subject(self.name, asked, round=round))
         if not able:
             return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Receipt())
@@ -261,14 +316,14 @@ class Juror:
             return ballot_shape(brief.rubric, names, revision=held is not None, confidence=confidence)
 
         shape, check = shape_of(able), _names_what_moved(held)
-        system, window = same_words("juror"), self.gateway.window
-        tail = ask(form_of(shape), ", ".join(able), window.room(system, brief.text))
-        if too_long := window.overflow(system, brief.text, tail):
+        system, window = same_words(brief.prompts, "juror"), self.gateway.window
+        tail = ask(form_of(shape), ", ".join(able), window.room(system, text))
+        if too_long := window.overflow(system, text, tail):
             answer: Ballot | Abstention = Abstention(
                 juror=name, round=round, reason="too_long", detail=too_long, asked=asked, saw=saw
             )
             return Turn(answer, Receipt())
-        prompt = Prompt(system, brief.text, tail, brief.subject(self.name, able, round=round), brief.nonce)
+        prompt = Prompt(system, text, tail, brief.subject(self.name, able, round=round), brief.nonce)
         try:
             filled = await self.gateway.fill(prompt, shape, check=check, repeat=repeat)
         except FillFailed as failed:
@@ -290,6 +345,44 @@ class Juror:
             return Turn(limit_abstention(name, round, asked, reached.limit), Receipt())
         votes = votes_from(filled.value, brief.exhibits)
         return Turn(Ballot(juror=name, round=round, votes=votes, asked=asked, saw=saw), filled.spent)
+
+
+def in_both_orders(with_a_first: Turn, with_b_first: Turn) -> Turn:
+    """One turn of two, as in MT-bench (Zheng et al., 2023): a preference must hold in both orders, else it is a tie.
+
+    Of two degrees of one preference the weaker counts. A seat that could answer in one order only has not answered.
+    """
+    spent, turns = with_a_first.spent.beside(with_b_first.spent), (with_a_first, with_b_first)
+    failed = next((turn.answer for turn in turns if isinstance(turn.answer, Abstention)), None)
+    if failed is not None:
+        return Turn(failed, spent, "both")
+    ballots = [turn.answer for turn in turns if isinstance(turn.answer, Ballot)]
+    second = {vote.attribute: vote for vote in ballots[1].votes}
+    votes = [
+        _held_in_both(vote, second[vote.attribute]) for vote in ballots[0].votes if vote.attribute in second
+    ]
+    abstained = {each.attribute: each for ballot in ballots for each in ballot.abstained}
+    answer = ballots[0].model_copy(update={"votes": tuple(votes), "abstained": tuple(abstained.values())})
+    return Turn(answer, spent, "both")
+
+
+def _held_in_both(a_first: Vote, b_first: Vote) -> Vote:
+    values = (a_first.value, b_first.value)
+    value: Value
+    if isinstance(a_first.value, str) or isinstance(b_first.value, str):
+        value = a_first.value if values[0] == values[1] else 0
+    else:
+        same_side = a_first.value * b_first.value > 0
+        value = min(a_first.value, b_first.value, key=abs) if same_side else 0
+    return a_first.model_copy(
+        update={
+            "value": value,
+            "rationale": f"With output A first ({values[0]}): {a_first.rationale}\nWith output B first ({values[1]}): {b_first.rationale}",
+            "evidence": tuple(dict.fromkeys((*a_first.evidence, *b_first.evidence))),
+            "moved_by": "; ".join(dict.fromkeys(filter(None, (a_first.moved_by, b_first.moved_by)))),
+            "orders": values,
+        }
+    )
 
 
 def limit_abstention(juror: str, round: int, asked: Sequence[str], limit: str) -> Abstention:

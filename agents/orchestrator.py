@@ -17,7 +17,7 @@ from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
 from .model import Message, Reply, Subject
-from .prompting import Brief, Statement, fit_statements, form_of, words
+from .prompting import Brief, Statement, fit_statements, form_of, same_words, words
 
 NAME = "orchestrator"
 
@@ -83,7 +83,7 @@ class Orchestrator:
 
     def __init__(self, gateway: ModelGateway, seats: Sequence[Seat], stance: str = "") -> None:
         self._gateway = gateway
-        self._system = "\n\n".join(filter(None, (words("orchestrator"), stance.strip())))
+        self._stance = stance.strip()
         self._names = tuple(seat.name for seat in seats)
         self._bench = "\n".join(
             f"- {seat.name}" + (f": attends to {seat.persona.attends_to}" if seat.persona else "")
@@ -219,11 +219,12 @@ class Orchestrator:
         self, brief: Brief, tail: Callable[[str], str], heard: Sequence[Statement], subject: Subject
     ) -> Prompt | Silence:
         """The prompt, with the statements shortened where they must be; a silence where it is too long even so."""
-        system, window = self._system, self._gateway.window
-        body = fit_statements(window.room(system, brief.text), tail, heard, subject.asked, brief.nonce)
-        if too_long := window.overflow(system, brief.text, body):
+        system = "\n\n".join(filter(None, (same_words(brief.prompts, "orchestrator"), self._stance)))
+        text, window = brief.shown(brief.first(None)), self._gateway.window
+        body = fit_statements(window.room(system, text), tail, heard, subject.asked, brief.nonce)
+        if too_long := window.overflow(system, text, body):
             return Silence("too_long", too_long, Receipt())
-        return Prompt(system, brief.text, body, subject, brief.nonce)
+        return Prompt(system, text, body, subject, brief.nonce)
 
 
 def _limit_silence(reached: LimitReached) -> Silence:

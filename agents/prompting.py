@@ -20,7 +20,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from ..rubrics.ballot import Vote, inline
-from ..rubrics.case import Case, Exhibit
+from ..rubrics.case import Case, Exhibit, Label, drawn
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Value
 from .instructions import attempts_to_instruct
@@ -57,18 +57,22 @@ class Prompts:
     The folder is a path, or a resource of a package: `importlib.resources.files("PACKAGE") / "prompts"`.
     """
 
-    def __init__(self, folder: Traversable) -> None:
+    def __init__(self, folder: Traversable, otherwise: Prompts | None = None) -> None:
         self.folder = folder
+        self._otherwise = otherwise
+        """Where the prompts are that the folder has none of its own for."""
         self._templates: dict[str, Template] = {}
 
     def words(self, name: str, /, **parts: object) -> str:
         """The prompt `name` with its parts in place; a part that is missing is an error."""
         if name not in self._templates:
+            if self._otherwise is not None and f"{name}.md" not in self.names:
+                return self._otherwise.words(name, **parts)
             text = (self.folder / f"{name}.md").read_text(encoding="utf-8")
             self._templates[name] = Template(text.rstrip("\n"))
         return self._templates[name].substitute({key: str(part) for key, part in parts.items()})
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The files of the folder that are prompts, in order."""
         files = self.folder.iterdir() if self.folder.is_dir() else ()
@@ -85,6 +89,8 @@ class Prompts:
 
 PROMPTS = Prompts(Path(__file__).parent / "prompts")
 """venire's own."""
+PAIR_PROMPTS = Prompts(Path(__file__).parent / "prompts" / "pairs", PROMPTS)
+"""What is said otherwise where two outputs are compared."""
 
 
 def words(name: str, /, **parts: object) -> str:
@@ -93,9 +99,9 @@ def words(name: str, /, **parts: object) -> str:
 
 
 @lru_cache(maxsize=512)
-def same_words(name: str, /, **parts: str) -> str:
-    """`words`, made once for parts that come again with every case."""
-    return words(name, **parts)
+def same_words(prompts: Prompts, name: str, /, **parts: str) -> str:
+    """A prompt of `prompts`, made once for parts that come again with every case."""
+    return prompts.words(name, **parts)
 
 
 def nonce(texts: Iterable[str]) -> str:
@@ -194,6 +200,25 @@ class Brief:
     text: CachedText
     flags: tuple[str, ...]
     """Passages in which the case seems to instruct the jury."""
+    turned: CachedText | None = None
+    """Of a pair: the same with output B before output A."""
+
+    @property
+    def prompts(self) -> Prompts:
+        """The words for one output, or for a pair."""
+        return prompts_for(self.rubric)
+
+    def first(self, place: int | None) -> Label | None:
+        """Which output of a pair is shown first: from seat to seat in turns, whoever presides (no place) by lot."""
+        if self.turned is None:
+            return None
+        if place is None:
+            return "B" if drawn(self.case, "presiding") else "A"
+        return "AB"[(place + drawn(self.case, "seats")) % 2]  # type: ignore[return-value]
+
+    def shown(self, first: Label | None) -> CachedText:
+        """The text with this output of a pair before the other."""
+        return self.turned if first == "B" and self.turned is not None else self.text
 
     def subject(
         self,
@@ -206,27 +231,38 @@ class Brief:
         return Subject(self.case, seat, self.rubric, self.exhibits, asked, round, kind)
 
 
+def prompts_for(rubric: Rubric) -> Prompts:
+    """The prompts under which a rubric is asked."""
+    return PAIR_PROMPTS if rubric.compares else PROMPTS
+
+
 def brief(case: Case, rubric: Rubric) -> Brief:
+    rubric.refuse_other_kind(case)
     exhibits = rubric.exhibits(case)
     code = nonce(exhibit.text for exhibit in exhibits)
-    text = (
-        words(
+
+    def text(shown: Sequence[Exhibit]) -> CachedText:
+        told = prompts_for(rubric).words(
             "brief",
             rubric=rubric.name,
             description=rubric.description,
             attributes=rubric_text(rubric),
             nonce=code,
-            exhibits="\n\n".join(fence("exhibit", e.name, e.text, code) for e in exhibits),
+            exhibits="\n\n".join(
+                fence("exhibit", e.name, e.text, code) + ("" if e.text.strip() else f"\n({e.name} is empty.)")
+                for e in shown
+            ),
         )
-        + "\n\n"
-    )
+        return CachedText(f"{told}\n\n")
+
     return Brief(
         case=case.id,
         rubric=rubric,
         exhibits=exhibits,
         nonce=code,
-        text=CachedText(text),
+        text=text(exhibits),
         flags=attempts_to_instruct(exhibits),
+        turned=text((*exhibits[:-2], exhibits[-1], exhibits[-2])) if rubric.compares else None,
     )
 
 

@@ -13,7 +13,7 @@ from ..rubrics.case import Case
 from ..rubrics.errors import MissingExtra, VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court
-from .deliberate import hear, ready, recount
+from .deliberate import hear, ready, recount, suited_jury
 from .transcript import Abstained, Cast, Checked, Controlled, Decided, Entry, Extracted, Ledger, Said, Stop
 from .verdict import Outcome, Verdict
 from .worked_examples import ScoredCases
@@ -66,7 +66,9 @@ def jury_team(
     `model` and `base_url` fill seats that name none. With `as_text` it answers in JSON text, for teams such as
     MagenticOneGroupChat that take no structured messages.
     """
-    return JuryAgent(jury.fill(model=model, base_url=base_url), rubric, as_case, as_text)
+    return JuryAgent(
+        suited_jury(jury.fill(model=model, base_url=base_url), rubric), rubric, as_case, as_text
+    )
 
 
 class JuryAgent(BaseChatAgent):

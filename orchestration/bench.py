@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, TypeVar
 from ..agents.budget import Budget, Meter, unknown_price
 from ..agents.gateway import Calls, ModelGateway, Unrecorded
 from ..agents.juror import Juror, limit_abstention
-from ..agents.orchestrator import Orchestrator
+from ..agents.orchestrator import NAME, Orchestrator
 from ..agents.prompting import Brief, Statement
 from ..agents.providers import Providers
 from ..personas.jury import Jury, ModelSettings
+from ..rubrics.case import Label
 from ..rubrics.errors import VenireError
 from .transcript import CLERK, STRUCK, Abstained, Entry, Purpose, Said, Standing, Stop, Transcript, entry_of
 from .worked_examples import ScoredCases, worked_examples
@@ -98,8 +99,14 @@ class Court:
             )
 
         jurors = [
-            Juror(seat.name, seat.persona, gateway(seat, before + first_repeat))
-            for seat, first_repeat in zip(jury.seats, jury.first_repeats, strict=True)
+            Juror(
+                seat.name,
+                seat.persona,
+                gateway(seat, before + first_repeat),
+                place=place,
+                order=seat.order,
+            )
+            for place, (seat, first_repeat) in enumerate(zip(jury.seats, jury.first_repeats, strict=True))
             if seat.name not in absent
         ]
         presiding = gateway(jury.orchestrator, before) if orchestrated else None
@@ -157,6 +164,8 @@ class Bench:
         self._listener = listener
         self._follow = follow
         self._change: _Change | None = None
+        self._shown_presiding: Label | None = None
+        """Which output of a pair whoever presides is shown first."""
 
     @property
     def orchestrator(self) -> Orchestrator:
@@ -169,14 +178,17 @@ class Bench:
 
     def new_transcript(self, brief: Brief) -> Transcript:
         """An empty transcript for this case, with its flags."""
-        jury = self.jury
+        jury, self._shown_presiding = self.jury, brief.first(None)
         return Transcript(
             case=self.case, arm=jury.name, protocol=jury.protocol, seats=jury.seat_names, flags=brief.flags
         )
 
     def add_entries(self, transcript: Transcript, entries: Iterable[Entry]) -> Transcript:
         """The transcript with one more step; the listener, if any, gets each new entry, and the follower the whole."""
-        longer = transcript.add(entries)
+        longer = transcript.add(
+            entry.model_copy(update={"first": self._shown_presiding}) if entry.speaker == NAME else entry
+            for entry in entries
+        )
         if self._listener is not None:
             for entry in longer.entries[len(transcript.entries) :]:
                 self._listener(self.case, entry)

@@ -46,6 +46,7 @@ async def deliberate(
     refuse_text(case)
     rubric = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
     jury = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
+    jury = suited_jury(jury, rubric)
     check_protocol(jury, rubric)
     await Preflight().check(models_asked(jury))
     court = Court(budget=Budget(ends_at_refusal=False), scored=ScoredCases.of([case]))
@@ -101,6 +102,22 @@ def recount(
     `learned` is what a rule that learns has learned from the run that the transcript belongs to.
     """
     return verdict(transcript, rubric, jury, count=rule_of(jury, count), learned=learned)
+
+
+def suited_jury(jury: Jury, rubric: Rubric) -> Jury:
+    """The jury as it hears `rubric`: where two outputs are compared, what its file does not say follows from that.
+
+    Of three levels two are ends, so that every unanimous preference would be challenged: none is. Votes are counted by majority,
+    as a mean of preferences is none.
+    """
+    if not rubric.compares:
+        return jury
+    said: dict[str, object] = {}
+    if "challenge" not in jury.model_fields_set:
+        said["challenge"] = False
+    if jury.count is None and protocol(jury.protocol).count in PLAIN:
+        said["count"] = "mode"
+    return jury.model_copy(update=said)
 
 
 def rule_of(jury: Jury, count: CountingRule | None = None) -> CountingRule:

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from ..rubrics.claim import claims_of_no_case
 from ..rubrics.errors import ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
-from .deliberate import check_protocol, models_asked, ready, refuse_unreadable
+from .deliberate import check_protocol, models_asked, ready, refuse_unreadable, suited_jury
 from .executors import Cluster, ExecutorFactory, ExecutorJob, executor_factory
 from .reading.console import RunProgress
 from .record import Location, Store
@@ -87,6 +87,9 @@ class RunSession:
     """Hear again the cases for which a model could not be reached."""
     preflight: Preflight = field(default_factory=Preflight)
     """Asks models before the first case; shared by sessions that ask the same ones."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "juries", [suited_jury(jury, self.rubric) for jury in self.juries])
 
 
 def check_models(session: RunSession) -> None:
@@ -213,8 +216,10 @@ def _providers(session: RunSession, console: Console) -> Providers:
     )
 
 
-def _cases(session: RunSession) -> Iterable[Case]:
-    return load_cases(session.cases) if isinstance(session.cases, Path) else session.cases
+def _cases(session: RunSession) -> Iterator[Case]:
+    for case in load_cases(session.cases) if isinstance(session.cases, Path) else session.cases:
+        session.rubric.refuse_other_kind(case)
+        yield case
 
 
 def _scored_cases(session: RunSession) -> ScoredCases:

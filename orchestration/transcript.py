@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..agents.cost import Cost, Receipt
-from ..agents.juror import Turn
+from ..agents.juror import Shown, Turn
 from ..agents.orchestrator import Dispute, Finding
 from ..rubrics.ballot import Abstention, AbstentionReason, Ballot, Vote
 from ..rubrics.claim import Check, Claim
@@ -54,6 +54,8 @@ class _Entry(BaseModel):
     """Entries of one step were made at the same time; steps follow each other."""
     round: int
     spent: Receipt = Receipt()
+    first: Shown | None = None
+    """Of a pair: which output whoever speaks here was shown first."""
     failed: AbstentionReason | None = None
     """Why the orchestrator gave nothing usable here, or a verifier's model could not be reached for some claim;
     what else jurors fail at is an abstention."""
@@ -407,6 +409,8 @@ def _saw(entry: Cast | Abstained) -> tuple[str, ...]:
 def entry_of(turn: Turn, purpose: Purpose) -> Cast | Abstained:
     """A juror's turn as an entry of the transcript."""
     shared: dict[str, Any] = {"round": turn.answer.round, "purpose": purpose, "spent": turn.spent}
+    if turn.first is not None:
+        shared["first"] = turn.first
     if isinstance(turn.answer, Ballot):
         return Cast(ballot=turn.answer, **shared)
     return Abstained(abstention=turn.answer, **shared)

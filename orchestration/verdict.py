@@ -224,6 +224,7 @@ def _tallies(
             finding=findings.get(name),
             jury=jury,
             claims=by_claims.get(name),
+            compares=rubric.compares,
         )
         for name in rubric.names
     ]

@@ -54,7 +54,8 @@ COUNTING_SYNONYMS = {"majority": "mode"}
 """Other words for a counting rule, which a file or a command may use."""
 
 
-LATER_FIELDS = ("max_reply", "extracts", "adapter", "params", "first_repeat", "confederate")
+PairOrder = Literal["balanced", "both", "fixed"]
+LATER_FIELDS = ("max_reply", "extracts", "adapter", "params", "first_repeat", "confederate", "order")
 """Fields of a seat that came after the first records."""
 RESERVED = frozenset(
     ("model", "messages", "stream", "response_format", "n", "temperature", "top_p", "max_tokens", "seed", "base_url", "timeout")
@@ -146,6 +147,9 @@ class Seat(ModelSettings):
     first_repeat: int | None = Field(default=None, ge=0)
     """Where its repeats start (default: after those of the seats before it that are alike). A replay pins it."""
 
+    order: PairOrder = "balanced"
+    """How it is shown a pair: `balanced` shows every other seat, and every other case, output B first; `both` asks it twice, and
+    a preference that does not hold in both orders is a tie; `fixed` shows output A first."""
     confederate: bool = False
     """Whether its votes are scripted to put the others under pressure: they are read and argued with, and never counted."""
 
@@ -331,7 +335,7 @@ class Jury(BaseModel):
         alike: list[tuple[object, ...]] = []
         starts: list[int] = []
         for seat in self.seats:
-            kind = tuple(value for name, value in seat if name not in ("name", "first_repeat"))
+            kind = tuple(value for name, value in seat if name not in ("name", "first_repeat", "order"))
             counted = alike.count(kind) * max(self.repeats, self.escalation.repeats)
             starts.append(counted if seat.first_repeat is None else seat.first_repeat)
             alike.append(kind)

@@ -1,26 +1,40 @@
-"""Cases: what is put before a jury, read one at a time from JSONL or CSV."""
+"""Cases: what is put before a jury, one output or a pair of them, read one at a time from JSONL or CSV."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from .errors import InvalidFile
 from .files import near_column
 from .rows import read_rows
-from .yaml_files import Converted
+from .yaml_files import Converted, wrong
 
 _TEXTS = ("source", "reference", "question", "audience", "group", "system")
 _ANY_NAMES = "; a sheet with other names becomes a folder with venire new FOLDER --from SHEET"
 _KNOWN = {"id", "output", "metadata", *_TEXTS}
+PAIR_COLUMNS = ("output_a", "output_b")
+_OF_PAIRS = ("output_b", "system_b", "swapped")
+"""Fields that only a pair has."""
+Label = Literal["A", "B"]
 
 
 class Case(BaseModel):
-    """One thing to be judged.
+    """One thing to be judged, or two to be compared.
 
     What people said of it is not here, and `metadata` is kept out of every prompt: it may hold labels.
     """
@@ -28,8 +42,10 @@ class Case(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
 
     id: str = Field(min_length=1)
-    output: str = Field(min_length=1)
-    """The text under judgement."""
+    output: str
+    """The text under judgement; of a pair, output A."""
+    output_b: str | None = None
+    """The second text of a pair, which jurors know as output B. One of the two may be empty."""
     source: Converted[tuple[str, ...], str | Sequence[str] | None] = Field(default=(), validate_default=True)
     """What the output was made from: notes, a transcript."""
     reference: str | None = None
@@ -40,6 +56,10 @@ class Case(BaseModel):
     """Cases of one group (one patient, one site) stay together when cases are resampled or split."""
     system: str | None = None
     """Who produced the output. Jurors never see it."""
+    system_b: str | None = None
+    """Who produced output B."""
+    swapped: bool = False
+    """Whether the row had output A as its `output_b`: see `from_row`."""
     metadata: dict[str, Any] = {}
 
     @field_validator("source", mode="before")
@@ -49,22 +69,76 @@ class Case(BaseModel):
             return ()
         return (value,) if isinstance(value, str) else value
 
-    @field_validator("id", "output")
+    @field_validator("id")
     @classmethod
-    def _says_something(cls, value: str) -> str:
+    def _named(cls, value: str) -> str:
         if not value.strip():
             raise ValueError("is blank")
         return value
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.output.strip() and not (self.output_b or "").strip():
+            raise wrong("is blank" if self.output_b is None else "both outputs are blank", "output")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_before_pairs(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As it was before there were pairs, where it is none: a record knows its cases by this."""
+        fields: dict[str, Any] = handler(self)
+        if self.output_b is None:
+            for name in _OF_PAIRS:
+                fields.pop(name, None)
+        return fields
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The systems behind output A and output B; where they are not named, the columns of the row."""
+        first, second = reversed(PAIR_COLUMNS) if self.swapped else PAIR_COLUMNS
+        return self.system or first, self.system_b or second
+
+    def preferred(self, preference: float) -> str:
+        """The system that a preference is for: that of output A below 0, of output B above, `tie` at 0.
+
+        The one way from labels to systems.
+        """
+        return "tie" if preference == 0 else self.sides[preference > 0]
+
+    def labelled(self, preference: float) -> float:
+        """A preference between the row's `output_a` (below 0) and `output_b` as one between output A and output B."""
+        return -preference if self.swapped else preference
+
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Case:
-        """The case in one row of a file; columns without a meaning of their own become metadata."""
+        """The case in one row of a file; columns without a meaning of their own become metadata.
+
+        A row without `output` that has `output_a` and `output_b` is a pair. Which of them jurors know as output A is drawn by
+        a hash of its id, so that a preference for a label is not one for a system.
+        """
+        pair = is_pair(row)
         known = {key: row[key] for key in ("id", "output", *_TEXTS) if row.get(key) not in (None, "")}
-        extra = {key: value for key, value in row.items() if key not in _KNOWN}
+        meant = {*_KNOWN, *PAIR_COLUMNS, "system_a", "system_b"} if pair else _KNOWN
+        extra = {key: value for key, value in row.items() if key not in meant}
         metadata = row.get("metadata") or {}
         if not isinstance(metadata, dict):
             extra["metadata"], metadata = metadata, {}
+        if pair:
+            sides = [(row.get(f"output_{side}") or "", row.get(f"system_{side}") or None) for side in "ab"]
+            known["swapped"] = drawn(str(row.get("id")), "label")
+            (known["output"], known["system"]), (known["output_b"], known["system_b"]) = (
+                reversed(sides) if known["swapped"] else sides
+            )
         return cls(**known, metadata={**metadata, **extra})
+
+
+def is_pair(row: Mapping[str, Any]) -> bool:
+    """Whether a row holds two outputs to be compared, and not one to be judged."""
+    return row.get("output") in (None, "") and any(column in row for column in PAIR_COLUMNS)
+
+
+def drawn(case: str, what: str) -> bool:
+    """A fair coin for one case and purpose, the same whenever it is thrown."""
+    return hashlib.sha256(f"{what}\0{case}".encode("utf-8", "surrogatepass")).digest()[0] % 2 == 1
 
 
 class Exhibit(BaseModel):
@@ -110,7 +184,7 @@ def _numbered_rows(
     cases: str | Path | Frame | Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if isinstance(cases, str | Path):
-        yield from read_rows(Path(cases), required=("id", "output"), otherwise=_ANY_NAMES)
+        yield from read_rows(Path(cases), required=("id", "output|output_a"), otherwise=_ANY_NAMES)
         return
     rows = cases.to_dict("records") if isinstance(cases, Frame) else cases
     for number, row in enumerate(rows, 1):
@@ -118,7 +192,14 @@ def _numbered_rows(
             raise InvalidFile(
                 f"row {number}: a {type(row).__name__}", remedy="give mappings with the keys id and output"
             )
-        yield number, {str(key): value for key, value in row.items() if not _is_missing(value)}
+        yield (
+            number,
+            {
+                str(key): "" if _is_missing(value) else value
+                for key, value in row.items()
+                if key in PAIR_COLUMNS or not _is_missing(value)
+            },
+        )
 
 
 def _is_missing(value: Any) -> bool:
@@ -133,11 +214,12 @@ def count_cases(path: Path) -> int:
 
 
 def _case(where: str, row: Mapping[str, Any]) -> Case:
-    for required in ("id", "output"):
-        if row.get(required) in (None, ""):
+    needed = ("id", *PAIR_COLUMNS) if is_pair(row) else ("id", "output")
+    for required in needed:
+        if row.get(required) is None or (row[required] == "" and required not in PAIR_COLUMNS):
             raise InvalidFile(
                 f"{where}: {required!r} is missing",
-                remedy=f"{near_column(required, row)}every case needs id and output (the text under judgement)",
+                remedy=f"{near_column(required, row)}every case needs id and output (the text under judgement), or output_a and output_b to compare",
             )
     try:
         return Case.from_row(row)

@@ -139,12 +139,17 @@ def _table_rows(
 
 
 def _check_header(where: str, header: Sequence[str], required: tuple[str, ...], otherwise: str) -> None:
-    """An error that names the first column in `required` that a table does not have, and the nearest one that it has."""
-    for column in required:
-        if column not in header:
+    """An error that names the first column in `required` that a table does not have, and the nearest one that it has.
+
+    `this|that` is a column in whose place another may stand.
+    """
+    for names in required:
+        column, *instead = names.split("|")
+        if column not in header and not any(name in header for name in instead):
+            columns = ", ".join(each.partition("|")[0] for each in required)
             raise InvalidFile(
                 f"{where}: no column {column!r}",
-                remedy=f"{near_column(column, header)}the columns {', '.join(required)} are required{otherwise}",
+                remedy=f"{near_column(column, header)}the columns {columns} are required{otherwise}",
             )
 
 

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from .case import Case, Exhibit
+from .errors import VenireError
 from .files import nearest
 from .plugins import library_file
 from .scale import Anchors, Scale, Value
@@ -68,6 +69,8 @@ class Rubric(BaseModel):
     """Bumped whenever a word of the rubric changes."""
     description: str = ""
     origin: str = ""
+    kind: Literal["scores", "pair"] = "scores"
+    """Whether one output is scored, or two are compared: below 0 for output A, 0 for a tie, above 0 for output B."""
     reference: Literal["hidden", "shown"] = "hidden"
     """Whether jurors read the case's reference text."""
     scales: dict[str, Scale] = Field(min_length=1)
@@ -111,6 +114,27 @@ class Rubric(BaseModel):
         legal = self.scales[next(a.scale for a in self.attributes if a.name == other)].values
         if value not in legal:
             raise wrong(f"{value!r} is no value of {other!r}\nuse one of {list(legal)}", *at)
+
+    @model_validator(mode="after")
+    def _compares(self) -> Self:
+        """Of a pair, every scale is ordinal and runs from output A over a tie to output B in equal steps."""
+        if self.kind == "pair":
+            for name, scale in self.scales.items():
+                if scale.level != "ordinal" or scale.values not in PAIR_SCALES:
+                    raise wrong(
+                        "two outputs are compared on an ordinal scale about a tie\n"
+                        "write level: ordinal and anchors for -1, 0, 1 (or from -2 to 2, or -3 to 3)",
+                        *("scales", name),
+                    )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_default_kind(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As it was before there were pairs, where it asks for scores: a record knows its rubrics by this."""
+        fields: dict[str, Any] = handler(self)
+        if self.kind == "scores":
+            fields.pop("kind", None)
+        return fields
 
     @model_validator(mode="after")
     def _composites_add_up(self) -> Self:
@@ -161,8 +185,56 @@ class Rubric(BaseModel):
         """By attribute, from the lowest value of its scale to the highest; None where its values have no order."""
         return {name: _length(scale) for name, scale in self._worded_scales.items()}
 
+    @property
+    def compares(self) -> bool:
+        """Whether it asks which of two outputs is better."""
+        return self.kind == "pair"
+
+    def refuse_other_kind(self, case: Case) -> None:
+        """Raises VenireError where a pair is to be scored, or a single output to be compared."""
+        if self.compares == (case.output_b is not None):
+            return
+        if self.compares:
+            raise VenireError(
+                f"case {case.id!r} has one output, and the rubric {self.name!r} compares two",
+                remedy="give rows with output_a and output_b, or make pairs of a file with systems: --pairs",
+            )
+        raise VenireError(
+            f"case {case.id!r} has two outputs, and the rubric {self.name!r} scores one",
+            remedy="compare them: --rubric preference, or the same questions with --as-pairs",
+        )
+
+    def side(self, value: Value) -> int:
+        """Which output a value of a pair prefers: -1 for A, 0 for a tie, 1 for B; a mean by the nearest level, a tie if in doubt."""
+        number = float(value)
+        return 0 if abs(number) <= 0.5 else 1 if number > 0 else -1
+
+    def as_pairs(self) -> Rubric:
+        """The same attributes, each asked of two outputs: which of them does better on it?"""
+        if self.compares:
+            return self
+        attributes = [
+            Attribute(
+                name=attribute.name,
+                question=_WHICH.format(question=attribute.question, ends=_ends(self, attribute)),
+                scale="preference",
+                may_not_apply=attribute.optional,
+            )
+            for attribute in self.attributes
+        ]
+        return Rubric(
+            name=f"{self.name}-pairs",
+            version=self.version,
+            description=self.description,
+            origin=self.origin,
+            kind="pair",
+            reference=self.reference,
+            scales={"preference": PREFERENCE},
+            attributes=attributes,
+        )
+
     def exhibits(self, case: Case) -> tuple[Exhibit, ...]:
-        """The texts of `case` that a juror may read, the one under judgement last.
+        """The texts of `case` that a juror may read, the one under judgement last; of a pair, output A and output B.
 
         The reference only if the rubric shows it; the system, the group and the metadata never.
         """
@@ -176,7 +248,13 @@ class Rubric(BaseModel):
             found.append(Exhibit(name="source" if single else f"source {number}", text=note))
         if self.reference == "shown" and case.reference:
             found.append(Exhibit(name="reference", text=case.reference))
-        found.append(Exhibit(name="output", text=case.output))
+        if case.output_b is None:
+            found.append(Exhibit(name="output", text=case.output))
+        else:
+            found += [
+                Exhibit(name="output A", text=case.output),
+                Exhibit(name="output B", text=case.output_b),
+            ]
         return tuple(found)
 
     def derived_scores(self, values: Mapping[str, Value]) -> dict[str, float]:
@@ -195,6 +273,24 @@ class Rubric(BaseModel):
             if parts.keys() <= scores.keys():
                 results[composite] = sum(weight * scores[part] for part, weight in parts.items())
         return results
+
+
+PAIR_SCALES = tuple(tuple(range(-steps, steps + 1)) for steps in (1, 2, 3))
+PREFERENCE = Scale(
+    level="ordinal",
+    anchors={-1: "Output A is better.", 0: "Neither is better.", 1: "Output B is better."},
+)
+_WHICH = "Which output does better on this question? {question}{ends}"
+
+
+def _ends(rubric: Rubric, attribute: Attribute) -> str:
+    """What is worst and best of an attribute, in the words of its scale; nothing where its answers have no order."""
+    scale = rubric.scale_of(attribute.name)
+    if not scale.ordered or not scale.anchors:
+        return ""
+    low, high = (scale.anchors[end] for end in scale.ends)
+    worst, best = (low, high) if attribute.better == "high" else (high, low)
+    return f" (At worst: {worst} At best: {best})"
 
 
 LIBRARY = Path(__file__).parent / "library"

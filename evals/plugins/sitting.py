@@ -28,6 +28,7 @@ from ...orchestration.deliberate import (
     recount,
     refuse_text,
     refuse_unreached,
+    suited_jury,
 )
 from ...orchestration.record import Arm, Location, Store
 from ...orchestration.record.database import is_address
@@ -153,6 +154,7 @@ def _setup(
 ) -> _Setup:
     asked = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
     filled = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
+    filled = suited_jury(filled, asked)
     known = load_prices(Path(prices)) if isinstance(prices, str | Path) else prices or {}
     manifest = arm_manifest(asked, filled, seed=seed, scored=ScoredCases(), prices=known)
     limits = {"usd": max_usd, "tokens": max_tokens, "in_flight": in_flight}

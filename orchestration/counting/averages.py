@@ -62,7 +62,18 @@ def count_by_median(tally: Tally) -> Counted:
 
 
 def count_by_mode(tally: Tally) -> Counted:
-    return too_few(tally) or Counted(mode(list(tally.votes.values())), "mode")
+    """The mode; of two outputs that are preferred equally often neither is, whatever their labels."""
+    votes = list(tally.votes.values())
+    return too_few(tally) or Counted(majority_preference(votes) if tally.compares else mode(votes), "mode")
+
+
+def majority_preference(votes: Sequence[Value]) -> Value:
+    """The commonest preference; where several are as common, the one nearest the median, and a tie between two as near."""
+    most = Counter(votes).most_common()
+    tied = [float(value) for value, number in most if number == most[0][1]]
+    middle = statistics.median(map(float, votes))
+    nearest = [value for value in tied if abs(value - middle) == min(abs(each - middle) for each in tied)]
+    return int(nearest[0]) if len(nearest) == 1 else 0
 
 
 mean_rule = Rule("the mean, not rounded", by("mean", mean))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ...rubrics.errors import VenireError
 from ...rubrics.scale import Value
+from .averages import majority_preference
 from .rule import Count, Counted, Rule, Tally, too_few
 
 ITERATIONS = 200
@@ -48,7 +49,7 @@ class Learned:
 
 
 def fit(run: Sequence[Tally]) -> Count:
-    """The likeliest answer; of two equally likely the lower on the scale.
+    """The likeliest answer; of two equally likely the lower on the scale, of two preferences the nearer to a tie.
 
     Each attribute is learned on its own, answers taken as unordered categories. It starts from the majority: the share
     of each answer among a case's votes. Nothing is drawn by chance, and the order of cases and jurors is theirs by
@@ -65,8 +66,13 @@ def fit(run: Sequence[Tally]) -> Count:
             return hung
         model = learned[tally.attribute]
         beliefs = model.beliefs(_vote_indices(tally, model.answers))
-        best = max(range(len(beliefs)), key=lambda at: (round(beliefs[at], 9), -at))
-        return Counted(model.answers[best], "dawid-skene")
+        likeliest = max(round(belief, 9) for belief in beliefs)
+        best = [
+            answer
+            for answer, belief in zip(model.answers, beliefs, strict=True)
+            if round(belief, 9) == likeliest
+        ]
+        return Counted(majority_preference(best) if tally.compares else best[0], "dawid-skene")
 
     return count
 

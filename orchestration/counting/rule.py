@@ -35,6 +35,8 @@ class Tally:
     jury: Jury
     claims: Counted | None = None
     """What the claims' verdicts make of the attribute, where the protocol checked claims."""
+    compares: bool = False
+    """Whether the votes are preferences between two outputs, about a tie at 0."""
 
     @cached_property
     def votes(self) -> Mapping[str, Value]:

@@ -7,12 +7,12 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from .averages import mode
+from .averages import majority_preference, mode
 from .rule import Count, Counted, Rule, Tally, plain, too_few
 
 
 def fit(run: Sequence[Tally]) -> Count:
-    """The mean weighted by reliability; of words, the answer with the most weight.
+    """The mean weighted by reliability; of words, and of preferences between two outputs, the answer with the most weight.
 
     Weights are those in the jury file, a seat that it leaves out weighing 1. Without any they are estimated:
     see `reliability`.
@@ -28,11 +28,13 @@ def fit(run: Sequence[Tally]) -> Count:
         if not total:
             return Counted(None, "none", "nobody who voted has any weight")
         votes = list(tally.votes.values())
-        if tally.scale.ordered:
+        if tally.scale.ordered and not tally.compares:
             value = math.fsum(weighed[name] * float(vote) for name, vote in tally.votes.items()) / total
             return Counted(plain(votes, value), "weighted")
         shares = {vote: math.fsum(w for n, w in weighed.items() if tally.votes[n] == vote) for vote in votes}
         heaviest = [vote for vote in votes if math.isclose(shares[vote], max(shares.values()))]
+        if tally.compares:
+            return Counted(majority_preference(sorted(set(heaviest))), "weighted")
         return Counted(mode(heaviest), "weighted")
 
     return count

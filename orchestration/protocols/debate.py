@@ -78,6 +78,13 @@ def advocates(jury: Jury) -> dict[str, Side]:
     return {jury.seat_names[0]: "high", jury.seat_names[1]: "low"}
 
 
+def advocate_label(brief: Brief, side: Side) -> str:
+    """What the jury knows an advocate by: its side, or the output of a pair that it argues for."""
+    if brief.rubric.compares:
+        return f"the advocate for output {'B' if side == 'high' else 'A'}"
+    return f"the {side}-scoring advocate"
+
+
 async def _argument_round(
     transcript: Transcript, brief: Brief, bench: Bench, sides: Mapping[str, Side], allowed: int
 ) -> Transcript:
@@ -91,7 +98,7 @@ async def _argument_round(
         own = {a: standing[a][name].vote for a in asked if name in standing.get(a, {})}
         heard = statements(
             (h for a in asked for h in standing.get(a, {}).values() if h.juror != name),
-            label=lambda juror: f"the {sides[juror]}-scoring advocate",
+            label=lambda juror: advocate_label(brief, sides[juror]),
         )
         turn = await bench.jurors[name].argue(brief, asked, side=side, round=number, own=own, heard=heard)
         return entry_of(turn, "argument")
@@ -109,7 +116,7 @@ async def _vote_round(
     standing, number, asked = transcript.standing(), transcript.rounds, brief.rubric.names
     heard = statements(
         (held for a in asked for held in standing.get(a, {}).values()),
-        label=lambda juror: f"the {sides[juror]}-scoring advocate",
+        label=lambda juror: advocate_label(brief, sides[juror]),
     )
 
     async def vote(name: str) -> Entry:

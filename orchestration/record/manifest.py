@@ -14,7 +14,7 @@ from typing import Any
 from ...agents.clients.adapters import adapter_hashes
 from ...agents.cost import Price
 from ...agents.model import digest
-from ...agents.prompting import PROMPTS
+from ...agents.prompting import PAIR_PROMPTS, PROMPTS
 from ...personas.jury import Jury
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
@@ -25,7 +25,7 @@ from .database import without_password
 Manifest = Mapping[str, Any]
 _PACKAGES = ("aiohttp", "litellm", "pydantic", "autogen-agentchat")
 """Whose versions a manifest names."""
-_TEXTS = ("source", "output", "reference", "question", "audience")
+_TEXTS = ("source", "output", "output_b", "reference", "question", "audience")
 
 
 def arm_manifest(
@@ -46,6 +46,7 @@ def arm_manifest(
         "jury": _without_keys(jury.model_dump(mode="json")),
         "prompts": PROMPTS.hash,
         **({"adapters": dict(adapters)} if adapters else {}),
+        **({"pair_prompts": PAIR_PROMPTS.hash} if rubric.compares else {}),
         **({} if way.prompts is None else {"protocol_prompts": way.prompts.hash}),
         "examples": digest(examples) if examples else "",
         "seed": seed,
@@ -65,7 +66,9 @@ def arm_fingerprint(manifest: dict[str, Any]) -> str:
 
 def case_fingerprint(case: Case) -> str:
     """A hash of what the jurors could have read; a changed label does not make a new case."""
-    return fingerprint(case.model_dump(mode="json", exclude={"metadata", "group", "system"}))
+    return fingerprint(
+        case.model_dump(mode="json", exclude={"metadata", "group", "system", "system_b", "swapped"})
+    )
 
 
 def fingerprint(value: dict[str, Any]) -> str:
@@ -154,6 +157,7 @@ def _seat_changes(who: str, before: Manifest, now: Manifest) -> Iterator[str]:
 def _other_changes(before: Manifest, now: Manifest) -> Iterator[str]:
     for part, what in (
         ("prompts", "the prompts"),
+        ("pair_prompts", "the prompts for pairs"),
         ("protocol_prompts", "the protocol's own prompts"),
         ("examples", "the worked examples"),
         ("inputs", "a file that the protocol's options name"),

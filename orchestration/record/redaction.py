@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 _KEPT = {
     "id", "case", "arm", "protocol", "seats", "kind", "purpose", "juror", "attribute", "value", "asked", "saw",
     "reason", "limit", "author", "declared", "who", "about", "to", "answering", "weighed", "exhibit", "confidence",
-    "failed", "of", "against", "claim", "verdict", "abstained",
+    "failed", "first", "of", "against", "claim", "verdict", "abstained",
 }  # fmt: skip
 """The fields whose words are names of seats, attributes, entries and kinds. Every other text is withheld."""
-_KEPT_OF_CASE = {"id", "group", "system"}
+_KEPT_OF_CASE = {"id", "group", "system", "system_b", "swapped"}
 """The fields of a case that a redacted record may hold: what a case has besides is withheld."""
 _TELLING = {"limit", "not_called", "too_long", "timeout"}
 """The abstentions whose detail is this program's own words, never a model's or a provider's."""
@@ -61,7 +61,7 @@ def redacted_case(case: Case) -> Case:
 
 def redacted_transcript(transcript: Transcript, case: Case) -> Transcript:
     """The transcript with hashes in place of words; scores, names, reasons by category, evidence found and usage stay."""
-    mark = _marker(case.model_dump_json(exclude={"metadata", "group", "system"}))
+    mark = _marker(case.model_dump_json(exclude={"metadata", "group", "system", "system_b", "swapped"}))
     quotes = {
         quote.text
         for entry in transcript.ballots
