@@ -279,19 +279,19 @@ class Juror:
     ) -> Turn:
         """The seat's answer; of a pair, to the outputs in the order in which this seat is shown them."""
 
-        async def shown(first: Label | None) -> Turn:
+        async def answer_shown(first: Label | None) -> Turn:
             return await self._answer_to(
-                brief, brief.shown(first), asked, ask, round=round, held=held, saw=saw,
+                brief, brief.text_with(first), asked, ask, round=round, held=held, saw=saw,
                 confidence=confidence, repeat=repeat, name=name or self.name,
             )  # fmt: skip
 
         first = brief.first(self._place + repeat)
         if first is None:
-            return await shown(None)
+            return await answer_shown(None)
         if self._order != "both":
             first = "A" if self._order == "fixed" else first
-            return replace(await shown(first), first=first)
-        return in_both_orders(*await asyncio.gather(shown("A"), shown("B")))
+            return replace(await answer_shown(first), first=first)
+        return in_both_orders(*await asyncio.gather(answer_shown("A"), answer_shown("B")))
 
     async def _answer_to(
         self,

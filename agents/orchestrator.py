@@ -220,7 +220,7 @@ class Orchestrator:
     ) -> Prompt | Silence:
         """The prompt, with the statements shortened where they must be; a silence where it is too long even so."""
         system = "\n\n".join(filter(None, (same_words(brief.prompts, "orchestrator"), self._stance)))
-        text, window = brief.shown(brief.first(None)), self._gateway.window
+        text, window = brief.text_with(brief.first(None)), self._gateway.window
         body = fit_statements(window.room(system, text), tail, heard, subject.asked, brief.nonce)
         if too_long := window.overflow(system, text, body):
             return Silence("too_long", too_long, Receipt())

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from ..rubrics.ballot import Vote, inline
-from ..rubrics.case import Case, Exhibit, Label, drawn
+from ..rubrics.case import Case, Exhibit, Label, coin
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Value
 from .instructions import attempts_to_instruct
@@ -213,10 +213,10 @@ class Brief:
         if self.turned is None:
             return None
         if place is None:
-            return "B" if drawn(self.case, "presiding") else "A"
-        return "AB"[(place + drawn(self.case, "seats")) % 2]  # type: ignore[return-value]
+            return "B" if coin(self.case, "presiding") else "A"
+        return "AB"[(place + coin(self.case, "seats")) % 2]  # type: ignore[return-value]
 
-    def shown(self, first: Label | None) -> CachedText:
+    def text_with(self, first: Label | None) -> CachedText:
         """The text with this output of a pair before the other."""
         return self.turned if first == "B" and self.turned is not None else self.text
 

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import BASE_URL, JSON, NO_RESAMPLES, QUIET, REFERENCE, console, print_json, say, sheet_option
+from .options import (
+    BASE_URL,
+    JSON,
+    NO_RESAMPLES,
+    QUIET,
+    REFERENCE,
+    console,
+    location,
+    print_json,
+    say,
+    sheet_option,
+)
 
 if TYPE_CHECKING:
     from ..evals.audits.win_rates import Ties
@@ -16,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Win rates and strengths from pairwise preferences.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=location, metavar="RUN|FILE")
 @click.option(
     "--ties",
     type=click.Choice(["half", "drop", "separate"]),
@@ -26,12 +37,16 @@ if TYPE_CHECKING:
 )
 @JSON
 @sheet_option("file")
-def winrate(file: Path, ties: Ties, as_json: bool) -> None:
-    """Win rates, their errors and Bradley-Terry strengths from a FILE of pairwise preferences.
+def winrate(file: Path | str, ties: Ties, as_json: bool) -> None:
+    """Win rates, their errors, Bradley-Terry and Davidson strengths from a RUN of pairs or a FILE of preferences.
 
-    Columns: case, first, second, preference (1, 2, tie or a number from 1 to 2) and optionally judge, order.
+    Of a RUN, arm by arm and attribute by attribute; and what its preferences lean on besides the systems: position, label and
+    length. Of a FILE: columns case, first, second, preference (1, 2, tie or a number from 1 to 2) and optionally judge, order.
     AlpacaEval's and MT-bench's files are read as they are.
     """
+    if isinstance(file, str) or file.is_dir():
+        _run_winrate(file, ties, as_json)
+        return
     from ..evals.audits.win_rates import win_rates, win_rates_answer, win_rates_json
     from ..evals.ratings.preferences import load_preferences
     from ..evals.report.terminal import show_answer
@@ -42,6 +57,25 @@ def winrate(file: Path, ties: Ties, as_json: bool) -> None:
         print_json(win_rates_json(str(file), found, lost))
         return
     show_answer(win_rates_answer(found, lost), console())
+
+
+def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
+    from ..evals.audits.pair_bias import pair_json, pair_reports, pair_section
+    from ..evals.ratings.preferences import pair_votes
+    from ..evals.report.terminal import show_answer
+    from ..orchestration.record import Store
+
+    store = Store.read(run)
+    try:
+        votes = pair_votes(store)
+    finally:
+        store.release()
+    reports = pair_reports(votes, ties=ties)
+    if as_json:
+        print_json({"run": str(run), "comparisons": [pair_json(report, str(run)) for report in reports]})
+        return
+    for report in reports:
+        show_answer(pair_section(report), console())
 
 
 @click.command(short_help="Two transcripts of one talk, aligned: what was heard of what was said.")

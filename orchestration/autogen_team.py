@@ -66,9 +66,7 @@ def jury_team(
     `model` and `base_url` fill seats that name none. With `as_text` it answers in JSON text, for teams such as
     MagenticOneGroupChat that take no structured messages.
     """
-    return JuryAgent(
-        suited_jury(jury.fill(model=model, base_url=base_url), rubric), rubric, as_case, as_text
-    )
+    return JuryAgent(suited_jury(jury.fill(model=model, base_url=base_url), rubric), rubric, as_case, as_text)
 
 
 class JuryAgent(BaseChatAgent):

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from ..personas.jury import CountingRule, Jury
+from ..rubrics.ballot import Vote
+from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Scale, Value
 from .acceptance import confidence, escalation_reason, signals
 from .counting import Count, Tally, counting_rule
 from .counting.claims import ClaimOutcome, claim_outcomes, count_claims
 from .stopping import spread, values_of
-from .transcript import Decided, Standing, Stop, Transcript
+from .transcript import Cast, Controlled, Decided, Entry, Standing, Stop, Transcript
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,6 +192,48 @@ def verdict(
         transcript=transcript,
         claims=tuple(claim_outcomes(transcript, quorum=jury.quorum)),
     )
+
+
+def as_written(found: Verdict, case: Case) -> Verdict:
+    """A verdict on a pair with preferences between the row's `output_a` (below 0) and `output_b`, as people's ratings have them.
+
+    In the record, and before jurors, they are between output A and output B: see `Case.from_row`.
+    """
+    if not case.swapped:
+        return found
+
+    def opposite(value: Value) -> Value:
+        return value if isinstance(value, str) else -value
+
+    def opposite_votes(votes: tuple[Vote, ...]) -> tuple[Vote, ...]:
+        return tuple(vote.model_copy(update={"value": opposite(vote.value)}) for vote in votes)
+
+    def opposite_entry(entry: Entry) -> Entry:
+        match entry:
+            case Cast():
+                ballot = entry.ballot.model_copy(update={"votes": opposite_votes(entry.ballot.votes)})
+                return entry.model_copy(update={"ballot": ballot})
+            case Decided():
+                findings = [f.model_copy(update={"value": opposite(f.value)}) for f in entry.findings]
+                return entry.model_copy(update={"findings": tuple(findings)})
+            case Controlled():
+                return entry.model_copy(update={"votes": opposite_votes(entry.votes)})
+            case _:
+                return entry
+
+    outcomes = {
+        name: outcome.model_copy(
+            update={
+                "value": None if outcome.value is None else opposite(outcome.value),
+                "dissent": tuple(d.model_copy(update={"value": opposite(d.value)}) for d in outcome.dissent),
+            }
+        )
+        for name, outcome in found.outcomes.items()
+    }
+    entries = tuple(map(opposite_entry, found.transcript.entries))
+    derived = {name: -value for name, value in found.derived.items()}
+    transcript = found.transcript.model_copy(update={"entries": entries})
+    return found.model_copy(update={"outcomes": outcomes, "derived": derived, "transcript": transcript})
 
 
 def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:

@@ -115,6 +115,11 @@ def _example(number: int, case: Case, scores: Mapping[str, Value], rubric: Rubri
     exhibits = rubric.exhibits(case)
     code = nonce(exhibit.text for exhibit in exhibits)
     texts = "\n".join(fence("exhibit", f"example {number}: {e.name}", e.text, code) for e in exhibits)
+    if case.swapped:
+        # People's preferences are between the row's outputs, what is shown here is under the jury's labels.
+        scores = {
+            n: score if isinstance(score, str) else case.under_labels(score) for n, score in scores.items()
+        }
     given = ", ".join(f"{name} {_plain(scores[name])}" for name in rubric.names)
     return f"## Example {number}\n{texts}\nScores: {given}"
 

@@ -56,13 +56,13 @@ class Vote(BaseModel):
     """In a revision that changes the value: the reason or quote that changed it."""
     confidence: Literal["low", "medium", "high"] | None = None
     """How sure the juror says it is, where the protocol asks."""
-    orders: tuple[Value, Value] | None = None
+    orders: tuple[Value, ...] = ()
     """Of a pair that a seat was shown in both orders: what it gave with output A first, and with output B first."""
 
     @property
     def contradicts_itself(self) -> bool:
         """Whether the two orders brought different preferences: `value` is a tie then."""
-        return self.orders is not None and self.value == 0 and self.orders != (0, 0)
+        return bool(self.orders) and self.value == 0 and self.orders != (0, 0)
 
 
 class AbstainedAttribute(BaseModel):

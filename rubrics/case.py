@@ -71,7 +71,7 @@ class Case(BaseModel):
 
     @field_validator("id")
     @classmethod
-    def _named(cls, value: str) -> str:
+    def _has_name(cls, value: str) -> str:
         if not value.strip():
             raise ValueError("is blank")
         return value
@@ -97,14 +97,14 @@ class Case(BaseModel):
         first, second = reversed(PAIR_COLUMNS) if self.swapped else PAIR_COLUMNS
         return self.system or first, self.system_b or second
 
-    def preferred(self, preference: float) -> str:
+    def preferred_system(self, preference: float) -> str:
         """The system that a preference is for: that of output A below 0, of output B above, `tie` at 0.
 
         The one way from labels to systems.
         """
         return "tie" if preference == 0 else self.sides[preference > 0]
 
-    def labelled(self, preference: float) -> float:
+    def under_labels(self, preference: float) -> float:
         """A preference between the row's `output_a` (below 0) and `output_b` as one between output A and output B."""
         return -preference if self.swapped else preference
 
@@ -124,7 +124,7 @@ class Case(BaseModel):
             extra["metadata"], metadata = metadata, {}
         if pair:
             sides = [(row.get(f"output_{side}") or "", row.get(f"system_{side}") or None) for side in "ab"]
-            known["swapped"] = drawn(str(row.get("id")), "label")
+            known["swapped"] = coin(str(row.get("id")), "label")
             (known["output"], known["system"]), (known["output_b"], known["system_b"]) = (
                 reversed(sides) if known["swapped"] else sides
             )
@@ -136,7 +136,7 @@ def is_pair(row: Mapping[str, Any]) -> bool:
     return row.get("output") in (None, "") and any(column in row for column in PAIR_COLUMNS)
 
 
-def drawn(case: str, what: str) -> bool:
+def coin(case: str, what: str) -> bool:
     """A fair coin for one case and purpose, the same whenever it is thrown."""
     return hashlib.sha256(f"{what}\0{case}".encode("utf-8", "surrogatepass")).digest()[0] % 2 == 1
 

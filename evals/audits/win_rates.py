@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from ..report.section import Section, estimate_json
+from ..report.section import Section, estimate_json, estimate_phrase
 from ..report.terminal import interval_words
-from ..statistics.bradley_terry import bradley_terry
-from ..statistics.estimate import Estimate
-from ..statistics.matrix import IntArray
+from ..statistics.bradley_terry import DAVIDSON, Davidson, bradley_terry, davidson, length_controlled
+from ..statistics.estimate import Estimate, undefined
+from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.proportion import win_rate
 
 Ties = Literal["half", "drop", "separate"]
+LENGTH = "at equal length"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Record:
     wins: int
     ties: int
     losses: int
+    controlled: Estimate
+    """The win rate at equal length, where lengths are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,10 @@ class WinRates:
     pairs: tuple[Record, ...]
     strengths: dict[str, Estimate]
     """Bradley and Terry's, by system; ties count half whatever was asked for."""
+    davidson: Mapping[str, Estimate]
+    """Davidson's, by system: ties are an outcome of their own."""
+    tie_odds: Estimate
+    """The logarithm of Davidson's nu."""
     ties: Ties
     comparisons: int
     merged: int
@@ -68,23 +76,33 @@ def win_rates(preferences: pd.DataFrame, *, ties: Ties = "half") -> WinRates:
         _record(str(system), str(against), mine, ties)
         for (system, against), mine in both.groupby(["system", "against"])
     ]
-    strengths = bradley_terry(
-        compared["first"].map(number).to_numpy(np.int64),
-        compared["second"].map(number).to_numpy(np.int64),
-        compared["share"].to_numpy(float),
-        _cases(compared),
-        players=len(names),
-    )
+    first, second = (compared[side].map(number).to_numpy(np.int64) for side in ("first", "second"))
+    shares = compared["share"].to_numpy(float)
+    strengths = bradley_terry(first, second, shares, _cases(compared), players=len(names))
+    with_ties = _davidson(first, second, shares, _cases(compared), len(names))
     ordered = sorted(systems, key=lambda each: -each.rate.value if each.rate.defined else np.inf)
     return WinRates(
         tuple(ordered),
         tuple(pairs),
         dict(zip(names, strengths, strict=True)),
+        dict(zip(names, with_ties.strengths, strict=True)),
+        with_ties.ties,
         ties,
         len(compared),
         merged,
         int(tied.sum()) if ties == "drop" else 0,
     )
+
+
+def _davidson(
+    first: IntArray, second: IntArray, shares: FloatArray, cluster: IntArray, players: int
+) -> Davidson:
+    if not np.isin(shares, (0.0, 0.5, 1.0)).all():
+        none = undefined(
+            "probabilities of a preference are no outcomes with ties", method=DAVIDSON, n=len(shares)
+        )
+        return Davidson([none] * players, none, [])
+    return davidson(first, second, np.rint(2 * shares - 1).astype(np.int64), cluster, players=players)
 
 
 def merge_swapped(preferences: pd.DataFrame) -> tuple[pd.DataFrame, int]:
@@ -98,22 +116,33 @@ def merge_swapped(preferences: pd.DataFrame) -> tuple[pd.DataFrame, int]:
         second=preferences["second"].where(~turned, preferences["first"]),
         share=preferences["share"].where(~turned, 1 - preferences["share"]),
         swapped=preferences["swapped"] ^ turned,
+        length=preferences["length"].where(~turned, -preferences["length"])
+        if "length" in preferences
+        else np.nan,
+        cluster=preferences["cluster" if "cluster" in preferences else "case"],
     )
     keys = ["case", "judge", "first", "second"]
     rows["repeat"] = rows.groupby([*keys, "swapped"]).cumcount()
-    grouped = rows.groupby([*keys, "repeat"], sort=False)["share"]
-    found = grouped.agg(low="min", high="max", mean="mean", orders="count").reset_index()
+    grouped = rows.groupby([*keys, "repeat"], sort=False)
+    found = grouped.agg(
+        low=("share", "min"),
+        high=("share", "max"),
+        mean=("share", "mean"),
+        orders=("share", "count"),
+        length=("length", "mean"),
+        cluster=("cluster", "first"),
+    ).reset_index()
     verdicts = found["low"].isin([0.0, 0.5, 1.0]) & found["high"].isin([0.0, 0.5, 1.0])
     apart = verdicts & (found["low"] != found["high"])
     share = found["mean"].where(~apart, 0.5)
-    return found[keys].assign(share=share), int((found["orders"] > 1).sum())
+    return found[[*keys, "length", "cluster"]].assign(share=share), int((found["orders"] > 1).sum())
 
 
 def _both_sides(compared: pd.DataFrame) -> pd.DataFrame:
     """Each comparison twice, as either system sees it."""
     names = {"first": "system", "second": "against"}
     other = {"second": "system", "first": "against"}
-    mirrored = compared.assign(share=1 - compared["share"]).rename(columns=other)
+    mirrored = compared.assign(share=1 - compared["share"], length=-compared["length"]).rename(columns=other)
     return pd.concat([compared.rename(columns=names), mirrored], ignore_index=True)
 
 
@@ -121,11 +150,13 @@ def _record(system: str, against: str, mine: pd.DataFrame, ties: Ties) -> Record
     share = mine["share"].to_numpy(float)
     won, tied = share > 0.5 + 1e-12, np.abs(share - 0.5) <= 1e-12
     rate = win_rate(won.astype(float) if ties == "separate" else share, _cases(mine))
-    return Record(system, against, rate, int(won.sum()), int(tied.sum()), int((~won & ~tied).sum()))
+    controlled = length_controlled(share, mine["length"].to_numpy(float), _cases(mine))
+    counts = int(won.sum()), int(tied.sum()), int((~won & ~tied).sum())
+    return Record(system, against, rate, *counts, controlled)
 
 
 def _cases(rows: pd.DataFrame) -> IntArray:
-    return pd.factorize(rows["case"])[0].astype(np.int64)
+    return pd.factorize(rows["cluster"])[0].astype(np.int64)
 
 
 def win_rates_answer(found: WinRates, lost: int) -> Section:
@@ -133,14 +164,21 @@ def win_rates_answer(found: WinRates, lost: int) -> Section:
     rows = []
     for record in found.systems:
         strength = found.strengths[record.system]
-        rows.append([*_cells(record), interval_words(strength.value, strength.low, strength.high)])
+        tied = found.davidson[record.system]
+        models = [interval_words(each.value, each.low, each.high) for each in (strength, tied)]
+        rows.append([*_cells(record), *models])
         rows += [
-            [*_cells(pair), ""]
+            [*_cells(pair), "", ""]
             for pair in found.pairs
             if len(found.systems) > 2 and pair.system == record.system
         ]
-    heads = ("system", "against", "win rate", "SE", "95% interval", "won", "tied", "lost", "Bradley-Terry")
+    heads = (
+        *("system", "against", "win rate", "SE", "95% interval", "won", "tied", "lost", LENGTH),
+        *("Bradley-Terry", "Davidson"),
+    )
     table = pd.DataFrame(rows, columns=list(heads))
+    if not table[LENGTH].any():
+        table = table.drop(columns=LENGTH)
     return Section("winrate", "Win rates", tuple(win_rates_sentences(found, lost)), {"": table})
 
 
@@ -158,6 +196,11 @@ def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
         )
     if lost:
         told.append(f"{lost} judgement(s) hold no preference and are left out.")
+    if found.tie_odds.defined:
+        even = math.exp(found.tie_odds.value)
+        told.append(
+            f"Davidson's model: log nu {estimate_phrase(found.tie_odds)}, so that two systems of equal strength tie {even / (2 + even):.0%} of the time."
+        )
     notes = {each.note for each in (*found.strengths.values(), *(r.rate for r in found.systems)) if each.note}
     return [*told, *(f"{note[0].upper()}{note[1:]}." for note in sorted(notes))]
 
@@ -171,9 +214,13 @@ def win_rates_json(file: str, found: WinRates, lost: int) -> dict[str, Any]:
         "merged": found.merged,
         "dropped": found.dropped,
         "without_preference": lost,
+        "log_nu": _estimate_json(found.tie_odds),
         "systems": {
             record.system: _record_json(record)
-            | {"bradley_terry": _estimate_json(found.strengths[record.system])}
+            | {
+                "bradley_terry": _estimate_json(found.strengths[record.system]),
+                "davidson": _estimate_json(found.davidson[record.system]),
+            }
             for record in found.systems
         },
         "pairs": [
@@ -185,6 +232,7 @@ def win_rates_json(file: str, found: WinRates, lost: int) -> dict[str, Any]:
 def _record_json(record: Record) -> dict[str, Any]:
     return {
         "win_rate": _estimate_json(record.rate),
+        "length_controlled": _estimate_json(record.controlled),
         "wins": record.wins,
         "ties": record.ties,
         "losses": record.losses,
@@ -200,4 +248,5 @@ def _cells(record: Record) -> list[str]:
     shown = ["" if math.isnan(x) else f"{100 * x:.2f}" for x in (rate.value, rate.se, rate.low, rate.high)]
     interval = f"{shown[2]} to {shown[3]}" if shown[2] else ""
     counts = [str(count) for count in (record.wins, record.ties, record.losses)]
-    return [record.system, record.against or "all", f"{shown[0]}%", shown[1], interval, *counts]
+    equal = f"{100 * record.controlled.value:.2f}%" if record.controlled.defined else ""
+    return [record.system, record.against or "all", f"{shown[0]}%", shown[1], interval, *counts, equal]

@@ -10,11 +10,13 @@ from typing import Any
 import pandas as pd
 
 from ...orchestration.record import Store
+from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..statistics.matrix import InvalidRatings
 from .folds import groups_in, shared_group_note
 from .people import RatingCheck, check_ratings
 from .pooling import OVERALL
+from .preferences import people_in_numbers
 from .question import Question, rubric_questions
 from .reference import Reference, Rule, reference
 from .run_tables import (
@@ -158,7 +160,7 @@ def gather(
     arms = store.arms()
     questions = rubric_questions(*(arm.rubric for arm in arms))
     kinds = {arm.name: "single judge" if arm.jury.single_judge else "jury" for arm in arms}
-    first, second = two_panels(human, rescore)
+    first, second = two_panels(people_in_numbers(human, store), rescore)
     unfinished = is_unfinished(store)
     people, check = check_ratings(
         first, questions, taken=set(kinds), cases=store.case_ids(), more_to_come=unfinished
@@ -242,8 +244,8 @@ def _cases(
         case = store.case(name)
         if case is None:
             continue
-        worded = not store.redacted
-        if worded and case.reference:
+        worded, pair = not store.redacted, case.output_b is not None
+        if worded and case.reference and not pair:
             texts[case.id] = (case.output, case.reference)
         if case.metadata.get(SPLIT) not in (None, ""):
             parts[case.id] = str(case.metadata[SPLIT])
@@ -251,9 +253,9 @@ def _cases(
             {
                 "case": case.id,
                 "group": case.group,
-                "system": case.system,
+                "system": None if pair else case.system,
                 "source_length": sum(len(note.split()) for note in case.source) if worded else None,
-                "output_length": len(case.output.split()) if worded else None,
+                "output_length": _output_length(case) if worded else None,
                 **{name: case.metadata.get(name) for name in further},
             }
         )
@@ -278,6 +280,12 @@ def _likeness(
         return pd.DataFrame(index=list(texts)), []
     measured, notes = baselines(list(texts.values()))
     return measured.set_axis(list(texts), axis="index"), notes
+
+
+def _output_length(case: Case) -> float:
+    """The output's words; of a pair, by how many the row's `output_b` is longer: a preference for it is a high one."""
+    words = len(case.output.split())
+    return words if case.output_b is None else case.under_labels(len(case.output_b.split()) - words)
 
 
 def composite_label(name: str) -> str:

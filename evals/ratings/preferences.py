@@ -1,18 +1,26 @@
-"""Pairwise preferences: any table of who was preferred to whom, as one long table."""
+"""Pairwise preferences as one long table: from any file that says who was preferred to whom, or from a run of pairs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ...rubrics.errors import InvalidFile
+from ...orchestration.deliberate import blind_count, deliberates
+from ...orchestration.reading.export import verdicts
+from ...orchestration.record import Arm, Store
+from ...orchestration.transcript import Decided, Transcript
+from ...orchestration.verdict import Verdict
+from ...rubrics.case import Case
+from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import near_column, read_json
 from ...rubrics.rows import cell_number, read_rows
+from ...rubrics.scale import NOT_APPLICABLE, Value
 
-COLUMNS = ["case", "judge", "first", "second", "swapped", "share"]
+COLUMNS = ["case", "judge", "first", "second", "swapped", "share", "length"]
 ALIASES = {
     "case": ("case", "instruction", "question_id"),
     "first": ("first", "generator_1", "model_1"),
@@ -31,7 +39,8 @@ def load_preferences(path: str | Path) -> tuple[pd.DataFrame, int]:
     """The preferences in `path`, one row a judgement, and how many rows hold none.
 
     `share` is what `first` won: 1, 0, 0.5 for a tie, or the probability that it is preferred. `swapped` says that
-    `second` was shown first.
+    `second` was shown first; `length` is by how many characters the first's output is longer, where AlpacaEval's `output_1` and
+    `output_2` tell.
 
     A `preference` is 1 or 2 (also by name, or `first` and `second`), `tie` or, as AlpacaEval writes it, any number from 1
     to 2, which is one more than the probability of the second; or the column `probability` is that of the first.
@@ -61,7 +70,9 @@ def load_preferences(path: str | Path) -> tuple[pd.DataFrame, int]:
             if share is None:
                 lost += 1
             else:
-                rows.append((case, names["judge"], names["first"], names["second"], swapped, share))
+                rows.append(
+                    (case, names["judge"], names["first"], names["second"], swapped, share, _longer_by(row))
+                )
     if not rows:
         raise InvalidFile(
             f"{file}: no preference in it", remedy="give one row a judgement: case, first, second, preference"
@@ -78,6 +89,13 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed):
         raise InvalidFile(f"{file}: not a list of objects", remedy="write one object a judgement, in a list")
     yield from enumerate(listed, 1)
+
+
+def _longer_by(row: Mapping[str, Any]) -> float:
+    texts = (row.get("output_1"), row.get("output_2"))
+    if not all(isinstance(text, str) for text in texts):
+        return math.nan
+    return float(len(str(texts[0])) - len(str(texts[1])))
 
 
 def _cell(row: Mapping[str, Any], name: str) -> str:
@@ -134,3 +152,105 @@ def _share(answer: object, first: str, second: str, file: Path, line: int) -> fl
             remedy="write 1, 2, tie, a number from 1 to 2, or the preferred system's name",
         )
     return 2 - number
+
+
+VERDICT = "verdict"
+"""Whose preference a row of `pair_votes` is, where it is the jury's own."""
+_VOTES = (
+    *("arm", "attribute", "who", "stage", "case", "cluster", "question", "a", "b"),
+    *("outcome", "shown", "length", "same"),
+)
+
+
+def pair_votes(store: Store) -> pd.DataFrame:
+    """Every preference of a run of pairs: one row a seat, or the jury, and stage.
+
+    `who` is a seat or `verdict`; `stage` is `final` for what stood at the end and, where seats hear each other, `blind` for ballots
+    cast before they did (and for their count). `a` and `b` are the systems behind output A and output B, `outcome` 1 where A is preferred, -1 where B
+    is, 0 for a tie; `shown` 1 where whoever decided saw A first, -1 where B, 0 where that cannot be said. `length` is by how many
+    characters A is longer, `same` whether the two are one text, `cluster` the case's group or the case, `question` what cases with the same question and source share.
+    A seat that was asked in both orders has a row for each. What is hung has none.
+
+    Raises:
+        VenireError: No arm of the run compares outputs.
+    """
+    rows: list[tuple[object, ...]] = []
+    arms = [arm for arm in store.arms() if arm.rubric.compares]
+    if not arms:
+        raise VenireError(
+            f"{store.name}: no outputs were compared in it",
+            remedy="name a run with --rubric preference, or a file of preferences",
+        )
+    for arm in arms:
+        for _, verdict in verdicts(store, arm=arm.name):
+            case = store.case(verdict.case)
+            if case is not None and case.output_b is not None:
+                rows += _votes_on(arm, verdict, case, worded=not store.redacted)
+    return pd.DataFrame(rows, columns=list(_VOTES))
+
+
+def _votes_on(arm: Arm, verdict: Verdict, case: Case, *, worded: bool) -> Iterator[tuple[object, ...]]:
+    length = float(len(case.output) - len(case.output_b or "")) if worded else math.nan
+    question = case.group or "\0".join((case.question or "", *case.source)) if worded else case.group or ""
+    same = case.output == case.output_b
+    about = (case.id, case.group or case.id, question, *case.sides)
+
+    def row(attribute: str, who: str, stage: str, value: Value, shown: int) -> tuple[object, ...]:
+        return (arm.name, attribute, who, stage, *about, -arm.rubric.side(value), shown, length, same)
+
+    decided = next((e for e in verdict.transcript.entries if isinstance(e, Decided)), None)
+    first = blind_count(verdict.transcript, arm.rubric, arm.jury) if deliberates(arm.jury) else None
+    for stage, counted in (("blind", first), ("final", verdict)):
+        for attribute, outcome in counted.outcomes.items() if counted else ():
+            if outcome.status == "reached" and outcome.value is not None:
+                by_one = stage == "final" and decided is not None and outcome.method == "decision"
+                shown = _SHOWN.get(decided.first, 0) if by_one and decided else 0
+                yield row(attribute, VERDICT, stage, outcome.value, shown)
+    stages = [("final", verdict.transcript)]
+    if deliberates(arm.jury):
+        stages.insert(0, ("blind", verdict.transcript.blind()))
+    for stage, transcript in stages:
+        for attribute, seat, value, shown in _seat_votes(transcript):
+            yield row(attribute, seat, stage, value, shown)
+
+
+_SHOWN = {"A": 1, "B": -1}
+
+
+def _seat_votes(transcript: Transcript) -> Iterator[tuple[str, str, Value, int]]:
+    """Attribute, seat, preference and order of each standing vote; both of a seat that was asked in either order."""
+    orders = {entry.id: entry.first for entry in transcript.entries}
+    for attribute, votes in transcript.standing().items():
+        for juror, held in votes.items():
+            seat = juror if juror in transcript.seats else juror.rsplit("#", 1)[0]
+            given = held.vote.orders or (held.vote.value,)
+            shown = (1, -1) if held.vote.orders else (_SHOWN.get(orders[held.entry] or "", 0),)
+            for value, order in zip(given, shown, strict=True):
+                if value != NOT_APPLICABLE:
+                    yield attribute, seat, value, order
+
+
+def people_in_numbers(human: pd.DataFrame, store: Store) -> pd.DataFrame:
+    """People's preferences as numbers: the preferred system's name, `A`, `B` (as the cases' file has them) or `tie` become -1, 1 and 0."""
+    attributes = {name for arm in store.arms() if arm.rubric.compares for name in arm.rubric.names}
+    if not attributes or "attribute" not in human or "value" not in human:
+        return human
+    mine = human["attribute"].astype(str).isin(attributes)
+    cases = {name: store.case(name) for name in set(human.loc[mine, "case"].astype(str))}
+
+    def number(case: Case | None, value: object) -> object:
+        word = str(value).strip()
+        if case is not None and word in (case.system, case.system_b) and case.system != case.system_b:
+            return case.under_labels(-1 if word == case.system else 1)
+        return _IN_WORDS.get(word.casefold().replace(" ", "_"), value)
+
+    values = [
+        number(cases[str(case)], value) if is_mine else value
+        for case, value, is_mine in zip(human["case"], human["value"], mine, strict=True)
+    ]
+    plain = human.assign(value=pd.Series(values, index=human.index, dtype=object))
+    plain.attrs |= human.attrs
+    return plain
+
+
+_IN_WORDS = {"a": -1, "output_a": -1, "b": 1, "output_b": 1, "tie": 0, "neither": 0, "same": 0}

@@ -42,8 +42,11 @@ class Collector(Protocol):
 
 
 def arm_tables(store: Store, *collectors: Collector) -> list[pd.DataFrame]:
-    """The table of each collector. Every deliberation is read once, and counted once, for all of them."""
-    for arm, verdict in verdicts(store):
+    """The table of each collector. Every deliberation is read once, and counted once, for all of them.
+
+    Preferences are between the outputs of a pair as the cases' file names them: below 0 for `output_a`.
+    """
+    for arm, verdict in verdicts(store, written=True):
         for collector in collectors:
             collector.add(arm, verdict)
     return [collector.table() for collector in collectors]

@@ -121,7 +121,7 @@ def arm_values(
     values, spent = [], []
     wanted = frozenset(cases)
     for name in names:
-        for arm, verdict in verdicts(store, arm=name):
+        for arm, verdict in verdicts(store, arm=name, written=True):
             if verdict.case not in wanted:
                 continue
             cost = verdict.transcript.cost

@@ -34,7 +34,7 @@ class GroupChat:
         self.bench = bench
         self.agents = agents
         """Each seat's name among AutoGen's agents."""
-        self.task = brief.prompts.words("magentic-task", brief=brief.shown(brief.first(None)))
+        self.task = brief.prompts.words("magentic-task", brief=brief.text_with(brief.first(None)))
         self.transcript = bench.new_transcript(brief)
         self.thread: tuple[str, ...] = ()
         """The entries in AutoGen's conversation: those since the last plan."""

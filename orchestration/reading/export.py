@@ -16,7 +16,7 @@ from ..counting.claims import ClaimOutcome
 from ..deliberate import recount, rule_of
 from ..record import Arm, Store
 from ..transcript import Decided, Ledger, Transcript
-from ..verdict import Verdict, tallies
+from ..verdict import Verdict, as_written, tallies
 from .status import unreached_models
 
 if TYPE_CHECKING:
@@ -26,14 +26,25 @@ GROUP = "venire.exports"
 
 
 def verdicts(
-    store: Store, *, arm: str | None = None, case: str | None = None, count: CountingRule | None = None
+    store: Store,
+    *,
+    arm: str | None = None,
+    case: str | None = None,
+    count: CountingRule | None = None,
+    written: bool = False,
 ) -> Iterator[tuple[Arm, Verdict]]:
-    """Each finished case of a run with its verdict, recounted; `count` overrides the jury's own rule."""
+    """Each finished case of a run with its verdict, recounted; `count` overrides the jury's own rule.
+
+    `written`: whether preferences are between the outputs as the cases' file names them, to be held against people's.
+    """
     for found in store.arms():
         if arm is None or found.name == arm:
             count_by = learned_count(store, found, count)
             for transcript in store.transcripts(found, case):
-                yield found, recount(transcript, found.rubric, found.jury, count, count_by)
+                counted = recount(transcript, found.rubric, found.jury, count, count_by)
+                if written and found.rubric.compares and (judged := store.case(counted.case)) is not None:
+                    counted = as_written(counted, judged)
+                yield found, counted
 
 
 def learned_count(store: Store, arm: Arm, count: CountingRule | None = None) -> Count | None:

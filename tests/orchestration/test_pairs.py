@@ -104,7 +104,7 @@ def test_every_protocol_hears_a_pair(name: str) -> None:
     )
     assert shown == recorded
     if name in ("orchestrated", "moderated", "debate", "magentic-one"):
-        assert case.preferred(float(verdict["preference"].value)) == "canary-north"
+        assert case.preferred_system(float(verdict["preference"].value)) == "canary-north"
 
 
 def test_labels_stick_to_texts_and_orders_alternate_by_seat_and_case() -> None:
@@ -117,7 +117,7 @@ def test_labels_stick_to_texts_and_orders_alternate_by_seat_and_case() -> None:
     firsts = [tuple(e.first for e in verdict.transcript.ballots) for verdict in heard]
     assert set(firsts) == {("A", "B"), ("B", "A")}
     assert all(
-        case.preferred(float(v["preference"].value)) == "canary-north"
+        case.preferred_system(float(v["preference"].value)) == "canary-north"
         for case, v in zip(cases, heard, strict=True)
     )
     by_text: dict[str, set[str]] = {}

@@ -24,7 +24,7 @@ from venire.orchestration.transcript import Transcript
 SCHEMA = Transcript.model_json_schema()
 NAMES = {
     "id", "case", "arm", "protocol", "seats", "juror", "attribute", "value", "asked", "saw", "limit", "declared",
-    "who", "about", "to", "answering", "weighed", "exhibit", "of", "against", "claim",
+    "who", "about", "to", "answering", "weighed", "exhibit", "of", "against", "claim", "orders",
 }  # fmt: skip
 """The fields of free text that hold names of seats, attributes, entries and kinds, and no word of a case."""
 

@@ -1,0 +1,244 @@
+"""Preferences and what they lean on: planted log-odds come back, from estimates that other programs give too."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from openai_server import Answer, Call, ProviderServer, filled
+from rich.console import Console
+from scipy.optimize import minimize
+from scipy.special import expit
+from server_juries import jury_at
+from statsmodels.genmod.families import Binomial, Poisson
+from statsmodels.genmod.generalized_linear_model import GLM
+
+from venire import Case, Limits, load_rubric
+from venire.cli import app
+from venire.evals.audits.pair_bias import circles
+from venire.evals.statistics.bradley_terry import davidson, length_controlled
+from venire.orchestration.run_session import RunSession, run_session
+
+STRENGTH = {"north": 0.8, "east": 0.0, "south": -0.8}
+POSITION, LABEL, TIE = 0.6, 0.3, -0.5
+SYSTEMS = tuple(STRENGTH)
+
+
+def chance(*parts: object) -> float:
+    return int(hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:13], 16) / 16**13
+
+
+def planted(call: Call) -> Any:
+    """A juror whose preferences have known log-odds for system, position, label and ties."""
+    first = re.search(r'\[\[exhibit "output ([AB])" begins', call.prompt)
+    writer = {
+        label: re.search(rf'\[\[exhibit "output {label}" begins \w+\]\]\n(\w+) writes', call.prompt)
+        for label in "AB"
+    }
+    assert first and writer["A"] and writer["B"] and call.schema
+    ahead = STRENGTH[writer["A"][1]] - STRENGTH[writer["B"][1]] + LABEL
+    ahead += POSITION if first[1] == "A" else -POSITION
+    odds = [math.exp(ahead / 2), math.exp(TIE), math.exp(-ahead / 2)]
+    drawn = chance("planted", call.model, call.prompt) * sum(odds)
+    score = -1 if drawn < odds[0] else 0 if drawn < odds[0] + odds[1] else 1
+    return filled(call.schema, lambda _: score, moved_by="a quote")
+
+
+def pairs(many: int) -> list[Case]:
+    found = []
+    for number in range(many):
+        one, other = ((0, 1), (0, 2), (1, 2))[number % 3]
+        row = {"id": f"{number}", "question": f"question {number // 3}"}
+        for side, place in (("a", one), ("b", other)):
+            length = 20 + int(100 * chance(number, side))
+            row |= {
+                f"system_{side}": SYSTEMS[place],
+                f"output_{side}": f"{SYSTEMS[place]} writes {number} {'w' * length}",
+            }
+        found.append(Case.from_row(row))
+    return found
+
+
+def run(
+    folder: Path, many: int, answer: Answer = planted, order: str = "balanced", **jury: Any
+) -> dict[str, Any]:
+    """What `venire winrate` says of a run of pairs."""
+    with ProviderServer(answer) as server:
+        seated = jury_at(server.url, "a", "b", "c", limits=Limits(max_rounds=2), **jury)
+        seats = tuple(seat.model_copy(update={"order": order}) for seat in seated.seats)
+        session = RunSession(
+            cases=pairs(many), rubric=load_rubric("preference"), juries=[seated.model_copy(update={"seats": seats})], folder=folder
+        )  # fmt: skip
+        run_session(session, Console(quiet=True), quiet=True)
+    result = CliRunner().invoke(app, ["winrate", str(folder), "--json"], catch_exceptions=False)
+    (found,) = json.loads(result.stdout)["comparisons"]
+    return found
+
+
+def holds(estimate: dict[str, Any], truth: float) -> bool:
+    return estimate["low"] <= truth <= estimate["high"]
+
+
+def test_a_panels_planted_biases_are_recovered(tmp_path: Path) -> None:
+    found = run(tmp_path / "run", 300, protocol="panel")
+
+    seats = next(bias for bias in found["bias"] if bias["who"] == "all seats")
+    assert holds(seats["position"], POSITION) and seats["position"]["p"] < 1e-6
+    assert holds(seats["label"], LABEL) and holds(seats["log_nu"], TIE) and holds(seats["length"], 0)
+    verdict = next(bias for bias in found["bias"] if bias["who"] == "verdict")
+    assert verdict["position"]["value"] is None and "not identifiable" in verdict["position"]["note"]
+    assert [*found["systems"]] == ["north", "east", "south"]
+    assert {bias["stage"] for bias in found["bias"]} == {"final"}
+    assert found["triples"] > 0
+
+
+def test_before_and_after_deliberation_are_told_apart(tmp_path: Path) -> None:
+    found = run(tmp_path / "run", 60, protocol="orchestrated")
+
+    assert [(b["who"], b["stage"]) for b in found["bias"]] == [
+        (who, stage) for who in ("a", "b", "c", "all seats", "verdict") for stage in ("blind", "final")
+    ]
+    decided = found["bias"][-1]
+    assert decided["position"]["value"] is not None
+
+
+def test_with_a_fixed_order_position_is_not_identifiable(tmp_path: Path) -> None:
+    found = run(tmp_path / "run", 30, order="fixed", protocol="panel")
+
+    seat = found["bias"][0]
+    assert seat["position"]["value"] is None and seat["label"]["value"] is None
+    assert "position and label never varied apart" in seat["position"]["note"]
+    printed = CliRunner().invoke(app, ["winrate", str(tmp_path / "run")], catch_exceptions=False).output
+    assert "not identifiable" in printed
+
+
+def test_both_orders_show_contradictions(tmp_path: Path) -> None:
+    found = run(tmp_path / "run", 30, order="both", protocol="panel")
+
+    assert all(bias["contradictions"] > 0 for bias in found["bias"] if bias["who"] in "abc")
+    assert found["bias"][0]["position"]["value"] is not None
+
+
+def comparisons(many: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 4, many)
+    second = (first + rng.integers(1, 4, many)) % 4
+    shown = rng.choice([-1.0, 1.0], many)
+    ahead = np.array([0.6, 0.1, -0.2, -0.5])[first] - np.array([0.6, 0.1, -0.2, -0.5])[second] + 0.4 * shown
+    odds = np.column_stack([np.exp(ahead / 2), np.full(many, 0.7), np.exp(-ahead / 2)])
+    drawn = rng.random(many) * odds.sum(1)
+    outcome = np.where(drawn < odds[:, 0], 1, np.where(drawn < odds[:, :2].sum(1), 0, -1))
+    return first, second, outcome, shown
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_davidsons_estimates_and_errors_are_those_of_a_log_linear_model(seed: int) -> None:
+    """As a Poisson regression with an intercept for each comparison, whose robust errors are clustered by comparison."""
+    first, second, outcome, shown = comparisons(120, seed)
+
+    found = davidson(first, second, outcome, np.arange(120), players=4, effects=shown[:, None])
+
+    rows, counts, groups = [], [], []
+    for number in range(120):
+        difference = np.zeros(4)
+        difference[first[number]], difference[second[number]] = 0.5, -0.5
+        for result in (1, 0, -1):
+            one = np.zeros(120)
+            one[number] = 1
+            rows.append([*(result * difference)[:3], result * shown[number] / 2, result == 0, *one])
+            counts.append(outcome[number] == result)
+            groups.append(number)
+    fitted = GLM(np.array(counts, float), np.array(rows, float), family=Poisson()).fit(
+        tol=1e-13, cov_type="cluster", cov_kwds={"groups": np.array(groups), "use_correction": False}
+    )
+    strengths = np.array([*fitted.params[:3], 0.0])
+    assert [each.value for each in found.strengths] == pytest.approx(strengths - strengths.mean(), abs=1e-6)
+    assert found.effects[0].value == pytest.approx(fitted.params[3], abs=1e-6)
+    assert found.ties.value == pytest.approx(fitted.params[4], abs=1e-6)
+    assert found.effects[0].se == pytest.approx(fitted.bse[3] * math.sqrt(120 / 119), rel=1e-4)
+
+
+def test_two_systems_in_closed_form() -> None:
+    """30 won, 20 tied, 10 lost: the log-odds of the decided ones, and ties over the geometric mean of the rest."""
+    outcome = np.array([1] * 30 + [0] * 20 + [-1] * 10)
+    found = davidson(np.zeros(60, int), np.ones(60, int), outcome, np.arange(60), players=2)
+
+    assert found.strengths[0].value - found.strengths[1].value == pytest.approx(math.log(3), abs=1e-6)
+    assert found.ties.value == pytest.approx(math.log(20 / math.sqrt(30 * 10)), abs=1e-6)
+
+
+@pytest.mark.parametrize("outcome", [[1] * 10, [0] * 10, [1] * 9 + [0]])
+def test_what_has_no_finite_value_says_so(outcome: list[int]) -> None:
+    found = davidson(np.zeros(10, int), np.ones(10, int), np.array(outcome), np.arange(10), players=2)
+
+    for estimate in (*found.strengths, found.ties):
+        assert math.isfinite(estimate.value) or estimate.note
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_length_controlled_win_rate_is_that_of_statsmodels(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lengths = rng.normal(200, 600, 150)
+    shares = (
+        rng.uniform(0, 1, 150) if seed % 2 else (rng.random(150) < expit(0.4 + lengths / 900)).astype(float)
+    )
+
+    found = length_controlled(shares, lengths, np.arange(150))
+
+    design = np.column_stack([np.ones(150), np.tanh(lengths / lengths.std(ddof=1))])
+    fitted = GLM(shares, design, family=Binomial()).fit(tol=1e-13)
+    assert found.value == pytest.approx(float(expit(fitted.params[0])), abs=1e-6)
+
+
+def test_alpacaevals_rows_give_a_length_controlled_rate(tmp_path: Path) -> None:
+    """By AlpacaEval's own two terms, minimised without a library for regressions."""
+    rng = np.random.default_rng(2)
+    rows = [
+        {
+            "instruction": f"q{number}",
+            "output_1": "w" * int(rng.integers(50, 900)),
+            "output_2": "w" * int(rng.integers(50, 1500)),
+            "generator_1": "base",
+            "generator_2": "model",
+            "preference": float(np.round(rng.uniform(1, 2), 3)),
+        }
+        for number in range(80)
+    ]
+    (tmp_path / "annotations.json").write_text(json.dumps(rows))
+
+    told = CliRunner().invoke(
+        app, ["winrate", str(tmp_path / "annotations.json"), "--json"], catch_exceptions=False
+    )
+
+    longer = np.array([len(row["output_2"]) - len(row["output_1"]) for row in rows], float)  # type: ignore[arg-type]
+    given = np.array([row["preference"] for row in rows], float) - 1
+
+    def loss(at: np.ndarray) -> float:
+        predicted = expit(at[0] + at[1] * np.tanh(longer / longer.std(ddof=1)))
+        return float(-(given * np.log(predicted) + (1 - given) * np.log(1 - predicted)).sum())
+
+    best = minimize(loss, [0.0, 0.0], method="BFGS", options={"gtol": 1e-10})
+    rate = json.loads(told.stdout)["systems"]["model"]["length_controlled"]["value"]
+    assert rate == pytest.approx(float(expit(best.x[0])), abs=1e-6)
+
+
+def test_circles_of_three_are_counted() -> None:
+    def verdict(question: str, a: str, b: str, outcome: int) -> dict[str, Any]:
+        return {"who": "verdict", "stage": "final", "question": question, "a": a, "b": b, "outcome": outcome}
+
+    rows = [
+        *(verdict("q1", a, b, 1) for a, b in (("x", "y"), ("y", "z"), ("z", "x"))),
+        *(verdict("q2", a, b, 1) for a, b in (("x", "y"), ("y", "z"), ("x", "z"))),
+        *(verdict("q3", a, b, value) for a, b, value in (("x", "y", 1), ("y", "z", 0), ("z", "x", 1))),
+    ]
+    found = circles(pd.DataFrame(rows))
+
+    assert (found.circles, found.triples) == (1, 2)
