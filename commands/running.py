@@ -70,6 +70,15 @@ _MANY = 20_000
     "--jury", "juries", required=True, multiple=True, help="A jury file or name; give more for more arms."
 )
 @click.option(
+    "--pairs", is_flag=True, help="Compare: every pair of `system`s on one question and source is a case."
+)
+@click.option("--against", metavar="SYSTEM", help="With --pairs: only pairs with this system.")
+@click.option(
+    "--as-pairs",
+    is_flag=True,
+    help="Ask a rubric of scores of two outputs: which does better on each attribute?",
+)
+@click.option(
     "-o",
     "--output",
     required=True,
@@ -130,9 +139,13 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     from ..orchestration.reading.status import unreached_at
     from ..orchestration.run_session import RunSession, run_session
     from ..personas import load_jury
-    from ..rubrics import load_rubric
+    from ..rubrics import load_cases, load_rubric
+    from ..rubrics.case import pairs_among
+    from ..rubrics.errors import VenireError
 
-    asked = load_rubric(rubric)
+    asked = load_rubric(rubric).as_pairs() if options["as_pairs"] else load_rubric(rubric)
+    if options["against"] and not options["pairs"]:
+        raise VenireError("--against is for pairs", remedy="add --pairs")
     required = _requirements(options["required"], asked)
     model, base_url, gguf = options["model"], options["base_url"], options["gguf"]
     if gguf is not None:
@@ -141,7 +154,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         _under(load_jury(name), options["protocol"]).fill(model=model, base_url=base_url) for name in juries
     ]
     session = RunSession(
-        cases=cases,
+        cases=pairs_among(load_cases(cases), against=options["against"]) if options["pairs"] else cases,
         rubric=asked,
         juries=seated,
         folder=output,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
@@ -19,8 +20,8 @@ from pydantic import (
     model_validator,
 )
 
-from .errors import InvalidFile
-from .files import near_column
+from .errors import InvalidFile, VenireError
+from .files import near_column, nearest
 from .rows import read_rows
 from .yaml_files import Converted, wrong
 
@@ -178,6 +179,56 @@ def load_cases(cases: str | Path | Frame | Iterable[Mapping[str, Any]]) -> Itera
     if not seen:
         where = cases if isinstance(cases, str | Path) else "the rows"
         raise InvalidFile(f"{where}: no cases in it", remedy="write one case a line, with id and output")
+
+
+def pairs_among(cases: Iterable[Case], *, against: str | None = None) -> list[Case]:
+    """Every pair of systems on one question and source, or each system against one; comparisons of one question share a group.
+
+    Raises:
+        VenireError: A case names no system, or neither question nor source; two of one system have the same; or there is no pair.
+    """
+    by_question: dict[tuple[str | None, tuple[str, ...]], dict[str, Case]] = {}
+    for case in cases:
+        if case.system is None or not (case.question or case.source):
+            missing = "system" if case.system is None else "question, and no source"
+            raise VenireError(
+                f"case {case.id!r} has no {missing}",
+                remedy="pairs are of two systems on one question or source",
+            )
+        systems = by_question.setdefault((case.question, case.source), {})
+        if case.system in systems:
+            raise VenireError(
+                f"cases {systems[case.system].id!r} and {case.id!r} are both by {case.system!r}, on one question and source",
+                remedy="keep one output of each system",
+            )
+        systems[case.system] = case
+    known = {name for systems in by_question.values() for name in systems}
+    if against is not None and against not in known:
+        raise VenireError(f"no case is by {against!r}", remedy=nearest(against, sorted(known)))
+    made = [
+        _pair(systems[one], systems[other], group=next(iter(systems.values())).id)
+        for systems in by_question.values()
+        for one, other in combinations(sorted(systems), 2)
+        if against in (None, one, other)
+    ]
+    if not made:
+        raise VenireError(
+            "no two systems have a case with the same question and source", remedy="check their spelling"
+        )
+    return made
+
+
+def _pair(one: Case, other: Case, group: str) -> Case:
+    row = {
+        "id": f"{one.id}~{other.id}",
+        "output_a": one.output,
+        "output_b": other.output,
+        "system_a": one.system,
+        "system_b": other.system,
+        "group": one.group or group,
+        **{name: getattr(one, name) for name in ("question", "source", "reference", "audience")},
+    }
+    return Case.from_row(row)
 
 
 def _numbered_rows(

@@ -53,6 +53,24 @@ def test_the_page_on_comparing_does_and_says_what_it_shows(
     assert (tmp_path / "report/report.html").exists() and namespace["found"]
 
 
+def test_the_page_on_pairs_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seats = ", ".join(f"{{name: {name}, model: scripted}}" for name in "abc")
+    (tmp_path / "jury.yaml").write_text(f"name: three\nprotocol: panel\nseats: [{seats}]")
+    monkeypatch.chdir(tmp_path)
+    printed, namespace = "", dict[str, object]()
+    for kind, text in blocks("docs/pairs.md"):
+        if kind == "json":
+            (tmp_path / "pairs.jsonl").write_text(text)
+        for line in text.splitlines() if kind == "sh" else []:
+            ended = venire(*shlex.split(line.removeprefix("venire ")), cwd=tmp_path)
+            assert ended.returncode == 0, ended.stderr
+            printed += ended.stdout
+        if kind == "python":
+            exec(compile(text, "docs/pairs.md", "exec"), namespace)
+
+    assert "north" in printed and "south" in printed and namespace["verdict"]
+
+
 def test_the_page_on_statistics_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ratings.csv").write_bytes((ROOT / "evals/demo/labels.csv").read_bytes())
     monkeypatch.chdir(tmp_path)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from magentic_scripts import boss, in_turn
 from openai_server import Answer, Call, ProviderServer, filled
 from rich.console import Console
@@ -17,6 +18,7 @@ from server_juries import jury_at
 
 from venire import Case, Jury, Limits, Rubric, VenireError, Verdict, deliberate_sync, load_cases, load_rubric
 from venire.agents.prompting import brief
+from venire.cli import app
 from venire.orchestration.counting import counting_rule
 from venire.orchestration.counting.rule import Tally
 from venire.orchestration.reading.export import verdicts
@@ -25,6 +27,7 @@ from venire.orchestration.record.manifest import arm_fingerprint, arm_manifest, 
 from venire.orchestration.run_session import RunSession, run_session
 from venire.orchestration.transcript import Cast, Decided, Ledger
 from venire.orchestration.worked_examples import ScoredCases
+from venire.rubrics.case import pairs_among
 from venire.rubrics.errors import InvalidFile
 
 PROTOCOLS = ("single", "panel", "orchestrated", "moderated", "debate", "delphi", "escalate", "magentic-one")
@@ -344,6 +347,71 @@ def test_a_scale_of_preferences_is_ordinal_about_a_tie(anchors: dict[Any, str]) 
     scale = {"level": level, "anchors": anchors}
     with pytest.raises(ValueError, match="about a tie"):
         Rubric.model_validate(PREFERENCE.model_dump() | {"scales": {"preference": scale}})
+
+
+def outputs(*systems: str, questions: int = 2) -> list[Case]:
+    return [
+        Case(
+            id=f"{system}-{number}",
+            output=f"{system} says {number}",
+            question=f"question {number}",
+            system=system,
+        )
+        for number in range(questions)
+        for system in systems
+    ]
+
+
+def test_pairs_are_made_of_systems_on_one_question() -> None:
+    cases = outputs("x", "y", "z")
+
+    made = pairs_among(cases)
+
+    assert {frozenset(case.sides) for case in made} == {frozenset(two) for two in ("xy", "xz", "yz")}
+    assert len(made) == 6 and len({case.group for case in made}) == 2
+    assert [case.id for case in pairs_among(reversed(cases[:3]))] == [case.id for case in made[:3]]
+    for case in made:
+        assert case.output.startswith(case.sides[0]) and str(case.output_b).startswith(case.sides[1])
+    assert {case.id for case in pairs_among(cases, against="y")} < {case.id for case in made}
+    assert all("y" in case.sides for case in pairs_among(cases, against="y"))
+
+
+@pytest.mark.parametrize(
+    ("cases", "against", "problem"),
+    [
+        ([*outputs("x"), *outputs("x", questions=1)], None, "both by 'x'"),
+        (outputs("x"), None, "no two systems"),
+        (outputs("x", "y"), "w", "no case is by 'w'"),
+        ([Case(id="1", output="o", system="x")], None, "no question"),
+        ([Case(id="1", output="o", question="q")], None, "no system"),
+    ],
+)
+def test_what_makes_no_pairs_says_why(cases: list[Case], against: str | None, problem: str) -> None:
+    with pytest.raises(VenireError, match=problem):
+        pairs_among(cases, against=against)
+
+
+def test_the_command_makes_pairs_of_a_file_and_asks_scores_of_them(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    file.write_text("\n".join(case.model_dump_json(exclude_none=True) for case in outputs("x", "y", "z")))
+    (tmp_path / "jury.yaml").write_text(
+        "name: j\nprotocol: panel\nseats: [{name: a, model: scripted}, {name: b, model: scripted}]"
+    )
+
+    def told(*arguments: str) -> Any:
+        command = ["run", str(file), "--jury", str(tmp_path / "jury.yaml"), "--quiet", *arguments]
+        return CliRunner().invoke(app, command)
+
+    made = told(
+        "--rubric", "clinical-note", "--as-pairs", "--pairs", "--against", "x", "-o", str(tmp_path / "run")
+    )
+    assert made.exit_code == 0, made.output
+    found = CliRunner().invoke(app, ["winrate", str(tmp_path / "run"), "--json"])
+    comparisons = json.loads(found.stdout)["comparisons"]
+    assert [each["attribute"] for each in comparisons] == list(load_rubric("clinical-note").names)
+    assert all(each["comparisons"] == 4 and set(each["systems"]) == {"x", "y", "z"} for each in comparisons)
+    lone = told("--rubric", "preference", "--against", "x", "-o", str(tmp_path / "other"))
+    assert isinstance(lone.exception, VenireError) and "--against is for pairs" in lone.exception.problem
 
 
 def test_a_rubric_of_scores_can_be_asked_of_pairs() -> None:
