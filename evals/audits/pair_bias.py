@@ -104,9 +104,9 @@ def circles(votes: pd.DataFrame) -> Circles:
     total = whole = 0
     for _, rows in final.groupby("question", sort=False):
         beats: dict[frozenset[str], str] = {}
-        for row in rows.itertuples(index=False):
-            if row.outcome:
-                beats[frozenset((str(row.a), str(row.b)))] = str(row.a if row.outcome > 0 else row.b)
+        for a, b, outcome in zip(rows["a"], rows["b"], rows["outcome"], strict=True):
+            if outcome:
+                beats[frozenset((a, b))] = a if outcome > 0 else b
         systems = sorted({*rows["a"], *rows["b"]})
         for triple in combinations(systems, 3):
             pairs = [frozenset(pair) for pair in combinations(triple, 2)]

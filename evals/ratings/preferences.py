@@ -204,7 +204,7 @@ def _votes_on(arm: Arm, verdict: Verdict, case: Case, *, worded: bool) -> Iterat
         for attribute, outcome in counted.outcomes.items() if counted else ():
             if outcome.status == "reached" and outcome.value is not None:
                 by_one = stage == "final" and decided is not None and outcome.method == "decision"
-                shown = _SHOWN.get(decided.first, 0) if by_one and decided else 0
+                shown = _SHOWN.get(decided.first or "", 0) if by_one and decided else 0
                 yield row(attribute, VERDICT, stage, outcome.value, shown)
     stages = [("final", verdict.transcript)]
     if deliberates(arm.jury):
