@@ -123,6 +123,8 @@ class ModelGateway:
         self.window = window(settings, client.client.context_window)
         self.answers_for = client.client.answers_for
         """Those of the attributes asked about that the model has an opinion on."""
+        self.reads_prompts = not client.client.votes_only
+        """False for what answers by the case alone: in which order a prompt shows it something is no matter."""
         self._calls = calls
         self._meter = meter
         self._rng = rng

@@ -286,7 +286,7 @@ class Juror:
             )  # fmt: skip
 
         first = brief.first(self._place + repeat)
-        if first is None:
+        if first is None or not self.gateway.reads_prompts:
             return await answer_shown(None)
         if self._order != "both":
             first = "A" if self._order == "fixed" else first

@@ -81,6 +81,8 @@ class Case(BaseModel):
     def _says_something(self) -> Self:
         if not self.output.strip() and not (self.output_b or "").strip():
             raise wrong("is blank" if self.output_b is None else "both outputs are blank", "output")
+        if self.output_b is not None and self.swapped != is_swapped(self.id):
+            raise wrong("labels are drawn by lot\nmake a pair with Case.from_row", "swapped")
         return self
 
     @model_serializer(mode="wrap")
@@ -109,6 +111,18 @@ class Case(BaseModel):
         """A preference between the row's `output_a` (below 0) and `output_b` as one between output A and output B."""
         return -preference if self.swapped else preference
 
+    def as_row(self) -> dict[str, Any]:
+        """The row that `from_row` makes this case of; what is not set is left out."""
+        row = self.model_dump(mode="json", exclude_defaults=True)
+        if self.output_b is None:
+            return row
+        sides = [(self.output, self.system), (self.output_b, self.system_b)]
+        for name in ("output", "system", *_OF_PAIRS):
+            row.pop(name, None)
+        for side, (output, system) in zip("ab", reversed(sides) if self.swapped else sides, strict=True):
+            row |= {f"output_{side}": output} | ({f"system_{side}": system} if system else {})
+        return row
+
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Case:
         """The case in one row of a file; columns without a meaning of their own become metadata.
@@ -125,7 +139,7 @@ class Case(BaseModel):
             extra["metadata"], metadata = metadata, {}
         if pair:
             sides = [(row.get(f"output_{side}") or "", row.get(f"system_{side}") or None) for side in "ab"]
-            known["swapped"] = coin(str(row.get("id")), "label")
+            known["swapped"] = is_swapped(str(row.get("id")))
             (known["output"], known["system"]), (known["output_b"], known["system_b"]) = (
                 reversed(sides) if known["swapped"] else sides
             )
@@ -135,6 +149,11 @@ class Case(BaseModel):
 def is_pair(row: Mapping[str, Any]) -> bool:
     """Whether a row holds two outputs to be compared, and not one to be judged."""
     return row.get("output") in (None, "") and any(column in row for column in PAIR_COLUMNS)
+
+
+def is_swapped(case: str) -> bool:
+    """Whether jurors know the row's `output_b` as output A."""
+    return coin(case, "label")
 
 
 def coin(case: str, what: str) -> bool:

@@ -39,12 +39,16 @@ class LensClient(ModelClient):
 
     def answers_for(self, subject: Subject) -> tuple[str, ...]:
         """The attributes it sees something of in this case; on others it has no opinion."""
+        if subject.rubric.compares:
+            return subject.asked
         return tuple(name for name in subject.asked if self._read(subject, name) is not None)
 
     async def complete(self, request: Request) -> Reply:
         subject = request.subject
         if subject is None or subject.kind != "ballot" or request.schema is None:
             raise ModelFailure("refused", f"lens/{self.name} counts words; it can only vote")
+        if subject.rubric.compares:
+            raise ModelFailure("refused", f"lens/{self.name} measures one output; it cannot compare two")
         started = time.perf_counter()
         answer: dict[str, Any] = {}
         for name in subject.asked:

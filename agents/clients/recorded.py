@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...personas.jury import ModelSettings
+from ...rubrics.case import is_swapped
 from ...rubrics.claim import CheckRow, read_check_rows
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import nearest
@@ -115,7 +116,7 @@ class RecordedClient(ModelClient):
                 "evidence": [],
                 "moved_by": "",
                 "confidence": "medium",
-                "score": _value(cell, subject.rubric.scale_of(attribute).numeric),
+                "score": _value(cell, subject, attribute),
             }
             answer[attribute] = {
                 part: vote[part] for part in request.schema["properties"][attribute]["properties"]
@@ -128,9 +129,14 @@ class RecordedClient(ModelClient):
         return FREE
 
 
-def _value(cell: _Cell, numeric: bool) -> Any:
+def _value(cell: _Cell, subject: Subject, attribute: str) -> Any:
+    """The value as the scale has it; a preference between a row's outputs as one between output A and output B."""
     text, number = cell["value"], cell["number"]
-    if not numeric or not isinstance(text, str) or number is None:
+    if not subject.rubric.scale_of(attribute).numeric or number is None:
+        return text
+    if subject.rubric.compares and is_swapped(subject.case):
+        number = -number
+    elif not isinstance(text, str):
         return text
     return int(number) if number.is_integer() else number
 

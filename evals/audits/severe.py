@@ -20,7 +20,7 @@ from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
 from ..statistics.proportion import chance_lower, credible, paired_p
 from ..statistics.significance import LEVEL, holm, interval_phrase, p_words
-from .audit import HAIR, Audit, Severity
+from .audit import HAIR, Audit, AuditInput, Severity
 
 RATES = ["evaluator", "kind", "attribute", "harmful", "severe", "rate", "low", "high", "note"]
 LOWER = [
@@ -306,4 +306,12 @@ def _together(row: dict[Any, Any]) -> str:
     )
 
 
-SEVERE = Audit("severe", lambda given, draws: severe_section(given.marks, given.severity, draws), 30)
+def _audit(given: AuditInput, draws: Draws) -> Section | None:
+    """None where outputs are compared: a preference has no bad end."""
+    rubrics = given.evidence.rubrics.values()
+    if rubrics and all(rubric.compares for rubric in rubrics):
+        return None
+    return severe_section(given.marks, given.severity, draws)
+
+
+SEVERE = Audit("severe", _audit, 30)

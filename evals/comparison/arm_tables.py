@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -125,28 +126,27 @@ def confusion_table(sheet: Sheet, numeric: Numeric) -> pd.DataFrame:
 
 
 def kappa_table(sheet: Sheet) -> pd.DataFrame:
-    """Quadratic kappa of every two raters, people and arms, on the attributes that `overall` pools."""
+    """Quadratic and plain kappa of every two raters, people and arms, on the attributes that `overall` pools."""
     rows = sheet.of(OVERALL)
     raters = (*sheet.people, *sheet.arms)
     numbers = {name: pd.to_numeric(rows[name], errors="coerce") for name in raters}
     found = []
     for first, second in combinations(raters, 2):
         grid = pairs(rows["cluster"], numbers[first], numbers[second])
-        kappa = (
-            cohen_kappa(grid, weighting="quadratic", jackknife=AGAINST_PEOPLE, raters=(ARM, PEOPLE))
-            if grid.cases
-            else None
-        )
+        how: dict[str, Any] = {"jackknife": AGAINST_PEOPLE, "raters": (ARM, PEOPLE)}
+        kappa = cohen_kappa(grid, weighting="quadratic", **how) if grid.cases else None
+        plain = cohen_kappa(grid, **how) if grid.cases else None
         found.append(
             {
                 "first": first,
                 "second": second,
                 "kappa_quadratic": kappa.value if kappa else np.nan,
+                "kappa": plain.value if plain else np.nan,
                 "n": len(grid.cases),
                 "note": kappa.note if kappa and not kappa.defined else "" if kappa else "no score in common",
             }
         )
-    return pd.DataFrame(found, columns=["first", "second", "kappa_quadratic", "n", "note"])
+    return pd.DataFrame(found, columns=["first", "second", "kappa_quadratic", "kappa", "n", "note"])
 
 
 COLUMNS = ["arm", "role", "before", "after", "change", "low", "high", "p", "n", "note"]

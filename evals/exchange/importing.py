@@ -291,7 +291,7 @@ def write_cases_file(cases: Sequence[Case], path: Path) -> None:
     check_target(path)
     if not cases:
         raise InvalidFile(f"no case to write into {path}", remedy="leave out -o: only ratings were found")
-    rows = [case.model_dump(mode="json", exclude_defaults=True) for case in cases]
+    rows = [case.as_row() for case in cases]
     if path.suffix.lower() == ".jsonl":
         write_atomically(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         return

@@ -11,11 +11,11 @@ from typing import Literal
 import pandas as pd
 import yaml
 
-from ...rubrics.case import Case
+from ...rubrics.case import PAIR_COLUMNS, Case
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import near_column
 from ...rubrics.rows import cell_number, read_rows
-from ...rubrics.rubric import Rubric
+from ...rubrics.rubric import Rubric, load_rubric
 from .question import Question, rubric_questions
 
 GIVEN, SWAPPED = "given", "swapped"
@@ -24,6 +24,8 @@ REQUIRED = ("case", "juror", "attribute", "value")
 NUMBERS = ("cost", "seconds")
 COLUMNS = ("dataset", "item", "label", "model", "strategy", "winner_noswap", "winner_swap")
 JUDGES = {"gpt-3.5": ("gpt35", "gpt35_reason"), "pandalm-7b": ("pandalm7b", "pandalm_reason")}
+TEXTS = "texts"
+"""The metadata of a case that holds its two texts apart."""
 PEOPLE = ("annotator1", "annotator2", "annotator3")
 
 
@@ -50,7 +52,7 @@ class Recording:
         In a jury file the juror NAME is the seat `{model: "recorded/judgements.csv#NAME"}`.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        lines = [json.dumps(case.model_dump(mode="json", exclude_defaults=True)) for case in self.cases]
+        lines = [json.dumps(case.as_row()) for case in self.cases]
         (folder / "cases.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
         rubric = self.rubric.model_dump(exclude_defaults=True)
         (folder / "rubric.yaml").write_text(yaml.safe_dump(rubric, sort_keys=False), encoding="utf-8")
@@ -138,6 +140,31 @@ def _number(value: object, where: str, column: str) -> float:
     return number
 
 
+def as_pairs(recording: Recording) -> Recording:
+    """The recording as cases to run: pairs under the rubric `preference`, the answers -1, 0 and 1 for the first, neither and the second."""
+    rubric = load_rubric("preference")
+    (attribute,) = rubric.names
+
+    def with_numbers(table: pd.DataFrame) -> pd.DataFrame:
+        value = table["value"].map({1: -1, 0: 0, 2: 1})
+        return table.assign(attribute=attribute, value=value.astype("Int64"))
+
+    cases = [
+        Case.from_row(
+            {"id": case.id, "question": case.question, "group": case.group}
+            | dict(zip(PAIR_COLUMNS, case.metadata[TEXTS], strict=True))
+        )
+        for case in recording.cases
+    ]
+    return Recording(
+        recording.name,
+        rubric,
+        tuple(cases),
+        with_numbers(recording.judgements),
+        with_numbers(recording.people),
+    )
+
+
 def llmbar(folder: str | Path, *, subset: str | None = "LLMBar") -> Recording:
     """The items whose data set is `subset` or begins with it, or all of them: LLMBar has 419, judged by 65 evaluators.
 
@@ -197,6 +224,7 @@ def _cases(file: Path, wanted: set[str]) -> tuple[Case, ...]:
             id=f"{item['dataset']}/{item['item']}",
             question=item["input"],
             output=both_texts(item["output_1"], item["output_2"]),
+            metadata={TEXTS: (item["output_1"], item["output_2"])},
         )
         for item in items
         if f"{item['dataset']}/{item['item']}" in wanted
@@ -239,6 +267,7 @@ def pandalm(folder: str | Path, *, unreadable: Literal["abstain", "tie"] = "abst
                 question="\n\n".join(filter(None, (row["instruction"], row["input"]))),
                 output=both_texts(row["response1"], row["response2"]),
                 group=where,
+                metadata={TEXTS: (row["response1"], row["response2"])},
             )
             for row, where in zip(table.to_dict("records"), group, strict=True)
         ),

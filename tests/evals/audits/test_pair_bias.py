@@ -23,6 +23,7 @@ from statsmodels.genmod.generalized_linear_model import GLM
 
 from venire import Case, Limits, load_rubric
 from venire.cli import app
+from venire.evals import compare
 from venire.evals.audits.pair_bias import circles
 from venire.evals.statistics.bradley_terry import davidson, length_controlled
 from venire.orchestration.run_session import RunSession, run_session
@@ -125,6 +126,43 @@ def test_both_orders_show_contradictions(tmp_path: Path) -> None:
 
     assert all(bias["contradictions"] > 0 for bias in found["bias"] if bias["who"] in "abc")
     assert found["bias"][0]["position"]["value"] is not None
+
+
+def stronger(call: Call) -> Any:
+    """A juror who always prefers the stronger system's output."""
+    writer = {
+        label: re.search(rf'\[\[exhibit "output {label}" begins \w+\]\]\n(\w+) writes', call.prompt)
+        for label in "AB"
+    }
+    assert writer["A"] and writer["B"] and call.schema
+    score = -1 if STRENGTH[writer["A"][1]] > STRENGTH[writer["B"][1]] else 1
+    return filled(call.schema, lambda _: score, moved_by="a quote")
+
+
+@pytest.mark.parametrize("words", ["systems", "letters", "numbers"])
+def test_peoples_preferences_meet_the_jurys_under_whatever_labels(tmp_path: Path, words: str) -> None:
+    run(tmp_path / "run", 24, stronger, protocol="panel")
+    cases = pairs(24)
+    assert {case.swapped for case in cases} == {True, False}
+    rows = []
+    for number, case in enumerate(cases):
+        system = case.preferred_system(case.under_labels(-1))
+        value = {"systems": system, "letters": "A", "numbers": -1}[words]
+        # The row's first output is the stronger system's; every sixth person sees a tie.
+        rows += [(case.id, "ana", "preference", "tie" if number % 6 == 0 and words != "numbers" else value)]
+    people = pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
+
+    found = compare(tmp_path / "run", people)
+
+    mine = found.confusion[
+        (found.confusion["arm"] == "bench") & (found.confusion["attribute"] == "preference")
+    ]
+    counts = {
+        (row["arm_value"], row["people_value"]): row["count"]
+        for row in mine.to_dict("records")
+        if row["count"]
+    }
+    assert counts == ({(-1, -1): 24} if words == "numbers" else {(-1, -1): 20, (-1, 0): 4})
 
 
 def comparisons(many: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

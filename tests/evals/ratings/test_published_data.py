@@ -15,14 +15,18 @@ import yaml
 from command_line import venire
 from doc_blocks import blocks
 from juror_worlds import GOOD, judgement_tables, planted_votes
+from rich.console import Console
 from shared_data import SHARED
 
-from venire import VenireError
-from venire.evals import Recording, analyse, llmbar, load_judgements, pandalm
-from venire.evals.ratings.recordings import choice
+from venire import Jury, VenireError
+from venire.evals import Recording, analyse, compare, llmbar, load_judgements, pandalm
+from venire.evals.ratings.preferences import pair_votes
+from venire.evals.ratings.recordings import as_pairs, choice
 from venire.evals.studies.juror_pool import pool_of
 from venire.evals.studies.juror_tables import position_bias
 from venire.evals.studies.jury_search import VoteCounter
+from venire.orchestration.record import Store
+from venire.orchestration.run_session import RunSession, run_session
 from venire.rubrics.case import Case
 
 LLMBAR = pytest.mark.skipif(
@@ -103,6 +107,61 @@ def test_an_answer_that_could_not_be_read_is_an_abstention_unless_a_tie_is_asked
     )
 
     assert blank.to_dict() == {"gpt-3.5": 25, "pandalm-7b": 0}
+
+
+def hear_recorded(recording: Recording, jurors: list[str], folder: Path, repeats: int = 1) -> Path:
+    """A run in which recorded jurors compare the recording's pairs."""
+    recording.write(folder)
+    seats = [
+        {"name": f"s{number}", "model": f"recorded/{folder}/judgements.csv#{name}"}
+        for number, name in enumerate(jurors)
+    ]
+    jury = Jury.model_validate({"name": "jury", "protocol": "panel", "repeats": repeats, "seats": seats})
+    session = RunSession(
+        cases=folder / "cases.jsonl", rubric=recording.rubric, juries=[jury], folder=folder / "run"
+    )
+    run_session(session, Console(quiet=True), quiet=True)
+    return folder / "run"
+
+
+@LLMBAR
+def test_recorded_evaluators_are_as_accurate_as_seats_of_a_pairwise_jury(tmp_path: Path) -> None:
+    subset, jurors = "LLMBar/Adversarial/GPTOut", ["GPT-4/Vanilla", "ChatGPT/Vanilla", "PaLM2/Vanilla"]
+    recording = as_pairs(llmbar(SHARED / "llmbar", subset=subset))
+    store = Store.read(hear_recorded(recording, jurors, tmp_path, repeats=2))
+    votes = pair_votes(store)
+    right = recording.people.set_index("case")["value"]
+    labels = {
+        name: case.under_labels(float(right[name])) for name in right.index if (case := store.case(name))
+    }
+    store.release()
+
+    published = pd.DataFrame(json.loads((SHARED / "llmbar/published_statistics.json").read_text()))
+    published = published[published["dataset"] == subset].set_index(["model", "strategy"])
+    for number, juror in enumerate(jurors):
+        mine = votes[votes["who"] == f"s{number}"]
+        correct = sum(-vote == labels[case] for case, vote in zip(mine["case"], mine["outcome"], strict=True))
+        expected = percent(published.loc[tuple(juror.split("/")), "correct_average"])  # type: ignore[index]
+        assert correct / (2 * len(labels)) == pytest.approx(expected, abs=1e-12)
+    assert not votes["shown"].any()
+
+
+@PANDALM
+def test_three_people_agree_on_pairs_as_published(tmp_path: Path) -> None:
+    recording = as_pairs(pandalm(SHARED / "pandalm", unreadable="tie"))
+    found = compare(hear_recorded(recording, ["gpt-3.5", "pandalm-7b"], tmp_path), tmp_path / "people.csv")
+
+    kappas = found.pairs.set_index(["first", "second"])["kappa"]
+    assert [round(kappas["annotator1", other], 4) for other in ("annotator2", "annotator3")] == [
+        0.8520,
+        0.8789,
+    ]
+    assert round(kappas["annotator2", "annotator3"], 4) == 0.8617
+    jury = found.confusion[
+        (found.confusion["arm"] == "jury") & (found.confusion["attribute"] == "preference")
+    ]
+    assert jury.groupby("people_value")["count"].sum().to_dict() == {-1.0: 422, 0.0: 105, 1.0: 472}
+    assert not any(section.name == "severe" for section in found.sections)
 
 
 def test_a_folder_without_the_files_is_named(tmp_path: Path) -> None:
