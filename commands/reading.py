@@ -5,11 +5,23 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import JSON, RUN, Registered, console, report, say, sheet_option
+from .options import JSON, RUN, Registered, console, location, report, say, sheet_option
 from .replaying import show_control_run
+
+if TYPE_CHECKING:
+    from ..orchestration.reading.analysis import Flag
+    from ..orchestration.verdict import Verdict
+
+CONTROLS = click.option(
+    "--controls",
+    type=location,
+    metavar="CHILD",
+    help="The run that asked RUN's revisions again (default: one beside RUN).",
+)
 
 
 @click.command(short_help="A run, or one deliberation of it, in the terminal.")
@@ -25,6 +37,7 @@ from .replaying import show_control_run
     "--human", type=click.Path(path_type=Path), help="People's ratings, of which those of CASE are shown."
 )
 @click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@CONTROLS
 @JSON
 @sheet_option("human")
 def show(
@@ -34,28 +47,38 @@ def show(
     summary: bool,
     human: Path | None,
     wide: bool,
+    controls: Path | str | None,
     as_json: bool,
 ) -> None:
     """One deliberation in the terminal; without CASE, a summary of the run."""
-    from ..orchestration.reading.side_by_side import holds_controls
+    from ..orchestration.reading.side_by_side import controlled_run, controls_beside
     from ..orchestration.reading.terminal import show_case, show_summary
     from ..rubrics.ratings import read_ratings
 
-    if summary and holds_controls(run):
-        show_control_run(run, as_json=as_json)
-    elif summary:
-        if case is not None or as_json:
-            raise click.UsageError(
-                "--summary is of the whole run, and for reading: leave out CASE and --json"
-            )
-        show_summary(run, console())
-    elif holds_controls(run):
-        show_control_run(run, as_json=as_json, case=case)
-    elif case is None:
+    if controlled_run(run) is not None:
+        show_control_run(run, as_json=as_json, case=None if summary else case)
+        return
+    if summary and (case is not None or as_json):
+        raise click.UsageError("--summary is of the whole run, and for reading: leave out CASE and --json")
+    if not summary and case is None:
         report(run, as_json=as_json)
-    else:
+        return
+    controls = controls or controls_beside(run)
+    reword = partial(_with_controls, controls) if controls else None
+    if case is not None:
         people = read_ratings(human, wide=wide) if human else ()
-        show_case(run, case, arm, None if as_json else console(), sys.stdout, people)
+        show_case(run, case, arm, None if as_json else console(), sys.stdout, people, reword)
+        return
+    show_summary(run, console(), reword)
+    if controls:
+        say(f"\ncontrols in {controls}")
+        show_control_run(controls, as_json=False)
+
+
+def _with_controls(controls: Path | str, verdict: Verdict, found: tuple[Flag, ...]) -> tuple[Flag, ...]:
+    from ..evals.causes.controls import controlled_moves, with_controls
+
+    return with_controls(verdict.arm, found, controlled_moves(controls, verdict.case))
 
 
 @click.command()
@@ -98,9 +121,16 @@ def export(
     metavar="A.json",
     help="What was said and heard, as venire align wrote it; may be repeated.",
 )
+@CONTROLS
 @sheet_option("human")
 def inspect(
-    run: Path | str, port: int, no_open: bool, human: Path | None, wide: bool, alignments: tuple[Path, ...]
+    run: Path | str,
+    port: int,
+    no_open: bool,
+    human: Path | None,
+    wide: bool,
+    alignments: tuple[Path, ...],
+    controls: Path | str | None,
 ) -> None:
     """Read RUN in the browser: served on this machine only, and only shown."""
     from ..evals.transcripts.alignment import read_alignment
@@ -110,5 +140,11 @@ def inspect(
     ratings = list(read_ratings(human, wide=wide)) if human else None
     talks = [read_alignment(path) for path in alignments]
     show_in_browser(
-        run, port=port, opened=not no_open, say=partial(say, err=True), ratings=ratings, talks=talks
+        run,
+        port=port,
+        opened=not no_open,
+        say=partial(say, err=True),
+        ratings=ratings,
+        talks=talks,
+        controls=controls,
     )

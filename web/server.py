@@ -15,18 +15,21 @@ from aiohttp import web
 from ..evals.report.markup import Child, Html, document, element, fragment
 from ..evals.report.section import Section, section_json
 from ..evals.transcripts.alignment import Alignment
+from ..orchestration.reading.analysis import Flag
+from ..orchestration.reading.side_by_side import beside_parent, controlled_run, controls_beside
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
-from .deliberation_reader import DeliberationReader, NotThere, run_name
+from .deliberation_reader import DeliberationReader, DeliberationRecord, NotThere, run_name
 from .index import Index
 from .pages.cases import FilterValues, cases_view
-from .pages.comparison import comparison_view
+from .pages.comparison import comparison_view, replay_section
 from .pages.deliberation import arm_choice, deliberation_view, neighbours, side_by_side
 from .pages.frame import Page, Reach, inspector_page
 from .pages.overview import overview
 from .pages.people import SHOWN, differences_section
 from .pages.proceedings import progress_section, progress_view
-from .pages.reports import board_view, section_view, study_view, talks_view
+from .pages.reports import board_view, controls_view, section_view, study_view, talks_view
+from .pages.votes import Revisions
 from .people import Difference, People, jury_worth, people_of_run
 from .reports import ReportReader, record_of, study_report, suite_report
 from .search import CaseSearch, Finder
@@ -67,8 +70,10 @@ class Inspector:
         token: str | None = None,
         people: People | None = None,
         talks: Sequence[Alignment] = (),
+        controls: Location | None = None,
     ) -> None:
         self.people = people
+        self._controls = controls
         self.talks = tuple(talks)
         self._apart: tuple[int, list[Difference]] | None = None
         self.token = token or secrets.token_urlsafe(24)
@@ -93,6 +98,7 @@ class Inspector:
             app.router.add_get(f"{root}/{page.name if page.path is None else page.path}", self._handler(page))
         app.router.add_get(f"{root}/case", self._case)
         app.router.add_get(f"{root}/compare", self._compare)
+        app.router.add_get(f"{root}/parent", self._beside_parent)
         app.router.add_get(f"{root}/study-figure", _figure_handler(self._study))
         app.router.add_get(f"{root}/board-figure", _figure_handler(self._board))
         app.router.add_get(f"{root}/live", self._live)
@@ -160,6 +166,14 @@ class Inspector:
                 there=lambda: bool(self.talks),
                 absent="Start the inspector with --alignment A.json to see what was said and heard.",
             ),
+            Page(
+                "controls",
+                "Controls",
+                "w",
+                self._why_they_moved,
+                there=lambda: self._controls is not None,
+                absent="Start the inspector with --controls CHILD to see why jurors moved.",
+            ),
         )
 
     def _handler(self, page: Page) -> Handler:
@@ -204,12 +218,50 @@ class Inspector:
             redaction_note(self._store),
         )
         rated = None if self.people is None else self.people.of(case)
-        beside = side_by_side(search, [read.verdict, *read.others], read.rubric, rated)
+        pair = beside_parent(self._store, read.verdict)
+        beside = fragment(
+            None if pair is None else replay_section(search, pair),
+            side_by_side(search, [read.verdict, *read.others], read.rubric, rated),
+        )
         said = () if self.people is None else self.people.ratings_of(case)
+        flags, revisions = self._revisions(read)
         main = deliberation_view(
-            read.verdict, read.rubric, self._store.case(case), read.flags, way=way, beside=beside, people=said
+            read.verdict,
+            read.rubric,
+            self._store.case(case),
+            flags,
+            way=way,
+            beside=beside,
+            people=said,
+            revisions=revisions,
         )
         return self._page(case, "case", search, main)
+
+    def _revisions(self, read: DeliberationRecord) -> tuple[tuple[Flag, ...], Revisions]:
+        """The flags of a deliberation and what is known of its revisions, both with their controls where there are any."""
+        run = None if self._store.redacted else self._store.name
+        if self._controls is None:
+            return read.flags, Revisions(read.verdict, run)
+        from ..evals.causes.controls import controlled_moves, with_controls
+
+        moves = controlled_moves(self._controls, read.verdict.case)
+        return with_controls(read.verdict.arm, read.flags, moves), Revisions(read.verdict, run, moves)
+
+    async def _beside_parent(self, request: web.Request) -> web.Response:
+        search, case = CaseSearch.of(request.query), request.query.get("id", "")
+        read = self._reader.read(case, request.query.get("in_arm", ""))
+        pair = beside_parent(self._store, read.verdict)
+        if pair is None:
+            raise NotThere("This deliberation replays none, or the run that it replays is gone.")
+        sides = [(pair.before, read.rubric), (pair.after, read.rubric)]
+        main = comparison_view(search, (), self._store.case(case), sides, pair)
+        return self._page(f"{case}: {pair.change}", "compare", search, main)
+
+    async def _why_they_moved(self, request: web.Request) -> Sequence[Child]:
+        from ..evals.causes.controls import controls_report
+
+        assert self._controls is not None
+        return (controls_view(await asyncio.to_thread(controls_report, self._controls)),)
 
     def _case_in_progress(self, search: CaseSearch, case: str, arm: str | None) -> web.Response | None:
         """The page of a deliberation that goes on now; None where the arm has finished the case, or has not begun it."""
@@ -363,12 +415,19 @@ def inspect(
     say: Callable[[str], None],
     ratings: Iterable[Rating] | None = None,
     talks: Sequence[Alignment] = (),
+    controls: Location | None = None,
 ) -> None:
-    """Show the run, beside people's ratings and alignments of talks where there are any, until interrupted."""
+    """Show the run, beside people's ratings and alignments of talks where there are any, until interrupted.
+
+    Of controls, and of a run that has some beside it, the moves say what came of them.
+    """
+    if (parent := controlled_run(record_of(run))) is not None:
+        run, controls = parent, run
     people = None if ratings is None else people_of_run(run, list(ratings))
     for note in people.notes if people else ():
         say(f"note: {note}")
-    inspector = Inspector(run, people=people, talks=talks)
+    controls = controls or controls_beside(record_of(run))
+    inspector = Inspector(run, people=people, talks=talks, controls=controls)
 
     def ready(address: str) -> None:
         say(f"inspecting {inspector.run} at {address}")

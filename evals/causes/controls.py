@@ -28,9 +28,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from rich.console import Console
 
-from ...orchestration.reading.side_by_side import PARENT
-from ...orchestration.record import Location, Store
-from ...orchestration.record.database import is_address
+from ...orchestration.reading.analysis import Flag
+from ...orchestration.reading.side_by_side import parent_run
+from ...orchestration.record import Location, Store, without_password
 from ...orchestration.replay.controls import CONDITIONS, Exposure, exposures, run_controls
 from ...orchestration.replay.replay import ReplaySession
 from ...orchestration.transcript import Controlled
@@ -84,10 +84,22 @@ class Controls(NamedTuple):
         happens = event or _any_move
         return sum(happens(self, value) for value in values) / len(values) if values else np.nan
 
+    def times(self, condition: str) -> tuple[int, int]:
+        """How many draws of a condition moved, and how many there are."""
+        values = self.draws.get(condition, ())
+        return sum(value != self.before for value in values), len(values)
+
     def dots(self, condition: str) -> str:
         """The draws of a condition as dots, those that moved first and filled."""
-        moved = sum(value != self.before for value in self.draws.get(condition, ()))
-        return "\N{BLACK CIRCLE}" * moved + "\N{WHITE CIRCLE}" * (len(self.draws.get(condition, ())) - moved)
+        moved, draws = self.times(condition)
+        return "\N{BLACK CIRCLE}" * moved + "\N{WHITE CIRCLE}" * (draws - moved)
+
+    def __str__(self) -> str:
+        """How often it moved when asked again, and from ten draws on, what kind of move that makes it."""
+        shown = zip(CONDITIONS, ("times alone", "with the scores", "with the reasons"), strict=True)
+        times = ((*self.times(condition), words) for condition, words in shown)
+        again = ", ".join("{} of {} {}".format(*each) for each in times)
+        return f"asked again it moved {again}{self.label and f': {self.label}'}"
 
     @property
     def label(self) -> str:
@@ -255,6 +267,18 @@ class ControlsReport(NamedTuple):
     left_out: int
     """Exposures with a condition that nobody answered."""
 
+    @property
+    def notes(self) -> list[str]:
+        """Why a share is not known, how far reasons could be told from scores, and what was left out."""
+        told = list(dict.fromkeys(e.note for g in self.groups for e in g.shares.values() if e.note))
+        if not np.isnan(self.given_away):
+            told.append(
+                f"{self.given_away:.0%} of the reasons shown say their own score: as far as they do, the two cannot be told apart"
+            )
+        if self.left_out:
+            told.append(f"{self.left_out} exposures are left out: a condition has no answer")
+        return told
+
     def to_json(self, case: str | None = None) -> dict[str, Any]:
         """The report as plain values, with every revision, or those of one case."""
         return {
@@ -286,25 +310,9 @@ class ControlsReport(NamedTuple):
 
 def controls_report(run: Location, truth: Mapping[tuple[str, str], Value] | None = None) -> ControlsReport:
     """What the controls in a child show; `truth` by case and attribute tells right moves from wrong ones."""
-    child = Store.read(run)
-    try:
-        known = child.fact(PARENT)
-        arms = {arm.name: child.fact(f"controls {arm.name}") for arm in child.arms()}
-        if known is None or not any(arms.values()):
-            raise VenireError(
-                f"{child.name}: no controls in it", remedy="make some: venire replay RUN --controls -o CHILD"
-            )
-        name: str = json.loads(known)["run"]
-        place: Location = name if is_address(name) or is_address(child.name) else Path(child.name) / name
-        parent = Store.read(place)
-        try:
-            rows, given_away = _rows(child, parent, arms, truth or {})
-        finally:
-            parent.release()
-    finally:
-        child.release()
+    rows, given_away = _rows(run, truth or {})
     return ControlsReport(
-        child.name,
+        without_password(run) if isinstance(run, str) else str(run),
         tuple(rows),
         tuple(_groups(rows, with_truth=bool(truth))),
         tuple(sources(rows)),
@@ -341,10 +349,53 @@ def _groups(rows: Sequence[Controls], *, with_truth: bool) -> list[Decomposition
     return found
 
 
+def controlled_moves(run: Location, case: str) -> dict[tuple[str, str, str], Controls]:
+    """The controls of one case in a child, by arm, entry and attribute of the parent."""
+    return {(row.arm, row.entry, row.attribute): row for row in _rows(run, {}, case)[0]}
+
+
+def with_controls(
+    arm: str, flags: Iterable[Flag], moves: Mapping[tuple[str, str, str], Controls]
+) -> tuple[Flag, ...]:
+    """The flags of a deliberation; those about a move that was controlled say what came of it."""
+
+    def worded(flag: Flag) -> Flag:
+        row = moves.get((arm, flag.entries[0], flag.attribute)) if flag.entries else None
+        moved = row is not None and flag.kind in ("moved-towards", "conformity")
+        return flag._replace(text=f"{flag.text}; {row}") if moved else flag
+
+    return tuple(map(worded, flags))
+
+
 def _rows(
-    child: Store, parent: Store, facts: Mapping[str, str | None], truth: Mapping[tuple[str, str], Value]
+    run: Location, truth: Mapping[tuple[str, str], Value], case: str | None = None
 ) -> tuple[list[Controls], float]:
-    """The exposures of the parent with the draws of the child, the most draws where an arm was controlled twice."""
+    """The exposures of the parent with the draws of the child, and the share of reasons shown that say their score."""
+    child = Store.read(run)
+    try:
+        place = parent_run(child)
+        facts = {arm.name: child.fact(f"controls {arm.name}") for arm in child.arms()}
+        if place is None or not any(facts.values()):
+            raise VenireError(
+                f"{child.name}: no controls in it", remedy="make some: venire replay RUN --controls -o CHILD"
+            )
+        parent = Store.read(place)
+        try:
+            return _rows_of(child, parent, facts, truth, case)
+        finally:
+            parent.release()
+    finally:
+        child.release()
+
+
+def _rows_of(
+    child: Store,
+    parent: Store,
+    facts: Mapping[str, str | None],
+    truth: Mapping[tuple[str, str], Value],
+    case: str | None,
+) -> tuple[list[Controls], float]:
+    """As `_rows`; of an arm that was controlled twice, the most draws."""
     latest: dict[str, tuple[int, str]] = {}
     for name, fact in facts.items():
         if fact is not None:
@@ -356,7 +407,7 @@ def _rows(
         if arm.name not in latest:
             continue
         controls = next(each for each in child.arms() if each.name == latest[arm.name][1])
-        for answers in child.transcripts(controls):
+        for answers in child.transcripts(controls, case):
             heard = next(parent.transcripts(arm, answers.case))
             draws: dict[tuple[str, str], dict[str, list[Value]]] = {}
             for entry in answers.entries:
@@ -364,7 +415,7 @@ def _rows(
                     for vote in entry.votes:
                         by_condition = draws.setdefault((entry.of, vote.attribute), {})
                         by_condition.setdefault(entry.condition, []).append(vote.value)
-            for exposure in exposures(heard):
+            for exposure in exposures(heard, arm.jury):
                 given += [gives_away_score(h.vote.rationale, h.vote.value) for h in exposure.heard]
                 rows += _exposure_rows(arm.name, answers.case, exposure, draws, truth)
     return rows, float(np.mean(given)) if given else np.nan
@@ -448,18 +499,11 @@ def show_controls(report: ControlsReport, console: Console) -> None:
         shares = [estimate_words(group.shares[kind], percent=True) for kind in KINDS]
         table.add_row(group.of, str(group.exposures), str(group.moves), *shares)
     console.print(table)
-    for note in dict.fromkeys(e.note for g in report.groups for e in g.shares.values() if e.note):
-        console.print(note, soft_wrap=True)
     if report.sources:
         table = plain_table("having read", "exposures", "necessary", "sufficient")
         for each in report.sources:
             words = [estimate_words(e, percent=True) for e in (each.necessary, each.sufficient)]
             table.add_row(each.name, str(each.exposures), *words)
         console.print(table)
-    if not np.isnan(report.given_away):
-        console.print(
-            f"{report.given_away:.0%} of the reasons shown say their own score: so far, reasons and scores cannot be told apart",
-            soft_wrap=True,
-        )
-    if report.left_out:
-        console.print(f"{report.left_out} exposures are left out: a condition has no answer", soft_wrap=True)
+    for note in report.notes:
+        console.print(note, soft_wrap=True)

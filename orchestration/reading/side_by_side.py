@@ -41,21 +41,43 @@ def lineage_fact(arm: str, parent_arm: str, change: str, options: str) -> tuple[
 
 def lineage(store: Store, arm: str) -> Lineage | None:
     """What the arm of this name replays; None where the run is no replay."""
-    run, known = store.fact(PARENT), store.fact(f"replay {arm}")
-    if run is None or known is None:
+    run, known = parent_run(store), store.fact(f"replay {arm}")
+    return None if run is None or known is None else Lineage(run, **json.loads(known))
+
+
+def parent_run(store: Store) -> Location | None:
+    """The run of which this one is a replay, or holds the controls; None where it names none."""
+    known = store.fact(PARENT)
+    if known is None:
         return None
-    name: str = json.loads(run)["run"]
-    place: Location = name if is_address(name) or is_address(store.name) else Path(store.name) / name
-    return Lineage(place, **json.loads(known))
+    name: str = json.loads(known)["run"]
+    return name if is_address(name) or is_address(store.name) else Path(store.name) / name
 
 
-def holds_controls(run: Location) -> bool:
-    """Whether a run holds jurors' answers to controls, and no deliberations."""
+def controlled_run(run: Location) -> Location | None:
+    """The run whose revisions this one asked again; None where it holds no controls."""
     store = Store.read(run)
     try:
-        return any(store.fact(f"controls {arm.name}") for arm in store.arms())
+        parent = parent_run(store)
+        return parent if parent and any(store.fact(f"controls {arm.name}") for arm in store.arms()) else None
     finally:
         store.release()
+
+
+def controls_beside(run: Location) -> Path | None:
+    """The controls of a run that lie in the same directory as it does; of several, those that were written last."""
+    if is_address(run):
+        return None
+    own = Path(run).resolve()
+    records = sorted(own.parent.glob("*/record.sqlite"), key=lambda record: -record.stat().st_mtime)
+    for folder in (record.parent for record in records if record.parent != own):
+        try:
+            parent = controlled_run(folder)
+        except VenireError:
+            continue
+        if parent is not None and not is_address(parent) and Path(parent).resolve() == own:
+            return folder
+    return None
 
 
 class AlignedRow(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TextIO, cast
@@ -28,6 +28,12 @@ from .show import WEIGHTS, show
 from .side_by_side import beside_parent, replay_json, replay_view
 
 _LOOKS = 10
+Rewording = Callable[[Verdict, tuple[Flag, ...]], tuple[Flag, ...]]
+"""The flags of a deliberation in other words."""
+
+
+def _as_found(_: Verdict, found: tuple[Flag, ...]) -> tuple[Flag, ...]:
+    return found
 
 
 def show_case(
@@ -37,12 +43,15 @@ def show_case(
     console: Console | None,
     out: TextIO,
     people: Iterable[Rating] = (),
+    reword: Rewording | None = None,
 ) -> None:
     """Every arm's deliberation on one case; as JSON where there is no console.
 
     Where claims were checked, their card comes first. What `people` said of the case stands in it, or at the end.
+    `reword` says of the flags what is known beyond the deliberation.
     """
     said = tuple(people)
+    reword = reword or _as_found
     store = Store.read(folder)
     try:
         _known_arm(store, arm)
@@ -66,7 +75,7 @@ def show_case(
                 texts = None if store.redacted else store.case(case)
                 show_card(claim_card(verdict, of.jury, of.rubric, texts, people=said), console)
                 console.print()
-            show(verdict, console, flags_across_arms(verdict, of.rubric, others))
+            show(verdict, console, reword(verdict, flags_across_arms(verdict, of.rubric, others)))
             if of.jury.protocol != "decompose-verify":
                 for line in people_lines(rating for rating in said if rating.case == case):
                     console.print(line)
@@ -74,11 +83,11 @@ def show_case(
         store.release()
 
 
-def show_summary(folder: Location, console: Console) -> None:
+def show_summary(folder: Location, console: Console, reword: Rewording | None = None) -> None:
     """What the run as a whole shows: flags, who moved towards whom, who conforms, what splits juries."""
     store = Store.read(folder)
     try:
-        summarise(store, console)
+        summarise(store, console, reword or _as_found)
     finally:
         store.release()
 
@@ -121,7 +130,7 @@ def _known_arm(store: Store, arm: str | None) -> None:
         raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, names))
 
 
-def summarise(store: Store, console: Console) -> None:
+def summarise(store: Store, console: Console, reword: Rewording = _as_found) -> None:
     """Print what the run as a whole shows. Reads every deliberation once for each arm."""
     looks: list[tuple[float, int, Verdict, tuple[Flag, ...]]] = []
     number = 0
@@ -137,7 +146,7 @@ def summarise(store: Store, console: Console) -> None:
             if len(looks) > _LOOKS:
                 heapq.heappop(looks)
         console.print(_arm(arm.name, census))
-    console.print(_look_first(sorted(looks, key=lambda look: look[:2], reverse=True)))
+    console.print(_look_first(sorted(looks, key=lambda look: look[:2], reverse=True), reword))
 
 
 def _others(store: Store, arm: str, case: str) -> Iterator[Verdict]:
@@ -177,8 +186,10 @@ def _shares(shares: Sequence[Share], form: str) -> Table:
     return table
 
 
-def _look_first(looks: Sequence[tuple[float, int, Verdict, tuple[Flag, ...]]]) -> RenderableType:
-    flagged_ones = [(verdict, found) for _, _, verdict, found in looks if found]
+def _look_first(
+    looks: Sequence[tuple[float, int, Verdict, tuple[Flag, ...]]], reword: Rewording
+) -> RenderableType:
+    flagged_ones = [(verdict, reword(verdict, found)) for _, _, verdict, found in looks if found]
     if not flagged_ones:
         return Text("\nno deliberation was flagged", "green")
     table = Table(

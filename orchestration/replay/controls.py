@@ -63,10 +63,11 @@ class Exposure(NamedTuple):
         return tuple(dict.fromkeys(held.juror for held in self.heard))
 
 
-def exposures(transcript: Transcript) -> Iterator[Exposure]:
-    """Every revision of the deliberation; turns under orders, a challenger's or an advocate's, are none."""
+def exposures(transcript: Transcript, jury: Jury) -> Iterator[Exposure]:
+    """Every revision by a juror; turns under orders, a challenger's or an advocate's, are none, nor are confederates'."""
+    scripted = {seat.name for seat in jury.seats if seat.confederate}
     for entry in transcript.ballots:
-        if entry.purpose != "revision":
+        if entry.purpose != "revision" or entry.speaker in scripted:
             continue
         before = transcript.model_copy(
             update={"entries": tuple(e for e in transcript.entries if e.step < entry.step)}
@@ -117,6 +118,8 @@ class ControlledArm:
 def _refuse_sameness(arm: Arm, draws: int) -> None:
     """An error where a seat would give the same answer at every draw."""
     for seat in arm.jury.seats if draws > 1 else ():
+        if seat.confederate:
+            continue
         model = seat.model or "local"
         local = model.partition("/")[0] == "local"
         why = (
@@ -141,7 +144,7 @@ async def hear_controls(case: Case, each: ControlledArm, transcript: Transcript,
     words = brief(case, each.arm.rubric)
     turns = [
         _control(bench.jurors[exposure.entry.speaker], words, transcript, exposure, condition, draw)
-        for exposure in exposures(transcript)
+        for exposure in exposures(transcript, each.jury)
         for condition in _conditions(exposure, each.who)
         for draw in range(each.draws)
     ]
@@ -249,7 +252,9 @@ async def _ask_with_others(
 def controlled_arms(parent: Parent, draws: int, who: bool) -> list[ControlledArm]:
     """The arms of the run in which anybody revised anything."""
     arms = {each.arm.name: each.arm for each in parent.arms}.values()
-    revised = [arm for arm in arms if any(next(exposures(t), None) for t in parent.store.transcripts(arm))]
+    revised = [
+        arm for arm in arms if any(next(exposures(t, arm.jury), None) for t in parent.store.transcripts(arm))
+    ]
     if not revised:
         raise VenireError(
             f"{parent.store.name}: nobody revised anything in it, but under orders",

@@ -18,7 +18,7 @@ from ..search import CaseSearch
 from .frame import badge, heading, quiet
 from .proceedings import movement, proceedings
 from .texts import claims_section, texts
-from .votes import attribute_section, how, verdict_words
+from .votes import Revisions, attribute_section, how, verdict_words
 
 
 def side_by_side(
@@ -85,15 +85,18 @@ def deliberation_view(
     beside: Child | None = None,
     prefix: str = "",
     people: Sequence[Rating] = (),
+    revisions: Revisions | None = None,
 ) -> Html:
     """The whole reading room for one deliberation: every attribute's reasons unfolded, the texts beside them.
 
     `way` leads to its neighbours, where there are any; `beside` sets it beside other arms and people; `prefix` tells
-    its ids from another's on the same page; what `people` said of the case stands with its claims.
+    its ids from another's on the same page; what `people` said of the case stands with its claims, what is known of
+    its `revisions` with them.
     """
     lanes = Lanes(verdict, rubric, prefix=prefix)
     sections = [
-        attribute_section(verdict, rubric, lanes, name, found, prefix=prefix) for name in rubric.names
+        attribute_section(verdict, rubric, lanes, name, found, prefix=prefix, revisions=revisions)
+        for name in rubric.names
     ]
     return fragment(
         _head(verdict, way),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...evals.report.markup import Child, Html, element, fragment
 from ...evals.report.section import TableText
+from ...evals.report.terminal import estimate_words
 from ...evals.studies.study_tables import table_description, trial_rows
 from ...evals.transcripts.alignment import Alignment
 from ...evals.transcripts.alignment_page import alignment_sentences, alignment_view
 from .frame import heading, quiet
+
+if TYPE_CHECKING:
+    from ...evals.causes.controls import ControlsReport
 
 MOST = 500
 """Rows of a table that are shown; the rest stand in its file."""
@@ -52,6 +56,30 @@ def section_view(name: str, part: object) -> Html:
         [_foldable(f"{name}_{table}", _rows(rows)) for table, rows in _by_name(given.get("tables")).items()],
         element("ul", {"class": "quiet"}, [element("li", None, said) for said in _list(given.get("notes"))]),
     )  # fmt: skip
+
+
+def controls_view(report: ControlsReport) -> Html:
+    """Why jurors moved: the shares of each arm and seat, who did it, and how far reasons could be told from scores."""
+    shares = [
+        {"moves of": group.of, "exposures": group.exposures, "moved": group.moves}
+        | {kind: estimate_words(estimate, percent=True) for kind, estimate in group.shares.items()}
+        for group in report.groups
+    ]
+    sources = [
+        {
+            "having read": each.name,
+            "exposures": each.exposures,
+            "necessary": estimate_words(each.necessary, percent=True),
+            "sufficient": estimate_words(each.sufficient, percent=True),
+        }
+        for each in report.sources
+    ]
+    return fragment(
+        heading("Why jurors moved", quiet(f"controls in {report.run}"), level=1),
+        table_view("shares of the recorded moves", shares),
+        table_view("who did it", sources) if sources else None,
+        element("ul", {"class": "quiet"}, [element("li", None, note) for note in report.notes]),
+    )
 
 
 def report_figure(page: str, name: str, words: str) -> Html:

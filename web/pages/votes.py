@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ...agents.orchestrator import Dispute
 from ...evals.report.markup import Html, element, fragment, shorten
 from ...orchestration.reading.analysis import Flag
-from ...orchestration.reading.analysis.movement import Step, paths
+from ...orchestration.reading.analysis.movement import Step, influence, paths
+from ...orchestration.record.database import is_address
+from ...orchestration.replay.controls import CONDITIONS
 from ...orchestration.transcript import Ledger
 from ...orchestration.verdict import Outcome, Verdict
 from ...rubrics.rubric import Rubric
@@ -15,6 +19,9 @@ from ...rubrics.scale import Value
 from ..lanes import Lanes, vote_id
 from ..scales import score_words
 from .frame import badge, quiet
+
+if TYPE_CHECKING:
+    from ...evals.causes.controls import Controls
 
 REASON = 6_000
 QUOTE = 1_200
@@ -28,6 +35,7 @@ def attribute_section(
     found: Sequence[Flag],
     *,
     prefix: str = "",
+    revisions: Revisions | None = None,
 ) -> Html:
     """One attribute: its verdict in a line, its lanes, everyone's last reasons in view, earlier ones to unfold."""
     outcome = verdict.outcomes[attribute]
@@ -48,16 +56,80 @@ def attribute_section(
             ),
             element("p", {"class": "question"}, rubric.by_name[attribute].question),
             [element("p", {"class": f"why w{flag.weight}"}, flag.text) for flag in own],
-            votes(verdict, lanes, attribute, prefix=prefix),
+            votes(verdict, lanes, attribute, prefix=prefix, revisions=revisions),
         ),
     )
 
 
-def votes(verdict: Verdict, lanes: Lanes, attribute: str, *, prefix: str = "") -> Html:
+class Revisions:
+    """What is known of a deliberation's revisions beyond the record: their controls, and the commands that ask on."""
+
+    def __init__(
+        self,
+        verdict: Verdict,
+        run: str | None,
+        controls: Mapping[tuple[str, str, str], Controls] | None = None,
+    ) -> None:
+        """`run` is None where it cannot be replayed; `controls` are by arm, entry and attribute."""
+        self._verdict = verdict
+        self._run = run
+        self._controls = controls or {}
+        self._towards = {(d.move.entry, d.move.attribute): d.source for d in influence(verdict.transcript)}
+
+    def view(self, juror: str, step: Step, attribute: str) -> Html | None:
+        """The controls of one revision as a row of dots for each condition, then the commands; None of any other vote."""
+        if step.purpose != "revision":
+            return None
+        controls = self._controls.get((self._verdict.arm, step.entry, attribute))
+        towards = self._towards.get((step.entry, attribute))
+        commands = [] if controls else [self._command("controls", "--controls", "--draws", "10")]
+        if towards or not commands:
+            struck = towards or juror
+            commands.append(self._command(f"without-{struck}", "--without", struck))
+        return element(
+            "div",
+            {"class": "revision"},
+            None if controls is None else _dots(controls),
+            commands if self._run else None,
+        )
+
+    def _command(self, child: str, *options: str) -> Html:
+        """A command of `venire replay`, with a button that copies it; the child lies beside the run."""
+        run, arm = self._run or "", self._verdict.arm
+        kept = child if is_address(run) else f"{run}-{child}"
+        words = shlex.join(["venire", "replay", run, self._verdict.case, "--arm", arm, *options, "-o", kept])
+        button = element("button", {"type": "button", "data-copy": words}, "copy")
+        return element("p", {"class": "command"}, element("code", None, words), " ", button)
+
+
+def _dots(controls: Controls) -> Html:
+    """How often a revision moved when it was asked again, and its kind where there are draws enough; who did it, folded."""
+    who = sorted(condition for condition in controls.draws if " " in condition)
+    folded = element("details", None, element("summary", {"class": "quiet"}, "who did it"), _rows_of_dots(controls, who)) if who else None  # fmt: skip
+    return fragment(
+        quiet("asked again, how often it moved"),
+        element("b", {"class": "kind"}, f" {controls.label}") if controls.label else None,
+        _rows_of_dots(controls, CONDITIONS),
+        folded,
+    )
+
+
+def _rows_of_dots(controls: Controls, conditions: Sequence[str]) -> Html:
+    def row(condition: str) -> Html:
+        dots = element("span", {"class": "draws", "aria-hidden": "true"}, controls.dots(condition))
+        times = quiet("{} of {}".format(*controls.times(condition)))
+        return element("div", None, element("dt", None, condition), element("dd", None, dots, times))
+
+    return element("dl", {"class": "asked-again"}, [row(condition) for condition in conditions])
+
+
+def votes(
+    verdict: Verdict, lanes: Lanes, attribute: str, *, prefix: str = "", revisions: Revisions | None = None
+) -> Html:
     """The lanes, then what was said of the attribute in its order: votes, each juror's last in view, and the orchestrator's questions."""
     return fragment(
         element("div", {"class": "figure", "tabindex": "0", "role": "region", "aria-label": f"Votes of {verdict.arm} on {attribute}"}, lanes.drawing(attribute)),
-        element("div", {"class": "votes"}, _speech(verdict, attribute, prefix)),
+        element("div", {"class": "votes"}, _speech(verdict, attribute, prefix, revisions)),
         _decision(verdict.outcomes[attribute]),
     )  # fmt: skip
 
@@ -87,7 +159,7 @@ def _kinds(found: Sequence[Flag]) -> list[tuple[str, int]]:
     return list(kinds.items())
 
 
-def _speech(verdict: Verdict, attribute: str, prefix: str) -> list[Html]:
+def _speech(verdict: Verdict, attribute: str, prefix: str, revisions: Revisions | None) -> list[Html]:
     """Votes and the orchestrator's questions on the attribute, in the order in which they were spoken."""
     order = {entry.id: number for number, entry in enumerate(verdict.transcript.entries)}
     said: list[tuple[int, Html]] = []
@@ -95,7 +167,8 @@ def _speech(verdict: Verdict, attribute: str, prefix: str) -> list[Html]:
         for number, step in enumerate(walked):
             before = walked[number - 1].vote.value if number else None
             last = step is walked[-1]
-            said.append((order[step.entry], _vote(juror, step, before, attribute, prefix, last)))
+            more = revisions.view(juror, step, attribute) if revisions else None
+            said.append((order[step.entry], _vote(juror, step, before, attribute, prefix, last, more)))
     for entry in verdict.transcript.entries:
         if isinstance(entry, Ledger):
             said += [(order[entry.id], _question(entry, asked)) for asked in entry.disputes if asked.attribute == attribute]  # fmt: skip
@@ -114,7 +187,15 @@ def _question(entry: Ledger, asked: Dispute) -> Html:
     )  # fmt: skip
 
 
-def _vote(juror: str, step: Step, before: Value | None, attribute: str, prefix: str, opened: bool) -> Html:
+def _vote(
+    juror: str,
+    step: Step,
+    before: Value | None,
+    attribute: str,
+    prefix: str,
+    opened: bool,
+    more: Html | None,
+) -> Html:
     vote = step.vote
     moved = before is not None and before != vote.value
     score = f"{score_words(before)} → {score_words(vote.value)}" if moved else score_words(vote.value)
@@ -139,6 +220,7 @@ def _vote(juror: str, step: Step, before: Value | None, attribute: str, prefix: 
         [_quote(quote.text, quote.exhibit) for quote in vote.evidence],
         element("p", {"class": "moved-by", "dir": "auto"}, "Moved by: ", shorten(vote.moved_by, REASON)) if vote.moved_by and moved else None,
         quiet("quotes nothing") if not vote.evidence else None,
+        more,
     )  # fmt: skip
 
 

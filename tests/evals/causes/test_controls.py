@@ -2,105 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import venire
-from openai_server import Call, ProviderServer, filled
-from rich.console import Console
+from known_jurors import WITNESS, KnownJurors, known_run
+from openai_server import ProviderServer
 
-from venire import Case, Jury, Rubric, VenireError
+from venire import VenireError
 from venire.evals.causes.controls import Controls, controls, decomposition, gives_away_score
 from venire.orchestration.replay.controls import CONDITIONS
-from venire.orchestration.run_session import RunSession, run_session
-
-RUBRIC = Rubric.model_validate(
-    {
-        "name": "mine",
-        "version": 1,
-        "scales": {"agree": {"level": "ordinal", "anchors": {1: "no", 2: "partly", 3: "yes"}}},
-        "attributes": [{"name": "accurate", "question": "Is it true?", "scale": "agree"}],
-    }
-)
 
 
-def _digest(text: str) -> int:
-    return int(hashlib.sha256(text.encode()).hexdigest(), 16)
-
-
-def juror(moves: Callable[[int, str], bool]) -> Callable[[Call], Any]:
-    """A juror that moves when `moves` says so of its own score and of what it is shown of the others.
-
-    Every second first ballot quotes the source, and the first seat's always does.
-    """
-
-    def answer(call: Call) -> Any:
-        found = re.search(r"Summary (\d+)\.", call.prompt)
-        case = found.group(1) if found else ""
-        assert call.schema is not None
-        if call.model == "boss":
-            return filled(call.schema, lambda _: 2)
-        mine = re.search(r"your own\" begins [^\n]*\n- accurate: (\d)", call.prompt)
-        if mine is None:
-            quotes = [f"Note {case}: fever."] if call.model == "a" else []
-            return filled(call.schema, lambda _: 1 + _digest(call.model + case) % 3, evidence=quotes)
-        own = int(mine.group(1))
-        shown = call.prompt.partition("# The deliberation so far")[2].partition("Your own answers")[0]
-        score = own % 3 + 1 if moves(own, shown) else own
-        return filled(call.schema, lambda _: score, moved_by="a quote", evidence=[])
-
-    return answer
-
-
-def follows_majority(own: int, shown: str) -> bool:
-    scores = [int(value) for value in re.findall(r" gave (\d)", shown)]
-    return 2 * sum(score != own for score in scores) > len(scores) > 0
-
-
-def follows_quotes(own: int, shown: str) -> bool:
-    return "quotes" in shown
-
-
-def always_moves(own: int, shown: str) -> bool:
-    return True
-
-
-def recorded(folder: Path, url: str, protocol: str, **seat: Any) -> Path:
-    jury = Jury.model_validate(
-        {
-            "name": "bench",
-            "protocol": protocol,
-            "limits": {"max_rounds": 2},
-            "challenge": False,
-            "seats": [{"name": n, "model": f"server/{n}", "base_url": url, **seat} for n in "abc"],
-            "orchestrator": {"model": "server/boss", "base_url": url},
-        }
-    )
-    cases = [
-        Case(id=f"c{number}", source=(f"Note {number}: fever.",), output=f"Summary {number}.")
-        for number in range(12)
-    ]
-    run = folder / "run"
-    session = RunSession(cases=cases, rubric=RUBRIC, juries=[jury], folder=run)
-    run_session(session, Console(quiet=True), quiet=True)
-    return run
+def jurors_of(make: str) -> tuple[str, ...]:
+    return (f"{make}-1", f"{make}-2", WITNESS)
 
 
 @pytest.mark.parametrize("protocol", ["delphi", "orchestrated", "moderated"])
 @pytest.mark.parametrize(
-    ("moves", "kind"),
-    [(always_moves, "instability"), (follows_majority, "conformity"), (follows_quotes, "persuasion")],
+    ("make", "kind"),
+    [("restless", "instability"), ("conforming", "conformity"), ("persuadable", "persuasion")],
 )
-def test_a_juror_of_known_make_is_recognised(
-    tmp_path: Path, protocol: str, moves: Callable[[int, str], bool], kind: str
-) -> None:
-    with ProviderServer(juror(moves)) as server:
-        run = recorded(tmp_path, server.url, protocol)
+def test_a_juror_of_known_make_is_recognised(tmp_path: Path, protocol: str, make: str, kind: str) -> None:
+    with ProviderServer(KnownJurors()) as server:
+        run = known_run(tmp_path, server.url, protocol, jurors_of(make))
         before = (run / "record.sqlite").read_bytes()
         report = controls(run, draws=2)
     shares = report.groups[0].shares
@@ -114,18 +41,19 @@ def test_a_juror_of_known_make_is_recognised(
 
 
 def test_who_did_it_is_named(tmp_path: Path) -> None:
-    """Only the first seat quotes, and the others move for quotes alone."""
-    with ProviderServer(juror(follows_quotes)) as server:
-        report = controls(recorded(tmp_path, server.url, "orchestrated"), draws=1, who=True)
+    """Only the witness quotes, and the others move for quotes alone."""
+    with ProviderServer(KnownJurors()) as server:
+        run = known_run(tmp_path, server.url, "orchestrated", jurors_of("persuadable"))
+        report = controls(run, draws=1, who=True)
     first, *others = report.sources
 
-    assert (first.name, first.necessary.value, first.sufficient.value) == ("a", 1.0, 1.0)
+    assert (first.name, first.necessary.value, first.sufficient.value) == (WITNESS, 1.0, 1.0)
     assert all(each.necessary.value == each.sufficient.value == 0.0 for each in others)
 
 
 def test_the_command_plans_and_goes_on_with_more_draws(tmp_path: Path) -> None:
-    with ProviderServer(juror(always_moves)) as server:
-        recorded(tmp_path, server.url, "delphi")
+    with ProviderServer(KnownJurors()) as server:
+        known_run(tmp_path, server.url, "delphi", jurors_of("restless"))
         made = len(server.calls)
         asked = ["replay", "run", "--controls", "-o", "child", "--json"]
         first = json.loads(venire(*asked, "--draws", 1, cwd=tmp_path).stdout)
@@ -142,16 +70,16 @@ def test_the_command_plans_and_goes_on_with_more_draws(tmp_path: Path) -> None:
     ("seat", "why"), [({"temperature": 0}, "temperature is 0"), ({"seed": 7}, "seed is 7")]
 )
 def test_draws_that_would_all_be_equal_are_refused(tmp_path: Path, seat: dict[str, Any], why: str) -> None:
-    with ProviderServer(juror(always_moves)) as server:
-        run = recorded(tmp_path, server.url, "delphi", **seat)
+    with ProviderServer(KnownJurors()) as server:
+        run = known_run(tmp_path, server.url, "delphi", jurors_of("restless"), **seat)
         with pytest.raises(VenireError, match=why):
             controls(run, draws=3)
         assert controls(run, draws=1).groups[0].moves
 
 
 def test_a_run_without_revisions_has_nothing_to_control(tmp_path: Path) -> None:
-    with ProviderServer(juror(always_moves)) as server:
-        run = recorded(tmp_path, server.url, "panel")
+    with ProviderServer(KnownJurors()) as server:
+        run = known_run(tmp_path, server.url, "panel", jurors_of("restless"))
         with pytest.raises(VenireError, match="nobody revised"):
             controls(run, draws=1)
 
