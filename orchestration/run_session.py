@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -349,8 +350,11 @@ def stop_gently(
 def on_ending_signal(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
     """Inside, the running loop calls `stop` for Ctrl-C, SIGTERM and SIGHUP, except where the process was started to ignore it.
 
-    `nohup` starts a program to ignore SIGHUP.
+    `nohup` starts a program to ignore SIGHUP. A thread that is not the main one is sent no signal.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     loop = asyncio.get_running_loop()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     taken = {

@@ -31,8 +31,9 @@ class InspectorServer:
         caught_up: bool = True,
         people: People | None = None,
         talks: Sequence[Alignment] = (),
+        controls: Path | None = None,
     ) -> None:
-        self.inspector = Inspector(run, people=people, talks=talks)
+        self.inspector = Inspector(run, people=people, talks=talks, controls=controls)
         if caught_up:
             self.inspector.index.catch_up()
         self._loop = asyncio.new_event_loop()

@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from inspector_server import InspectorServer
+from known_jurors import WITNESS, KnownJurors, known_run
+from openai_server import ProviderServer
 from rated_run import rated_people, rated_run
 
+from venire import controls, replay
 from venire.evals.report.drawing import INK, Figure, Picture, rect
 from venire.evals.report.html import figure, page, section, table
+from venire.orchestration.reading.side_by_side import controls_beside
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed")
@@ -69,6 +74,55 @@ def test_no_view_has_a_serious_fault(
             assert page.locator("mark.on").count(), "a lit quote is part of what is looked at"
         assert serious_faults(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    finally:
+        page.close()
+
+
+@pytest.fixture(scope="module")
+def what_if(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run, ten draws of its controls beside it, and a replay without the witness."""
+    folder = tmp_path_factory.mktemp("what-if")
+    # The browser's driver holds a loop in this thread.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(_ask_what_if, folder).result()
+    return folder
+
+
+def _ask_what_if(folder: Path) -> None:
+    with ProviderServer(KnownJurors(3)) as server:
+        run = known_run(folder, server.url, "orchestrated", ("conforming", "persuadable", WITNESS), cases=3)
+        controls(run, draws=10, output=folder / "run-controls")
+        replay(run, without=WITNESS, output=folder / "child")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
+def test_a_move_has_its_controls_and_a_replay_its_parent(
+    browser: Any, what_if: Path, width: int, scheme: str
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    run = what_if / "run"
+    try:
+        assert controls_beside(run) == what_if / "run-controls"
+        with InspectorServer(run, controls=what_if / "run-controls") as server:
+            page.goto(server.url + "case?id=c0")
+            revision = page.locator(".vote", has=page.locator(".kind")).last
+            assert revision.locator(".kind").inner_text().strip(" ·") == "persuasion (100%)"
+            assert revision.locator(".draws").all_inner_texts() == ["○" * 10, "○" * 10, "●" * 10]
+            assert "asked again it moved 0 of 10 times alone" in page.locator(".why").first.inner_text()
+            command = revision.locator("[data-copy]").get_attribute("data-copy")
+            replayed = f"venire replay {run} c0 --arm bench --without conforming -o {run}-without-conforming"
+            assert command == replayed
+            assert serious_faults(page) == []
+            page.goto(server.url + "controls")
+            assert "bench, persuadable" in page.locator("table").first.inner_text()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        with InspectorServer(what_if / "child") as server:
+            page.goto(server.url + "case?id=c0")
+            page.get_by_role("link", name="lanes beside its parent's").click()
+            assert "first difference: round 1, witness, accurate" in page.locator(".advice").inner_text()
+            assert page.locator(".side .lanes").count() == 2
+            assert serious_faults(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
     finally:
         page.close()
 

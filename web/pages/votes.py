@@ -108,7 +108,7 @@ def _dots(controls: Controls) -> Html:
     folded = element("details", None, element("summary", {"class": "quiet"}, "who did it"), _rows_of_dots(controls, who)) if who else None  # fmt: skip
     return fragment(
         quiet("asked again, how often it moved"),
-        element("b", {"class": "kind"}, f" {controls.label}") if controls.label else None,
+        element("b", {"class": "kind"}, f" · {controls.label}") if controls.label else None,
         _rows_of_dots(controls, CONDITIONS),
         folded,
     )
