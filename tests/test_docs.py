@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -106,12 +107,12 @@ def test_the_excerpt_in_the_readme_is_what_show_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    example = ROOT / "examples/wrong-dose"
+    shutil.copytree(ROOT / "examples/wrong-dose", tmp_path, dirs_exist_ok=True)
     made = venire(
-        "run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", tmp_path / "run", cwd=example
-    )  # fmt: skip
+        "run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "run", cwd=tmp_path
+    )
     assert made.returncode == 0, made.stderr
-    shown = venire("show", tmp_path / "run", "visit-1", cwd=example).stdout
+    shown = venire("show", "run", "visit-1", cwd=tmp_path).stdout
     (excerpt,) = [text for kind, text in blocks("README.md") if kind == "text"]
 
     assert [line.rstrip() for line in shown.rstrip().splitlines()] == excerpt.rstrip().splitlines()
@@ -124,8 +125,7 @@ def test_the_excerpt_in_the_readme_is_what_show_prints(
 def test_the_page_on_replays_does_and_says_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for file in (ROOT / "examples/wrong-dose").iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(ROOT / "examples/wrong-dose", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     printed: list[str] = []

@@ -267,6 +267,26 @@ class ControlsReport(NamedTuple):
     left_out: int
     """Exposures with a condition that nobody answered."""
 
+    def share_rows(self) -> list[dict[str, str]]:
+        """The shares of each group in words, a row each."""
+        return [
+            {"moves of": group.of, "exposures": str(group.exposures), "moved": str(group.moves)}
+            | {kind: estimate_words(group.shares[kind], percent=True) for kind in KINDS}
+            for group in self.groups
+        ]
+
+    def source_rows(self) -> list[dict[str, str]]:
+        """What each juror's being read did, in words, a row each."""
+        return [
+            {
+                "having read": each.name,
+                "exposures": str(each.exposures),
+                "necessary": estimate_words(each.necessary, percent=True),
+                "sufficient": estimate_words(each.sufficient, percent=True),
+            }
+            for each in self.sources
+        ]
+
     @property
     def notes(self) -> list[str]:
         """Why a share is not known, how far reasons could be told from scores, and what was left out."""
@@ -359,12 +379,12 @@ def with_controls(
 ) -> tuple[Flag, ...]:
     """The flags of a deliberation; those about a move that was controlled say what came of it."""
 
-    def worded(flag: Flag) -> Flag:
+    def reword(flag: Flag) -> Flag:
         row = moves.get((arm, flag.entries[0], flag.attribute)) if flag.entries else None
         moved = row is not None and flag.kind in ("moved-towards", "conformity")
         return flag._replace(text=f"{flag.text}; {row}") if moved else flag
 
-    return tuple(map(worded, flags))
+    return tuple(map(reword, flags))
 
 
 def _rows(
@@ -494,16 +514,10 @@ def show_revisions(report: ControlsReport, case: str, console: Console) -> None:
 
 def show_controls(report: ControlsReport, console: Console) -> None:
     """Print the shares by arm and seat, who did it, and how far the reasons could be told from the scores."""
-    table = plain_table("moves of", "exposures", "moved", *KINDS)
-    for group in report.groups:
-        shares = [estimate_words(group.shares[kind], percent=True) for kind in KINDS]
-        table.add_row(group.of, str(group.exposures), str(group.moves), *shares)
-    console.print(table)
-    if report.sources:
-        table = plain_table("having read", "exposures", "necessary", "sufficient")
-        for each in report.sources:
-            words = [estimate_words(e, percent=True) for e in (each.necessary, each.sufficient)]
-            table.add_row(each.name, str(each.exposures), *words)
+    for rows in filter(None, (report.share_rows(), report.source_rows())):
+        table = plain_table(*rows[0])
+        for row in rows:
+            table.add_row(*row.values())
         console.print(table)
     for note in report.notes:
         console.print(note, soft_wrap=True)

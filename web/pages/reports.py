@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...evals.report.markup import Child, Html, element, fragment
 from ...evals.report.section import TableText
-from ...evals.report.terminal import estimate_words
 from ...evals.studies.study_tables import table_description, trial_rows
 from ...evals.transcripts.alignment import Alignment
 from ...evals.transcripts.alignment_page import alignment_sentences, alignment_view
@@ -60,20 +59,7 @@ def section_view(name: str, part: object) -> Html:
 
 def controls_view(report: ControlsReport) -> Html:
     """Why jurors moved: the shares of each arm and seat, who did it, and how far reasons could be told from scores."""
-    shares = [
-        {"moves of": group.of, "exposures": group.exposures, "moved": group.moves}
-        | {kind: estimate_words(estimate, percent=True) for kind, estimate in group.shares.items()}
-        for group in report.groups
-    ]
-    sources = [
-        {
-            "having read": each.name,
-            "exposures": each.exposures,
-            "necessary": estimate_words(each.necessary, percent=True),
-            "sufficient": estimate_words(each.sufficient, percent=True),
-        }
-        for each in report.sources
-    ]
+    shares, sources = report.share_rows(), report.source_rows()
     return fragment(
         heading("Why jurors moved", quiet(f"controls in {report.run}"), level=1),
         table_view("shares of the recorded moves", shares),
