@@ -87,7 +87,7 @@ def comparison_view(
             _choices(search, arms, [two] if pair else [one, two]),
         ),
         rows,
-        _aligned(pair) if pair else None,
+        _aligned_rows(pair) if pair else None,
         heading("The case's texts"),
         texts(case, sides, "ab"),
     )
@@ -104,7 +104,7 @@ def _side(verdict: Verdict, rubric: Rubric, lanes: Lanes, attribute: str, prefix
     )
 
 
-def _aligned(pair: SideBySide) -> Html:
+def _aligned_rows(pair: SideBySide) -> Html:
     """Everything that either jury said, aligned by round and seat."""
     heads = [
         element("th", {"scope": "col"}, name) for name in ("round", "seat", "attribute", "parent", "replay")
