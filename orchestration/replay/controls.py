@@ -7,7 +7,7 @@ the movers alone again under-counts how many would have moved by themselves.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -162,7 +162,7 @@ async def _control(
 ) -> Controlled:
     repeat = _DRAWS + draw * _APART
     if condition in CONDITIONS:
-        turn = await _ask(juror, words, transcript.protocol, exposure, condition, repeat)
+        turn = await _ask(juror, words, transcript, exposure, condition, repeat)
     else:
         turn = await _ask_with_others(juror, words, transcript, exposure, condition, repeat)
     answer = turn.answer
@@ -179,7 +179,7 @@ async def _control(
 
 
 async def _ask(
-    juror: Juror, words: Brief, protocol: str, exposure: Exposure, condition: str, repeat: int
+    juror: Juror, words: Brief, transcript: Transcript, exposure: Exposure, condition: str, repeat: int
 ) -> Turn:
     """The question under one of the three conditions. The orchestrator's own question is left out of all of them."""
     return await juror.ask(
@@ -189,17 +189,30 @@ async def _ask(
         condition,
         round=exposure.entry.round,
         own=exposure.own,
-        parts={"scores": _scores(exposure, protocol)} if condition == "scores" else None,
+        parts={"scores": _scores(exposure, transcript)} if condition == "scores" else None,
         quotes={"reasons": _reasons(exposure)} if condition == "reasons" else None,
         repeat=repeat,
     )
 
 
-def _scores(exposure: Exposure, protocol: str) -> str:
-    return "\n".join(
-        f"- {held.vote.attribute}: {_label(protocol)(held.juror)} gave {held.vote.value}"
-        for held in exposure.heard
-    )
+def _scores(exposure: Exposure, transcript: Transcript) -> str:
+    """The scores that the juror was shown, with the statistics of them that it was shown."""
+    label = _label(transcript.protocol)
+    lines = [
+        f"- {held.vote.attribute}: {label(held.juror)} gave {held.vote.value}" for held in exposure.heard
+    ]
+    return "\n".join([*lines, *_statistics(exposure, transcript)])
+
+
+def _statistics(exposure: Exposure, transcript: Transcript, shown: Container[str] | None = None) -> list[str]:
+    """Under `delphi`, how the jury as a whole had answered, or as far as those in `shown` are concerned; else nothing."""
+    if transcript.protocol != "delphi":
+        return []
+    standing = transcript.standing(before_round=exposure.entry.round)
+    return [
+        feedback(a, values_of({n: held for n, held in standing[a].items() if shown is None or n in shown}))
+        for a in exposure.asked
+    ]
 
 
 def _reasons(exposure: Exposure) -> str:
@@ -229,13 +242,6 @@ async def _ask_with_others(
     how, _, name = condition.partition(" ")
     heard = [held for held in exposure.heard if (held.juror == name) == (how == "only")]
     shown = {held.juror for held in heard} | {juror.name}
-    notice = ""
-    if transcript.protocol == "delphi":
-        standing = transcript.standing(before_round=exposure.entry.round)
-        notice = "\n".join(
-            feedback(a, values_of({n: held for n, held in standing[a].items() if n in shown}))
-            for a in exposure.asked
-        )
     asked = round_questions(transcript, exposure.entry.round, {})
     return await juror.revise(
         words,
@@ -244,7 +250,7 @@ async def _ask_with_others(
         own=exposure.own,
         heard=statements(heard, label=_label(transcript.protocol)),
         questions=[q for q in asked.get(juror.name, ()) if q.attribute in exposure.own],
-        notice=notice,
+        notice="\n".join(_statistics(exposure, transcript, shown)),
         repeat=repeat,
     )
 

@@ -37,8 +37,10 @@ class ReplayPlan:
     """Calls that have to be made, if whoever did not change answers other questions as it answered those of the parent."""
     new_in_other_words: int
     """The same, if every new answer has the score of the one before it, in other words."""
+    changed_seats: tuple[str, ...] = ()
+    """Those that answer as somebody else, the scores of whom nobody knows yet: with them, both numbers are a forecast."""
 
-    def to_json(self) -> dict[str, int]:
+    def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     def __str__(self) -> str:
@@ -46,9 +48,13 @@ class ReplayPlan:
         share = f" ({self.reused / total:.0%})" if total else ""
         more = self.new_in_other_words
         worded = f", {more} if they say it in other words" if more != self.new else ""
+        who = " and ".join(self.changed_seats)
+        unknown = (
+            f"; a forecast, for nobody knows what {who} will say, and agreement may come sooner or later"
+        )
         return (
             f"{self.deliberations} deliberation{'s' if self.deliberations != 1 else ''}: {self.reused} of {total} calls are answered by the record{share}; "
-            f"{self.new} are new, if jurors answer as they did{worded}"
+            f"{self.new} are new, if jurors answer as they did{worded}{unknown if who else ''}"
         )
 
 

@@ -285,7 +285,8 @@ async def _forecast(
     finally:
         if child is not None:
             child.release()
-    return ReplayPlan(len(hearings) * len(parent.cases), len(answered), len(asked), len(reworded))
+    seats = tuple(sorted(frozenset().union(*changed.values())))
+    return ReplayPlan(len(hearings) * len(parent.cases), len(answered), len(asked), len(reworded), seats)
 
 
 async def _calls_ahead(

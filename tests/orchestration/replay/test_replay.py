@@ -179,6 +179,39 @@ def test_who_leaves_keeps_its_vote_and_who_is_struck_does_not(
         assert left[case]["accurate"].votes == struck[case]["accurate"].votes + 1
 
 
+@pytest.mark.parametrize("protocol", ["delphi", "orchestrated"])
+@pytest.mark.parametrize("persuades", [False, True])
+def test_with_another_persona_the_plan_is_a_forecast(
+    tmp_path: Path, rubric: Rubric, protocol: str, persuades: bool
+) -> None:
+    """It holds where the new juror gives the old one's scores in other words; a verdict is always the changed jury's."""
+
+    def answer(call: Call) -> Any:
+        plain = re.sub(r"You attend to: .*", "", call.prompt) if not persuades else call.prompt
+        body = {**call.body, "messages": [{"content": plain}]}
+        words = hashlib.sha256(call.prompt.encode()).hexdigest()
+        given = steady(Call(call.model, body, call.headers, call.number))
+        return {
+            name: {**part, "rationale": words} if "rationale" in part else part
+            for name, part in given.items()
+        }
+
+    change = Change(seats=(SeatChange("b", "persona", "skeptic"),))
+    session = ReplaySession(run=tmp_path / "parent", folder=tmp_path / "child", changes=(change,))
+    with ProviderServer(answer) as server:
+        jury = jury_of(server.url, protocol, 3)
+        hear(tmp_path / "parent", rubric, jury)
+        made, plan = len(server.calls), plan_replay(session)
+        run_replay(session, QUIET, quiet=True)
+        asked = len(server.calls) - made
+        hear(tmp_path / "fresh", rubric, changed_jury(jury, change))
+
+    assert plan.changed_seats == ("b",)
+    assert "a forecast, for nobody knows what b will say" in str(plan)
+    assert persuades or asked == plan.new_in_other_words
+    assert outcomes(tmp_path / "child") == outcomes(tmp_path / "fresh")
+
+
 def test_before_the_round_everything_is_as_it_was(tmp_path: Path, rubric: Rubric) -> None:
     change = Change(seats=(SeatChange("b", "persona", "skeptic"),), from_round=2)
     with ProviderServer(steady) as server:
